@@ -76,13 +76,13 @@ fn an_update_of_their_own() {
 #[test]
 fn left_out() {
     let said = changed(|body| at_the_block(body, &|block| drop(block.pop())));
-    assert!(said.contains("is not one update of all of the state of `o`"), "{said}");
+    assert!(said.contains("does not update the whole state of `o` once"), "{said}");
 }
 
 #[test]
 fn before_those_that_read_the_state() {
     let said = changed(|body| at_the_block(body, &|block| block.rotate_right(1)));
-    assert!(said.contains("is not one update of all of the state of `o`"), "{said}");
+    assert!(said.contains("does not update the whole state of `o` once"), "{said}");
 }
 
 /// In a loop of its own it visits each point once, too, but the other components saw the state of nothing.
@@ -93,7 +93,7 @@ fn in_a_loop_of_its_own() {
         at_the_block(body, &|block| taken.set(block.pop()));
         put_behind_the_loop(body, &taken);
     });
-    assert!(said.contains("is not one update of all of the state of `o`"), "{said}");
+    assert!(said.contains("does not update the whole state of `o` once"), "{said}");
 }
 
 /// Puts a node behind the first serial loop, in another one over the same axis.
@@ -118,7 +118,7 @@ fn put_behind_the_loop(block: &mut Block, taken: &Cell<Option<Node>>) {
 fn of_other_components() {
     // All components by the first leaf, too.
     let said = changed(|body| at_updates(body, &|compute| compute.given = 0));
-    assert!(said.contains("has visited") || said.contains("is not one update"), "{said}");
+    assert!(said.contains("has visited") || said.contains("does not update the whole state"), "{said}");
     // One component less by the second.
     let fewer = |compute: &mut Compute| {
         if is_first(compute) {
@@ -127,5 +127,5 @@ fn of_other_components() {
         }
     };
     let said = changed(|body| at_updates(body, &fewer));
-    assert!(said.contains("is not one update of all of the state of `o`"), "{said}");
+    assert!(said.contains("does not update the whole state of `o` once"), "{said}");
 }

@@ -107,7 +107,7 @@ fn elsewhere() {
     let (program, _) = program();
     assert!(print::plan(&program).contains("by tree, in m_p"));
     let refused = |what: &str, change: &dyn Fn(&Program, &mut Scratch)| {
-        assert!(moved(change).is_some_and(|errors| errors.contains("stores over")), "{what} is accepted");
+        assert!(moved(change).is_some_and(|errors| errors.contains("as scratch, ")), "{what} is accepted");
     };
     refused("one part for all", &|_, scratch| scratch.part = 0);
     refused("a part of another subgroup's, too", &|_, scratch| scratch.part = 8);

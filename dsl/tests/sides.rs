@@ -59,9 +59,9 @@ fn moved(p: &mut Program, by: i64) {
 fn a_side_without_what_the_other_has() {
     for directives in [GRID, REDUCTION] {
         let said = changed(directives, |p| at_the_branch(p, &mut |_, _, then, _| then.clear()));
-        assert!(said.contains("compute different things"), "{said}");
+        assert!(said.contains("compute different values"), "{said}");
         let said = changed(directives, |p| at_the_branch(p, &mut |_, _, _, other| other.clear()));
-        assert!(said.contains("compute different things"), "{said}");
+        assert!(said.contains("compute different values"), "{said}");
     }
 }
 
@@ -69,7 +69,7 @@ fn a_side_without_what_the_other_has() {
 fn sides_that_are_exchanged() {
     for directives in [GRID, REDUCTION] {
         let said = changed(directives, |p| at_the_branch(p, &mut |_, _, then, other| std::mem::swap(then, other)));
-        assert!(said.contains("compute different things"), "{said}");
+        assert!(said.contains("compute different values"), "{said}");
     }
 }
 
@@ -87,7 +87,7 @@ fn full_tiles_in_idle_invocations() {
             });
         });
     });
-    assert!(said.contains("the full side of a branch may pass the end of `j'`"), "{said}");
+    assert!(said.contains("the main part of a branch may run past the end of `j'`"), "{said}");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_side_that_computes_something_else() {
             });
         });
     });
-    assert!(said.contains("compute different things"), "{said}");
+    assert!(said.contains("compute different values"), "{said}");
 }
 
 /// A read without the clamp that it needs: the branch is on the tiles of another axis.
@@ -119,14 +119,14 @@ fn a_read_that_may_leave_its_tensor() {
             });
         });
     });
-    assert!(said.contains("compute different things"), "{said}");
+    assert!(said.contains("compute different values"), "{said}");
 }
 
 #[test]
 fn full_tiles_that_are_none() {
     for (directives, axis) in [(GRID, "i"), (REDUCTION, "k")] {
         let said = changed(directives, |p| moved(p, 1));
-        assert!(said.contains(&format!("the full side of a branch may pass the end of `{axis}`")), "{said}");
+        assert!(said.contains(&format!("the main part of a branch may run past the end of `{axis}`")), "{said}");
     }
 }
 
@@ -153,7 +153,7 @@ fn a_condition_that_differs_where_invocations_meet() {
     let team = "tile(i: 8) => workgroup(y); distribute(i => thread(y)); tile(j: 4 peel => j_o); serial(j_o, j); tile(k: 8 => k_o); \
         distribute(k => thread(x), by: tree);";
     let said = changed(team, |p| narrowed(p, "i"));
-    assert!(said.contains("can differ among those who must go the same way"), "{said}");
+    assert!(said.contains("can differ among invocations that must take the same branch"), "{said}");
 }
 
 #[test]

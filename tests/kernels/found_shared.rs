@@ -59,7 +59,7 @@ fn shared_memory_for_all() {
             tile(i: 1) => workgroup(x);
             promote(x => c[z1, k], at: z2, to: shared);
         }",
-        "of shared memory, with all else that is there",
+        "of shared memory in total",
     );
 }
 

@@ -152,7 +152,7 @@ fn tiles_of_digits() {
     refused(
         kernel,
         &format!("V: k for p {{ {digits} split(b, [2, 2, _] => c, b, d); }}"),
-        "which tiles of `k` are full cannot be said",
+        "cannot peel `k`: its full tiles cannot be described",
     );
 }
 

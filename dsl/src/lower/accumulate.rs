@@ -1,9 +1,9 @@
-//! Reductions become init, update and finish over an accumulator: registers that live just outside the outermost loop of
-//! the reduction and are indexed by the parallel axes inside it. Where the reduction is distributed, [`super::all_reduce`]
-//! makes the parts one between update and finish.
+//! Lowers reductions to init, update and finish over an accumulator: registers allocated just outside the outermost loop of the reduction
+//! and indexed by the parallel axes inside it. If the reduction is distributed, [`super::all_reduce`] combines the partial results between
+//! update and finish.
 //!
-//! Refused, because registers have no address: a parallel axis inside the reduction's loops that is neither unrolled nor
-//! in lanes.
+//! A parallel axis inside the reduction's loops must be unrolled or in lanes, because registers need constant indices. Any other one is
+//! refused.
 
 use super::all_reduce;
 use super::components::First;
@@ -16,7 +16,7 @@ use crate::nest::{
     Pred, Program, Side, Space, StageId,
 };
 
-/// Lowers the reductions of every dispatch, and gives maps the predicates that they need.
+/// Lowers the reductions of every dispatch, and adds the predicates that maps need.
 pub fn run(program: &mut Program) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for stage in program.stages.ids() {
@@ -32,11 +32,11 @@ pub fn run(program: &mut Program) -> Result<(), Errors> {
     errors.into_result()
 }
 
-/// One reduction's nest.
+/// Lowers the nest of one reduction.
 fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block, Error> {
     let Body::Reduce { monoid, over, .. } = program.stages[stage].body.clone() else { return Ok(path.close()) };
     let Some(finish) = path.compute.finish else {
-        return Err(Error::new(path.span, "a reduction does not say what it stores").defect(&print::plan(program)));
+        return Err(Error::new(path.span, "the reduction has no finish expression").defect(&print::plan(program)));
     };
     let outermost = |f: &Frame| {
         let reduces = |a, e| is_of(program, a, &over) && !matches!(e, Exec::Bind(..));
@@ -70,14 +70,14 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     let (all, alone) = (Compute { given: first.count, ..update(&items) }, update(&items[..first.count]));
     let mut preds = program.predicates(&program.stages[stage].axes.clone());
     if tile.iter().any(|f| matches!(f.as_loop(), Some((_, Exec::Matrix(_))))) {
-        // A copy is whole, and matrices have no predicates.
+        // A copy is written as a whole, because matrices have no predicates.
         let named = path.compute.dst.iter().flat_map(|to| to.index.clone()).chain(path.compute.finish);
         preds = program.predicates(&named.flat_map(|e| program.named(e)).collect::<Vec<_>>());
     }
     preds.extend(guards.into_iter().filter(|pred| program.axes[pred.axis].kind == AxisKind::Parallel));
 
     let span = path.span;
-    // What stands beside the reduction's outermost loop.
+    // The siblings of the reduction's outermost loop.
     let (before, after) = match inside.first_mut() {
         Some(first) => (&mut first.before, &mut first.after),
         None => (&mut path.before, &mut path.after),
@@ -113,7 +113,7 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     Ok(close(path.frames, body))
 }
 
-/// Whether an axis is made of those of a reduction.
+/// True if an axis is computed from the axes of a reduction.
 pub(super) fn is_of(program: &Program, axis: AxisId, over: &[AxisId]) -> bool {
     let made = || match &program.axes[axis].def {
         AxisDef::Root(_) | AxisDef::Made => false,
@@ -123,13 +123,13 @@ pub(super) fn is_of(program: &Program, axis: AxisId, over: &[AxisId]) -> bool {
     program.axes[axis].kind == AxisKind::Reduction && (over.contains(&axis) || made())
 }
 
-/// The loops over parallel axes.
+/// Returns the loops over parallel axes.
 fn parallel(program: &Program, frames: &[Frame]) -> Vec<Frame> {
     let is = |f: &&Frame| f.as_loop().is_some_and(|(a, _)| program.axes[a].kind == AxisKind::Parallel);
     frames.iter().filter(is).cloned().collect()
 }
 
-/// The loops over axes that an accumulator has elements for: parallel ones, and the columns of matrices whose rows are combined later.
+/// Returns the loops over axes that index the accumulator: parallel axes, and the columns of matrices whose rows are combined later.
 fn held(program: &Program, frames: &[Frame]) -> Vec<Frame> {
     let is = |f: &&Frame| match f.as_loop() {
         Some((a, exec)) => program.axes[a].kind == AxisKind::Parallel || matches!(exec, Exec::Matrix(Side::Columns)),
@@ -138,7 +138,7 @@ fn held(program: &Program, frames: &[Frame]) -> Vec<Frame> {
     frames.iter().filter(is).cloned().collect()
 }
 
-/// A leaf in loops.
+/// Nests a leaf in loops.
 pub(super) fn wrap(frames: &[Frame], span: SpanId, leaf: NodeKind) -> Block {
     frames.iter().rev().fold(vec![Node::new(leaf, span)], |body, frame| match frame.as_loop() {
         Some((axis, exec)) => vec![Node::new(NodeKind::Loop(Loop::new(axis, exec, body)), frame.span)],
@@ -146,7 +146,7 @@ pub(super) fn wrap(frames: &[Frame], span: SpanId, leaf: NodeKind) -> Block {
     })
 }
 
-/// The predicates on axes that are bound to more invocations than they have values.
+/// Returns the predicates on axes that are bound to more invocations than they have values.
 fn against_inactive(program: &Program, preds: &[Pred]) -> Vec<Pred> {
     preds.iter().copied().filter(|pred| program.axes[pred.axis].fate == Fate::Live).collect()
 }
@@ -156,7 +156,7 @@ pub(super) fn close(frames: Vec<Frame>, body: Block) -> Block {
     frames.into_iter().rev().fold(body, |body, frame| frame.close(body))
 }
 
-/// Registers are indexed by constants: the axes of the accumulator are unrolled or in lanes.
+/// Checks that the axes of the accumulator are unrolled or in lanes, because registers need constant indices.
 fn check_tile(program: &Program, stage: StageId, inside: &[Frame], tile: &[Frame]) -> Result<(), Error> {
     let reduction = |f: &&Frame| f.as_loop().is_some_and(|(a, _)| program.axes[a].kind == AxisKind::Reduction);
     for frame in tile {
@@ -168,8 +168,8 @@ fn check_tile(program: &Program, stage: StageId, inside: &[Frame], tile: &[Frame
         let outer = inside.iter().find(reduction).and_then(Frame::as_loop).map_or("", |(a, _)| &program.axes[a].name);
         let stage = &program.stages[stage].name;
         let error = Error::new(frame.span, format!("the accumulator of `{stage}` would be indexed by `{name}` at run time"));
-        let error =
-            error.note(format!("`{name}` is a loop inside the reduction's loop over `{outer}`, and registers have no address"));
+        let error = error
+            .note(format!("`{name}` is a loop inside the reduction's loop over `{outer}`, but registers need constant indices"));
         let help = match program.exprs.as_int(program.axes[axis].extent) {
             Some(_) => format!("write `unroll({name})`, or reorder `{name}` outside `{outer}`"),
             None => format!("reorder `{name}` outside `{outer}`, or tile it and unroll the tile"),
@@ -179,7 +179,7 @@ fn check_tile(program: &Program, stage: StageId, inside: &[Frame], tile: &[Frame
     Ok(())
 }
 
-/// The place of each component of the state: registers, indexed by the axes of the loops of the tile that it stands in.
+/// Creates registers for each component of the state, indexed by the axes of the tile's loops around the component.
 fn accumulators(program: &mut Program, stage: StageId, monoid: &Monoid, whole: &[Frame], first: &First) -> Vec<Access> {
     let (name, span) = (program.stages[stage].name.clone(), program.stages[stage].span);
     let one = |(i, identity): (usize, &ExprId)| {
@@ -200,15 +200,15 @@ fn accumulators(program: &mut Program, stage: StageId, monoid: &Monoid, whole: &
     monoid.identity.iter().enumerate().map(one).collect()
 }
 
-/// How long a side of the matrices is that loops are over.
+/// Returns the extent of a matrix side that loops are over.
 fn extent_of(program: &Program, tile: &[Frame], side: Side) -> Option<u32> {
     let is = |f: &&Frame| f.as_loop().is_some_and(|(_, exec)| exec == Exec::Matrix(side));
     let (axis, _) = tile.iter().find(is)?.as_loop()?;
     u32::try_from(program.exprs.as_int(program.axes[axis].extent)?).ok()
 }
 
-/// What an update needs: the reduction's axes, for the identity; others where reads would leave their buffers. Of an axis
-/// that was a part of one when another stage took the other parts, that one.
+/// Returns the predicates of an update: on the reduction's axes, so that items past the end are the identity, and on other axes where reads
+/// would be out of bounds. If an axis is a part whose sibling parts belong to another stage, the predicate is on the whole axis.
 fn update_predicates(program: &Program, stage: StageId, items: &[ExprId], over: &[AxisId]) -> Vec<Pred> {
     let mut roots: Vec<AxisId> = Vec::new();
     for read in items.iter().flat_map(|item| program.exprs.reads(*item)) {
@@ -224,7 +224,7 @@ fn update_predicates(program: &Program, stage: StageId, items: &[ExprId], over: 
     program.predicates(&roots)
 }
 
-/// What is stored, with the accumulator's components in the places of the state.
+/// Returns the stored values, with the accumulator's components in place of the state.
 fn results(program: &Program, stage: StageId, finish: ExprId, places: &[Access]) -> Vec<ExprId> {
     let mut reads = Vec::new();
     for place in places {

@@ -1,4 +1,5 @@
-//! Reductions across invocations: all-reduces between an update, of which each invocation does a part, and the finish.
+//! Reductions across invocations: inserts all-reduces between the update, in which each invocation computes a partial result, and the
+//! finish.
 //!
 //! ```text
 //! init acc                                        init acc
@@ -9,8 +10,9 @@
 //!   finish y = all  where k_once < 1                all-reduce y = all over k_workgroup, by atomic  where k_once < 1
 //! ```
 //!
-//! The loops bound to invocations move inside the accumulator's life: a result is not theirs. Every invocation then has the
-//! result, and if it goes to memory, one writes it: the loop over an axis of one value holds the others back.
+//! The loops bound to invocations move inside the accumulator's scope, because the result does not depend on them. After the all-reduce,
+//! every invocation has the result. If the result is stored to memory, only one invocation writes it: a loop over an axis of one value
+//! excludes the others.
 
 use super::accumulate::{is_of, wrap};
 use crate::diag::SpanId;
@@ -22,13 +24,13 @@ use crate::nest::{
     Pred, Program, Scope, Space, StageId, Tail,
 };
 
-/// Moves the loops over a reduction's axes that are bound to invocations from around a reduction inside, where its own loops begin
-/// at `place`, and gives what is inside then. What stands beside such a loop stays outside. What stands further in and names its axis
-/// (it fills the registers of each invocation) comes along, and so does what reads those.
+/// Moves the loops over a reduction's axes that are bound to invocations inside the reduction, where its own loops begin at `place`.
+/// Returns the frames that are inside afterwards. The siblings of such a loop stay outside. However, siblings further in that depend on its
+/// axis (they fill the registers of each invocation) move along, as do the readers of those registers.
 pub(super) fn inside(program: &Program, path: &mut Path, place: usize, over: &[AxisId]) -> Vec<Frame> {
     let mut inside = path.frames.split_off(place);
     let (mut team, mut bound, mut filled) = (Vec::new(), Vec::new(), Vec::new());
-    // Siblings that come along, and those of a loop that is gone, for the next one that stays.
+    // The siblings that move along, and the siblings of a removed loop, which go to the next loop that stays.
     let (mut along, mut left) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
     for mut frame in std::mem::take(&mut path.frames) {
         let mut beside = (std::mem::take(&mut frame.before), std::mem::take(&mut frame.after));
@@ -54,7 +56,7 @@ pub(super) fn inside(program: &Program, path: &mut Path, place: usize, over: &[A
         None => (&mut path.before, &mut path.after),
     };
     nest_in(&mut along, (std::mem::take(before), std::mem::take(after)));
-    // Nothing stays behind the last loop around: there, what is left stands beside the first one inside.
+    // The last frames have no loop around that keeps their siblings. These siblings go to the first frame inside.
     if team.is_empty() {
         nest_in(&mut left, std::mem::take(&mut along));
         (*before, *after) = left;
@@ -66,14 +68,15 @@ pub(super) fn inside(program: &Program, path: &mut Path, place: usize, over: &[A
     team
 }
 
-/// Puts the siblings of an inner frame between those of the outer ones.
+/// Nests the siblings of an inner frame between those of the outer frames.
 fn nest_in((before, after): &mut (Block, Block), (inner, mut behind): (Block, Block)) {
     before.extend(inner);
     behind.append(after);
     *after = behind;
 }
 
-/// Takes predicates off what leaves the loops over these axes, which held inactive invocations back: it is the same for all.
+/// Removes the predicates on these axes from a block that leaves their loops. The predicates excluded inactive invocations, and the block
+/// is now the same for all invocations.
 fn release(block: &mut Block, axes: &[AxisId]) {
     walk::each_mut(block, &mut |node| {
         if let NodeKind::Compute(compute) = &mut node.kind {
@@ -82,8 +85,7 @@ fn release(block: &mut Block, axes: &[AxisId]) {
     });
 }
 
-/// Whether a node, or one inside it, names what is made of one of these axes, in an index, a value or an extent, or reads one of these
-/// buffers.
+/// True if a node, or a node inside it, depends on one of these axes in an index, a value or an extent, or reads one of these buffers.
 fn depends_on(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferId]) -> bool {
     walk::nodes(std::slice::from_ref(node)).any(|node| names(program, node, axes, filled))
 }
@@ -109,33 +111,34 @@ fn names(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferId]) -
     named.iter().any(|e| program.exprs.any(*e, &mut |e| is_one(e)))
 }
 
-/// A reduction whose parts are to become one.
+/// A distributed reduction, whose partial results will be combined.
 pub(super) struct Distributed<'a> {
     pub(super) program: &'a mut Program,
     pub(super) stage: StageId,
     /// The loops around the update.
     pub(super) around: &'a [Frame],
-    /// Those within the accumulator's life over axes that it has elements for.
+    /// The loops inside the accumulator's scope over axes that index the accumulator.
     pub(super) held: &'a [Frame],
-    /// Where the result goes.
+    /// The destination of the result.
     pub(super) dst: &'a [Access],
     pub(super) span: SpanId,
 }
 
-/// What the parts became.
+/// The result of combining the partial results.
 pub(super) struct Parts {
-    /// The registers that hold it, if they are not the accumulator.
+    /// The registers that hold the result, if they are not the accumulator.
     pub(super) registers: Vec<BufferId>,
-    /// The places of the state.
+    /// The elements that hold the state.
     pub(super) places: Vec<Access>,
-    /// The loops that hold all but one invocation back.
+    /// The loops that exclude all but one invocation.
     pub(super) once: Vec<Frame>,
-    /// Whether the result is where it belongs: atomics have no finish.
+    /// True if the result is already stored: atomics need no finish.
     pub(super) stored: bool,
 }
 
 impl Distributed<'_> {
-    /// Adds the all-reduces that the reduction needs. `preds` are those of the finish, and get those of the loops of one value.
+    /// Adds the all-reduces of the reduction. `preds` are the predicates of the finish. The predicates of the loops of one value are added
+    /// to them.
     pub(super) fn add(&mut self, places: Vec<Access>, preds: &mut Vec<Pred>, body: &mut Block) -> Parts {
         let mut parts = Parts { registers: Vec::new(), places, once: Vec::new(), stored: false };
         let (atomic, team): (Vec<Frame>, Vec<Frame>) =
@@ -145,7 +148,7 @@ impl Distributed<'_> {
             if self.dst.iter().any(|place| self.is_memory(place.buffer)) {
                 parts.once = self.once(&team, preds);
             }
-            // What all have read of a tensor in place, one is about to write.
+            // One invocation is about to write a tensor in place that all invocations have read.
             if self.dst.iter().any(|place| self.reads(place.buffer)) {
                 body.push(Node::barrier(Scope::Workgroup, self.span));
             }
@@ -160,7 +163,8 @@ impl Distributed<'_> {
         parts
     }
 
-    /// The loops over distributed axes of the reduction. (Around a stage within another's nest are those of the other's.)
+    /// Returns the loops over distributed axes of the reduction. (A stage nested in another one's nest is also inside the other stage's
+    /// distributed loops.)
     fn distributed(&self) -> Vec<Frame> {
         let Body::Reduce { over, .. } = &self.program.stages[self.stage].body else { return Vec::new() };
         let alone = !self.program.hosts.contains_key(&self.stage);
@@ -178,7 +182,8 @@ impl Distributed<'_> {
         space.is_global() || *space == Space::Shared
     }
 
-    /// Within a workgroup: the state of the accumulator's invocations, in registers of each; or one value for each row of its matrices.
+    /// Combines the partial results within a workgroup. Each invocation gets the state in its registers, or, for matrices, one value for
+    /// each row.
     fn within_workgroup(&mut self, how: How, team: &[Frame], parts: &mut Parts, body: &mut Block) {
         let over: Vec<ExprId> = team.iter().filter_map(|f| f.as_loop().map(|(axis, _)| self.program.exprs.axis(axis))).collect();
         let all: Vec<Access> = parts.places.iter().map(|place| self.without(place, &over)).collect();
@@ -190,7 +195,7 @@ impl Distributed<'_> {
         (parts.registers, parts.places) = (all.iter().map(|place| place.buffer).collect(), all);
     }
 
-    /// A place like one of the accumulator, in a buffer without the dimensions of some axes: the columns of matrices.
+    /// Returns an access like one of the accumulator, in a new buffer without the dimensions of some axes (the columns of matrices).
     fn without(&mut self, place: &Access, over: &[ExprId]) -> Access {
         let buffer = self.like(place.buffer);
         let stays: Vec<bool> = place.index.iter().map(|index| !over.contains(index)).collect();
@@ -209,13 +214,13 @@ impl Distributed<'_> {
         AllReduce { stage: self.stage, scope, how, src: src.to_vec(), dst: dst.to_vec(), over, preds: Vec::new(), scratch: None }
     }
 
-    /// Whether the items read a buffer.
+    /// True if the items read a buffer.
     fn reads(&self, buffer: BufferId) -> bool {
         let Body::Reduce { lift, .. } = &self.program.stages[self.stage].body else { return false };
         lift.iter().any(|item| self.program.exprs.reads(*item).iter().any(|read| read.buffer == buffer))
     }
 
-    /// The accumulator's loops: atomics are on one element each.
+    /// Returns the accumulator's loops with lanes unrolled, because an atomic updates one element.
     fn written_out(&self) -> Vec<Frame> {
         let one = |frame: &Frame| match frame.as_loop() {
             Some((axis, Exec::Lanes)) => Frame::looped(axis, Exec::Unroll, frame.span),
@@ -224,7 +229,7 @@ impl Distributed<'_> {
         self.held.iter().map(one).collect()
     }
 
-    /// Registers like the accumulator's.
+    /// Creates registers like the accumulator's.
     fn like(&mut self, acc: BufferId) -> BufferId {
         let Buffer { name, dtype, shape, space, span, .. } = self.program.buffers[acc].clone();
         let name = match name.rsplit_once("_acc") {
@@ -234,7 +239,7 @@ impl Distributed<'_> {
         self.program.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span })
     }
 
-    /// Loops that hold all invocations of a team back but one.
+    /// Returns loops that exclude all invocations of a team but one.
     fn once(&mut self, team: &[Frame], preds: &mut Vec<Pred>) -> Vec<Frame> {
         let bound: Vec<(AxisId, Exec, SpanId)> = team.iter().filter_map(|f| f.as_loop().map(|(a, e)| (a, e, f.span))).collect();
         let mut frames = Vec::new();

@@ -1,6 +1,6 @@
-//! Where copies leave what they are made of, looked at again: loops around a copy may run further than when it was promoted,
-//! because a later directive has split or moved them, or because their extent names an axis that counts as clamped there. A copy
-//! has no predicate for that: what it reads is kept inside its source instead, and what divides an index there is not 0.
+//! Clamps the reads of copies again. The loops around a copy may run further than when it was promoted, because a later directive has split
+//! or moved them, or because their extent names an axis that counts as clamped there. A copy has no predicate against this. Instead, its
+//! reads are clamped to its source, and its divisors are at least 1.
 
 use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Sides};
 use crate::facts::Prover;
@@ -8,7 +8,7 @@ use crate::nest::walk::{self, Around};
 use crate::nest::{AxisId, Fate, Node, NodeKind, Program};
 use std::collections::{HashMap, HashSet};
 
-/// Clamps what every copy reads, and the divisors there.
+/// Clamps the reads and divisors of every copy.
 pub fn run(program: &mut Program) {
     if program.hosts.is_empty() {
         return;
@@ -25,18 +25,18 @@ fn clamp(program: &Program, node: &mut Node, around: &[Around]) {
     if !program.hosts.contains_key(&compute.stage) {
         return;
     }
-    // What has a predicate counts as its last value.
+    // An axis with a predicate counts as its last value inside.
     let known: Vec<AxisId> = around.iter().map(|l| l.axis).chain(compute.preds.iter().map(|pred| pred.axis)).collect();
     compute.values_mut().for_each(|value| *value = clamped(program, *value, &known));
 }
 
-/// A value whose reads stay inside, over axes that are within their extents.
+/// Returns the value with its reads clamped, over axes that are within their extents.
 fn clamped(program: &Program, value: ExprId, known: &[AxisId]) -> ExprId {
-    // What no loop around binds yet, and is no part of others, is an invocation's: the loops of registers' owners come later.
+    // A live axis that no loop around binds yet belongs to invocations: the loops of a register's owners are added later.
     let live = program.axes.ids().filter(|axis| program.axes[*axis].fate == Fate::Live);
     let bound: HashSet<AxisId> = known.iter().copied().chain(live).collect();
     let mut value = divisible(program, value);
-    // One at a time: reads within the index of another are part of that.
+    // Reads are replaced one at a time, because a read may contain another one in its index.
     loop {
         let reads = program.exprs.reads(value);
         let found = reads.into_iter().find_map(|read| to_clamp(program, &read, &bound).map(|outside| (read, outside)));
@@ -49,7 +49,7 @@ fn clamped(program: &Program, value: ExprId, known: &[AxisId]) -> ExprId {
     }
 }
 
-/// What lies outside of what a read reaches, if that is more than it says.
+/// Returns the new out-of-bounds behavior of a read, if it needs more clamps than it has.
 fn to_clamp(program: &Program, read: &Read, bound: &HashSet<AxisId>) -> Option<Outside> {
     let index: Vec<ExprId> = read.index.iter().map(|i| program.over_leaves(*i, bound)).collect();
     let known: Sides = match &read.outside {
@@ -66,8 +66,8 @@ fn to_clamp(program: &Program, read: &Read, bound: &HashSet<AxisId>) -> Option<O
     })
 }
 
-/// A value whose indices are divided by nothing that is 0 past the end of an axis: the extent of a fused axis's digit, which is empty
-/// there.
+/// Returns a value in which no divisor of an index is 0 past the end of an axis. The extent of a fused axis's component is such a divisor,
+/// because the component may be empty there.
 fn divisible(program: &Program, value: ExprId) -> ExprId {
     let mut divisors = Vec::new();
     program.exprs.any(value, &mut |e| {
@@ -80,7 +80,7 @@ fn divisible(program: &Program, value: ExprId) -> ExprId {
     if divisors.is_empty() { value } else { at_least_one(&program.exprs, value, &divisors, &mut HashMap::new()) }
 }
 
-/// A value with divisors that are at least 1.
+/// Returns a value whose divisors are at least 1.
 fn at_least_one(exprs: &Exprs, value: ExprId, divisors: &[ExprId], done: &mut HashMap<ExprId, ExprId>) -> ExprId {
     if let Some(new) = done.get(&value) {
         return *new;
@@ -97,7 +97,7 @@ fn at_least_one(exprs: &Exprs, value: ExprId, divisors: &[ExprId], done: &mut Ha
     new
 }
 
-/// The sides that are known, and those that are not proved inside.
+/// Returns the sides to clamp: those clamped already, and those that are not proved in bounds.
 fn sides(program: &Program, read: &Read, index: &[ExprId], known: &Sides) -> Sides {
     let prover = Prover::new(program);
     let side = |(n, (index, extent)): (usize, (&ExprId, &ExprId))| {

@@ -1,6 +1,6 @@
-//! Components of a reduction's state that do not depend on the innermost axes of its tile: the maximum and the sum of weights of an online
-//! softmax, of which a row has one for all its columns. They are the first components, have registers without these axes, and are updated by
-//! a leaf of their own, after the one that has the others.
+//! Splits off the components of a reduction's state that do not depend on the innermost axes of its tile. For example, the maximum and the
+//! sum of weights of an online softmax are the same for all columns of a row. They must be the first components. They get registers without
+//! these axes, and a separate update after the update of the other components.
 //!
 //! ```text
 //! unroll e in 0..8                                              unroll e in 0..8
@@ -13,18 +13,18 @@ use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Head, Path};
 use crate::nest::{AxisId, AxisKind, Block, Exec, Monoid, Program};
 
-/// The first components, as far as they depend on fewer axes.
+/// The first components that depend on fewer axes than the others.
 pub(super) struct First {
-    /// How many there are.
+    /// The number of these components.
     pub(super) count: usize,
-    /// Where the loops begin that stand in nothing but each other.
+    /// The position of the first loop that encloses only further loops.
     pub(super) at: usize,
-    /// The axes of those loops that the components do not depend on.
+    /// The axes of these loops that the components do not depend on.
     axes: Vec<AxisId>,
 }
 
 impl First {
-    /// Those of a reduction, whose loops are `inside`.
+    /// Finds the first components of a reduction whose loops are `inside`.
     pub(super) fn of(program: &Program, path: &Path, inside: &[Frame], monoid: &Monoid, over: &[AxisId]) -> First {
         let none = First { count: 0, at: inside.len(), axes: Vec::new() };
         let distributed = |f: &Frame| f.as_loop().is_some_and(|(a, e)| matches!(e, Exec::Bind(..)) && is_of(program, a, over));
@@ -42,18 +42,18 @@ impl First {
             axes.iter().all(|axis| apart(*n, *axis)) && !reads.iter().any(|read| lives(read.buffer))
         };
         let count = (0..items.len()).take_while(first).count();
-        // Lanes stay innermost.
+        // Loops over lanes must stay innermost.
         let in_lanes = loops().any(|(axis, exec)| exec == Exec::Lanes && !axes.contains(&axis));
         if axes.is_empty() || count == items.len() || count == 0 || in_lanes { none } else { First { count, at, axes } }
     }
 
-    /// The loops that a component stands in.
+    /// Returns the loops around a component.
     pub(super) fn without(&self, frames: &[Frame], component: usize) -> Vec<Frame> {
         let apart = |f: &Frame| f.as_loop().is_some_and(|(a, _)| component < self.count && self.axes.contains(&a));
         frames.iter().filter(|f| !apart(f)).cloned().collect()
     }
 
-    /// Puts the update of the first components behind the innermost loops.
+    /// Places the update of the first components after the innermost loops.
     pub(super) fn arrange(&self, inside: &mut [Frame], update: Block) {
         if let Some(frame) = inside.get_mut(self.at) {
             frame.after = update;
@@ -61,8 +61,8 @@ impl First {
     }
 }
 
-/// Where the innermost loops begin that are parallel, and written out, in lanes or sides of matrices. Within those that the first component depends on stands
-/// nothing but loops: what stands in the others is not for it.
+/// Returns the position of the first of the innermost loops that are parallel and unrolled, in lanes or sides of matrices. A loop that the
+/// first component depends on may only enclose other loops. Other nodes inside the remaining loops do not concern that component.
 fn innermost(program: &Program, path: &Path, inside: &[Frame], apart: &dyn Fn(AxisId) -> bool) -> usize {
     let mut at = inside.len();
     let mut bare = path.before.is_empty() && path.after.is_empty();
@@ -81,7 +81,7 @@ fn innermost(program: &Program, path: &Path, inside: &[Frame], apart: &dyn Fn(Ax
     at
 }
 
-/// Whether a component's state differs with an axis: its items do, or another component does with which it is combined.
+/// True if a component's state varies with an axis: its items do, or another component that it is combined with does.
 fn depends(program: &Program, monoid: &Monoid, items: &[ExprId], component: usize, axis: AxisId) -> bool {
     let (mut open, mut seen) = (vec![component], Vec::new());
     while let Some(n) = open.pop() {

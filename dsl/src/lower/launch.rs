@@ -1,4 +1,4 @@
-//! The launch program of a scheduled kernel: everything in it but the words.
+//! The launch program of a scheduled kernel, except for the SPIR-V.
 //!
 //! The backend adds the dispatches, their requirements and the limits of their index arithmetic.
 
@@ -18,7 +18,7 @@ pub struct Tensors {
 }
 
 impl Tensors {
-    /// The tensors of a program.
+    /// Lists the tensors of a program.
     pub fn of(program: &Program) -> Tensors {
         let argument = |a: &nest::Argument| match a {
             nest::Argument::Tensor(buffer) => Some(*buffer),
@@ -28,7 +28,7 @@ impl Tensors {
         let arguments = order.len();
         order.extend(&program.outputs);
         order.extend(program.prepared.iter().map(|p| p.buffer));
-        // A stage that was computed at another's loop has a tensor that nothing touches.
+        // The temporary of a stage that was moved to another stage's loop is never accessed.
         let mut touched = vec![false; program.buffers.len()];
         program.plan.iter().for_each(|d| touch(program, &d.body, &mut touched));
         let temporary = |(id, b): &(BufferId, &nest::Buffer)| b.space == Space::Temporary && touched[id.index()];
@@ -36,23 +36,23 @@ impl Tensors {
         Tensors { order, arguments }
     }
 
-    /// The buffers in the launch's order.
+    /// Returns the buffers in the launch's order.
     pub fn buffers(&self) -> &[BufferId] {
         &self.order
     }
 
-    /// The kernel's arguments among them.
+    /// Returns the buffers that are the kernel's arguments.
     pub fn arguments(&self) -> &[BufferId] {
         &self.order[..self.arguments]
     }
 
-    /// A buffer's place in the launch's order.
+    /// Returns a buffer's position in the launch's order.
     pub fn index(&self, buffer: BufferId) -> Option<u32> {
         self.order.iter().position(|b| *b == buffer).map(|n| n as u32)
     }
 }
 
-/// Marks the buffers that nodes touch.
+/// Marks the buffers that nodes access.
 fn touch(program: &Program, block: &nest::Block, touched: &mut [bool]) {
     let value = |id: ExprId, touched: &mut [bool]| {
         program.exprs.reads(id).iter().for_each(|r| touched[r.buffer.index()] = true);
@@ -106,14 +106,14 @@ pub fn size(program: &Program, id: ExprId) -> Option<Size> {
     })
 }
 
-/// The launch program without its dispatches, their requirements and limits.
+/// Returns the launch program without its dispatches, requirements and limits.
 pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<launch::Program, Errors> {
     let mut errors = Errors::new();
     let tensors = Tensors::of(program);
     let mut must = |id: ExprId, span: SpanId, what: &dyn Fn() -> String| match size(program, id) {
         Some(size) => size,
         None => {
-            errors.push(Error::new(span, format!("{} is no expression over dims", what())));
+            errors.push(Error::new(span, format!("{} is not an expression over dims", what())));
             Size::Const(0)
         }
     };
@@ -130,7 +130,7 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
     }
     let mut dims = Vec::new();
     for (id, dim) in program.dims.iter() {
-        // What a fact equates with a literal is given all the same where it is an argument, and the launch compares.
+        // A dim that a fact equates with a literal is still passed if it is an argument, and the launch compares the two.
         let derived = dim.derived.filter(|_| !program.arguments.contains(&nest::Argument::Dim(id)));
         let derived = derived.map(|e| must(e, dim.span, &|| format!("the dim `{}`", dim.name)));
         dims.push(launch::Dim { name: dim.name.clone(), derived });
@@ -142,7 +142,7 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
         let condition = launch::Condition::Sizes { left, relation: c.relation, right };
         facts.push(launch::Fact { text: c.text.clone(), condition, needed: c.needed });
     }
-    // What is computed of an input alone has no scalars.
+    // A program that is computed from an input alone has no scalars.
     for b in program.bounds.iter().filter(|b| program.arguments.contains(&nest::Argument::Scalar(b.scalar))) {
         let (scalar, bits) = (scalar_index(program, b.scalar), b.value.to_bits());
         let condition = launch::Condition::Scalar { scalar, relation: b.relation, bits };
@@ -194,7 +194,7 @@ fn arguments(program: &Program, tensors: &Tensors) -> Vec<launch::Argument> {
     program.arguments.iter().filter_map(one).collect()
 }
 
-/// A scalar's place in the launch's order.
+/// Returns a scalar's position in the launch's order.
 pub fn scalar_index(program: &Program, scalar: nest::ScalarId) -> u32 {
     let among = program.arguments.iter().filter_map(|a| match a {
         nest::Argument::Scalar(s) => Some(*s),
@@ -211,7 +211,7 @@ fn scalars(program: &Program) -> Vec<launch::Scalar> {
     program.arguments.iter().filter_map(one).map(|s| launch::Scalar { name: s.name.clone(), dtype: s.dtype }).collect()
 }
 
-/// The axes of a dispatch that are bound to workgroups, outermost first.
+/// Returns the axes of a dispatch that are bound to workgroups, outermost first.
 pub fn workgroup_axes(dispatch: &nest::Dispatch) -> Vec<(nest::AxisId, Slot, SpanId)> {
     let mut found: Vec<(nest::AxisId, Slot, SpanId)> = Vec::new();
     for node in walk::nodes(&dispatch.body) {
@@ -225,7 +225,7 @@ pub fn workgroup_axes(dispatch: &nest::Dispatch) -> Vec<(nest::AxisId, Slot, Spa
     found
 }
 
-/// The workgroups of a dispatch in x, y and z. Axes of one slot multiply.
+/// Returns the number of workgroups of a dispatch in x, y and z. The extents of axes that are bound to the same slot are multiplied.
 pub fn grid(program: &Program, dispatch: &nest::Dispatch) -> Result<[Size; 3], Error> {
     let mut grid = [Size::Const(1), Size::Const(1), Size::Const(1)];
     for (axis, slot, span) in workgroup_axes(dispatch) {

@@ -1,8 +1,8 @@
-//! The size of a workgroup: the extents of the loops bound to its invocations. With loops bound to subgroups or lanes it is
-//! one row of whole subgroups.
+//! Computes the size of a workgroup from the extents of the loops bound to its invocations. With loops bound to subgroups or lanes, the
+//! workgroup is one row of whole subgroups.
 //!
-//! Stages of one dispatch share it. Where one of them has fewer values than there are invocations, a predicate holds the
-//! inactive ones back: they run along, as barriers need them to.
+//! All stages of a dispatch share this size. If a stage has fewer values than there are invocations, a predicate excludes the inactive
+//! ones. They still execute the loops, because barriers need all invocations.
 
 use crate::nest::path::Path;
 use crate::nest::walk::{self, Around};
@@ -10,7 +10,7 @@ use crate::nest::{AxisId, Block, BufferId, Exec, How, Level, Loop, NodeKind, Pha
 use crate::profile::Profile;
 use std::collections::HashMap;
 
-/// Sets every dispatch's local size.
+/// Sets the local size of every dispatch.
 pub fn run(program: &mut Program, profile: &Profile) {
     for at in 0..program.plan.len() {
         program.plan[at].local = size(program, &program.plan[at].body, profile.subgroup);
@@ -18,12 +18,12 @@ pub fn run(program: &mut Program, profile: &Profile) {
     predicate_inactive(program, profile);
 }
 
-/// The size that the loops of a nest ask for, in x, y and z. `subgroup`: the size of subgroups.
+/// Returns the size that the loops of a nest require, in x, y and z. `subgroup` is the size of subgroups.
 pub fn size(program: &Program, block: &Block, subgroup: Option<u32>) -> [u32; 3] {
     Asked::of(program, block).size(subgroup)
 }
 
-/// What loops ask for.
+/// The workgroup size that loops require.
 struct Asked {
     threads: [u32; 3],
     linear: u32,
@@ -43,7 +43,7 @@ impl Asked {
         match subgroup {
             Some(size) if self.lanes || count > 1 => [count.saturating_mul(size), 1, 1],
             _ => {
-                // What is bound to the linear index takes all invocations that there are; if those are too few, x has more.
+                // A loop bound to the linear index uses all invocations. If there are too few, x is increased.
                 let [x, y, z] = self.threads;
                 [x.max(self.linear.div_ceil(y.saturating_mul(z).max(1))), y, z]
             }
@@ -59,7 +59,7 @@ impl Asked {
     }
 
     fn take(&mut self, program: &Program, looped: &Loop) {
-        // A whole subgroup has matrices.
+        // Matrices need whole subgroups.
         self.lanes |= matches!(looped.exec, Exec::Matrix(_) | Exec::Bind(Level::Lane, _));
         let Exec::Bind(level, slot) = looped.exec else { return };
         let place = match (level, slot) {
@@ -72,7 +72,7 @@ impl Asked {
         *place = extent.and_then(|e| u32::try_from(e).ok()).unwrap_or(1).max(*place);
     }
 
-    /// How many invocations, or subgroups, a loop is bound to.
+    /// Returns the number of invocations (or subgroups) that a loop is bound to.
     fn width(&self, level: Level, slot: Slot, subgroup: Option<u32>) -> Option<u32> {
         let all = |counts: [u32; 3]| counts.into_iter().fold(1, u32::saturating_mul);
         Some(match (level, slot) {
@@ -86,14 +86,15 @@ impl Asked {
     }
 }
 
-/// The coordinates of a workgroup's invocations that no loop around a stage's whole compute counts: along each, all run it alike.
+/// Returns the invocation coordinates that no loop around a stage's whole compute is bound to. All invocations along such a coordinate
+/// execute it in the same way.
 pub fn lacks(program: &Program, block: &Block, stage: StageId, subgroup: Option<u32>) -> Vec<(Level, Slot)> {
     let Some(path) = Path::open(block, stage, Phase::Whole) else { return Vec::new() };
     let loops = path.frames.iter().filter_map(|f| Some(f.as_loop()?.1));
     uncounted(program, block, loops, subgroup).into_iter().map(|(level, slot, _)| (level, slot)).collect()
 }
 
-/// The coordinates of a workgroup's invocations that none of these loops counts, each with how many there are along it.
+/// Returns the invocation coordinates that none of these loops is bound to, each with the number of invocations along it.
 pub fn uncounted(
     program: &Program,
     block: &Block,
@@ -103,12 +104,12 @@ pub fn uncounted(
     let asked = Asked::of(program, block);
     let counted = loops.filter_map(|exec| match exec {
         Exec::Bind(level, slot) => Some((level, slot)),
-        // Together, the lanes of a subgroup compute matrices.
+        // The lanes of a subgroup compute matrices together.
         Exec::Matrix(_) => Some((Level::Lane, Slot::X)),
         _ => None,
     });
     let counted: Vec<(Level, Slot)> = counted.collect();
-    // Subgroups and lanes lie in one row.
+    // Subgroups and lanes are in one row.
     let in_row = asked.lanes || asked.subgroups != [1; 3];
     let (level, row) = if in_row { (Level::Subgroup, Slot::X) } else { (Level::Thread, Slot::Linear) };
     let is_counted = |(level, slot): (Level, Slot)| {
@@ -136,14 +137,14 @@ pub fn predicate_inactive(program: &mut Program, profile: &Profile) {
 }
 
 fn predicate(program: &Program, block: &mut Block, (asked, subgroup): (&Asked, Option<u32>)) {
-    // The loops around a compute that run in fewer invocations than there are.
+    // The enclosing loops that run in fewer invocations than the workgroup has.
     let is_shorter = |l: &&Around| {
         let Exec::Bind(level, slot) = l.exec else { return false };
         let extent = program.exprs.as_int(program.axes[l.axis].extent);
         let width = asked.width(level, slot, subgroup).map(i64::from);
         extent.zip(width).is_some_and(|(n, width)| n < width)
     };
-    // What invocations do together, all of them do that it asks for, however few run the nest around its memory.
+    // All invocations take part in a leaf that they execute together, even if fewer of them run the nest around the buffer's allocation.
     let mut lives: HashMap<BufferId, Vec<AxisId>> = HashMap::new();
     walk::within(block, &mut |node, around| {
         if let NodeKind::Alloc { buffer, .. } = &node.kind

@@ -1,7 +1,7 @@
-//! That matrices are whole where subgroups compute with them: the end of an axis cuts none, and all subgroups have as many.
+//! Checks that subgroups compute with whole matrices: no axis ends within a matrix, and all subgroups compute equally many matrices.
 //!
-//! A guard is a predicate on each element, and a matrix has one for none of them. So copies in shared memory are filled past the end before
-//! matrices are loaded from them, and results go through a copy in shared memory, whose write-back is guarded.
+//! A guard is a predicate on each element, but the elements of a matrix cannot be guarded separately. So copies in shared memory are filled
+//! past the end before matrices are loaded from them. Results go through a copy in shared memory, and its write-back is guarded.
 
 use crate::diag::{Error, Errors, SpanId};
 use crate::nest::walk::{self, Around};
@@ -22,16 +22,16 @@ pub(super) fn check(program: &Program) -> Result<(), Errors> {
     errors.into_result()
 }
 
-/// What a predicate would cut.
+/// Returns an error if a predicate would cut a matrix or exclude a subgroup.
 fn cut(program: &Program, compute: &Compute, pred: &Pred, around: &[Around], span: SpanId) -> Option<Error> {
     let axis = &program.axes[pred.axis];
     let (name, stage) = (&axis.name, &program.stages[compute.stage].name);
     if axis.fate == Fate::Live {
         let error = Error::new(span, format!("not all subgroups of the workgroup would multiply matrices of `{stage}`"));
-        let error = error.note(format!("`{name}` is bound to fewer than another stage of the dispatch asks for"));
-        return Some(error.help("give all stages of the dispatch as many subgroups"));
+        let error = error.note(format!("`{name}` is bound to fewer subgroups than another stage of the dispatch needs"));
+        return Some(error.help("give all stages of the dispatch the same number of subgroups"));
     }
-    // Along a side, the axis itself can end, or where it ends can differ.
+    // Either the axis ends along a side, or its extent varies along it.
     let differs = |side| {
         program.is_made_of(pred.axis, side) || program.exprs.uses_axis(axis.extent, &mut |named| program.is_made_of(named, side))
     };
@@ -42,17 +42,18 @@ fn cut(program: &Program, compute: &Compute, pred: &Pred, around: &[Around], spa
     let is_private = |to: &Access| matches!(program.buffers[to.buffer].space, Space::Register | Space::Fragment { .. });
     let stores = !compute.dst.iter().all(is_private);
     if compute.phase != Phase::Finish && axis.kind == AxisKind::Reduction && pred.tail != Tail::RoundUp {
-        let error = Error::new(span, format!("the end of `{name}`, at {text}, cuts matrices that are summed"));
-        let help = format!("write `round_up` behind the tile of `{name}`, and promote what is read with `fill: 0.0`");
+        let error = Error::new(span, format!("`{name}` ends at {text}, which may be within a matrix that is summed"));
+        let help = format!("write `round_up` after the tile of `{name}` and promote the operands with `fill: 0.0`");
         return Some(error.help(format!("{help}, or state that the tile divides {text}")));
     }
     if stores && compute.phase != Phase::Update {
-        let error = Error::new(span, format!("the end of `{name}`, at {text}, cuts matrices that are stored"));
+        let error = Error::new(span, format!("`{name}` ends at {text}, which may be within a matrix that is stored"));
         let result = &program.buffers[compute.dst[0].buffer];
         if result.space == Space::Shared {
-            // A copy of the result has whole tiles, unless the axis is shorter or what is read past its ends is not there.
-            let error = error.note_at(result.span, format!("`{}` is no longer than that, or the factors are not", result.name));
-            let help = format!("promote what is read at `{name}` with `fill: 0.0`");
+            // A copy of the result consists of whole tiles, unless the axis is shorter, or the operands are not filled past its end.
+            let error = error
+                .note_at(result.span, format!("`{}` ends there too, or the operands are not filled past that end", result.name));
+            let help = format!("promote the operands at `{name}` with `fill: 0.0`");
             return Some(error.help(format!("{help}, or choose a tile and matrices that divide {text}")));
         }
         let help = format!("promote the result, `promote({0} => {0}_s, at: workgroup, to: shared);`", result.name);

@@ -1,22 +1,23 @@
-//! From a scheduled nest to the last one, which a backend emits.
+//! Lowers a scheduled nest to the form that a backend emits.
 //!
-//! Every pass in order, each with the reason why it stands there:
-//! 1. [`clamp_copies`]: what copies read is kept inside their sources. Before anything copies loops.
-//! 2. [`accumulate`]: reductions become init, update and finish over registers, with all-reduces between where they are
-//!    distributed. After all directives, which move loops of one perfect nest.
-//! 3. [`running`]: online reductions over blocks go on from the block before. After reductions, whose inits it changes; before what
-//!    writes a step twice.
-//! 4. [`pipeline`]: copies of later steps are fetched and stored within a step. After reductions, whose loops the steps are; before what
-//!    looks at the accesses of a step, or writes it twice.
-//! 5. [`peel`]: full tiles of peeled axes lose their predicates. After reductions, whose updates alone have those of their axes.
+//! The passes in order, each with the reason for its position:
+//! 1. [`clamp_copies`]: clamps the reads of copies to their sources. Before all passes that duplicate loops.
+//! 2. [`accumulate`]: lowers reductions to init, update and finish over registers, with all-reduces between them where they are
+//!    distributed. After all directives, because these move loops of one perfect nest.
+//! 3. [`running`]: lets online reductions over blocks carry over their state. After reductions, because it changes their inits; before the
+//!    passes that duplicate a step.
+//! 4. [`pipeline`]: prefetches and stores the copies of later steps within a step. After reductions, because their loops are the steps;
+//!    before the passes that inspect or duplicate the accesses of a step.
+//! 5. [`peel`]: removes the predicates of full tiles of peeled axes. After reductions, because only their updates have the predicates on
+//!    the reduction's axes.
 //! 6. [`ends`]: serial loops over parts of guarded axes end at the extent. After peels, which remove the predicates of full tiles.
-//! 7. [`barriers`]: between accesses of shared memory by different invocations. After reductions, whose finish is what reads
-//!    or writes some of it; nothing moves any more.
+//! 7. [`barriers`]: places barriers between accesses of shared memory by different invocations. After reductions, because their finish may
+//!    access shared memory; and after all passes that move nodes.
 //! 8. [`scratch`]: the scratch memory of all-reduces aliases dead shared buffers. After barriers, because the final indices determine
 //!    the subgroup that accesses an element.
-//! 9. [`local`]: the workgroup's size, read off the loops bound to threads, or to subgroups and lanes, and predicates on
-//!    invocations that a stage has no use for. When computes are all there.
-//! 10. [`matrices`]: checks that matrices are within the extents of their axes. When all predicates are there.
+//! 9. [`local`]: computes the workgroup's size from the loops bound to threads, or to subgroups and lanes, and adds predicates against
+//!    invocations that a stage does not use. After all passes that add computes.
+//! 10. [`matrices`]: checks that matrices are within the extents of their axes. After all passes that add predicates.
 //! 11. [`shared_limit`]: checks that all buffers fit in shared memory. Last, because a reduction's size depends on the number of
 //!     invocations.
 

@@ -1,11 +1,12 @@
-//! Peels: full tiles without predicates, as loop partitioning makes them in Halide. What stands in the loop over the tiles of a peeled
-//! axis is written twice, and a branch chooses by the tile: where it is full, the axis has no predicates; elsewhere all is as it was.
+//! Peels: gives full tiles a body without predicates, like Halide's loop partitioning. The body of the loop over the tiles of a peeled axis
+//! is duplicated, and a branch selects by the tile: in a full tile, the axis has no predicates, and the other tiles keep them.
 //!
-//! - The branch stands as far out as its condition is known, but within loops over workgroups. Where it would hold nothing but the loop
-//!   by which another one is known, both become one, there: several peeled axes of workgroups make two bodies.
-//! - What is no full tile of one axis is not peeled for others. So n axes make n + 1 bodies at most.
-//! - Elsewhere, serial loops over parts of the axis end where it does ([`super::ends`]).
-//! - In full tiles, reads that cannot leave their tensors there are not clamped or filled (`inside`).
+//! - The branch is placed as far out as its condition is known, but inside loops over workgroups. If it would enclose only the loop that
+//!   makes another branch's condition known, both become one branch inside that loop. For example, several peeled axes bound to workgroups
+//!   give two bodies.
+//! - A tail of one axis is not peeled for other axes. So n axes give at most n + 1 bodies.
+//! - In the tail, serial loops over parts of the axis end where the axis does ([`super::ends`]).
+//! - In full tiles, reads that are always in bounds there lose their clamps and fills (`inside`).
 
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Sides};
@@ -17,12 +18,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// A peeled axis.
 struct Peel {
     axis: AxisId,
-    /// Whether the tile is full.
+    /// The condition that the tile is full.
     cond: ExprId,
-    /// What loops of the dispatch at hand bind of that.
+    /// The axes of the condition that loops of the current dispatch bind.
     leaves: Vec<AxisId>,
     span: SpanId,
-    /// Whether a branch was made for it.
+    /// True if a branch was made for the axis.
     is_done: bool,
 }
 
@@ -48,13 +49,13 @@ pub(super) fn run(program: &mut Program) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for peel in peels.iter().filter(|peel| !peel.is_done) {
         let name = &program.axes[peel.axis].name;
-        let error = Error::new(peel.span, format!("`peel` leaves no predicate out: nothing here needs one on `{name}`"));
-        errors.push(error.help("leave `peel` out"));
+        let error = Error::new(peel.span, format!("`peel` has no effect: no leaf needs a predicate on `{name}`"));
+        errors.push(error.help("remove `peel`"));
     }
     errors.into_result()
 }
 
-/// The axis's peel, if it is peeled.
+/// Returns the axis's peel, if it is peeled.
 fn peel(program: &Program, axis: AxisId) -> Result<Option<Peel>, Error> {
     let Fate::Split(split) = program.axes[axis].fate.clone() else { return Ok(None) };
     if split.tail != Tail::Peel || split.exact {
@@ -65,7 +66,7 @@ fn peel(program: &Program, axis: AxisId) -> Result<Option<Peel>, Error> {
         let error = Error::new(
             split.span,
             format!(
-                "which tiles of `{name}` are full cannot be said: they, or its extent, are made of a fused axis that has a tail, or of tiles that are moved back"
+                "cannot peel `{name}`: its full tiles cannot be described, because they or its extent depend on a fused axis that has a tail, or on tiles that are moved back"
             ),
         );
         return Err(error.help("write `guard`"));
@@ -73,7 +74,7 @@ fn peel(program: &Program, axis: AxisId) -> Result<Option<Peel>, Error> {
     Ok(Some(Peel { axis, cond, leaves: Vec::new(), span: split.span, is_done: false }))
 }
 
-/// The bound axes that an expression depends on.
+/// Returns the bound axes that an expression depends on.
 fn leaves(program: &Program, of: ExprId, bound: &[(AxisId, Exec)]) -> Vec<AxisId> {
     let over = program.over_leaves(of, &bound.iter().map(|(axis, _)| *axis).collect());
     let mut leaves = Vec::new();
@@ -84,7 +85,7 @@ fn leaves(program: &Program, of: ExprId, bound: &[(AxisId, Exec)]) -> Vec<AxisId
     leaves
 }
 
-/// What `exec` makes differ, in lanes or among the invocations of a workgroup.
+/// True if a loop executed like this has different values across lanes, or else across the invocations of a workgroup.
 fn differs(exec: Exec, in_lanes: bool) -> bool {
     match exec {
         Exec::Lanes | Exec::Matrix(_) => in_lanes,
@@ -100,8 +101,8 @@ fn looped(node: &Node) -> Option<(AxisId, Exec)> {
     }
 }
 
-/// Leaves out clamps and fills that a block's reads do not need, as a prover knows. A compute with predicates reads at clamped places, of
-/// which the prover does not know.
+/// Removes the clamps and fills that a block's reads are proved not to need. A compute with predicates is skipped, because it reads at
+/// clamped indices, which the prover does not model.
 fn keep_inside(program: &Program, prover: &Prover<'_>, block: &mut Block) {
     let is_looped = |pred: &Pred| program.axes[pred.axis].fate == Fate::Live;
     walk::each_mut(block, &mut |node| {
@@ -113,7 +114,7 @@ fn keep_inside(program: &Program, prover: &Prover<'_>, block: &mut Block) {
     });
 }
 
-/// A value without the clamps and fills that it does not need.
+/// Returns a value without the clamps and fills that it does not need.
 fn inside(program: &Program, prover: &Prover<'_>, value: ExprId, done: &mut HashMap<ExprId, ExprId>) -> ExprId {
     if let Some(new) = done.get(&value) {
         return *new;
@@ -148,18 +149,18 @@ fn inside(program: &Program, prover: &Prover<'_>, value: ExprId, done: &mut Hash
     new
 }
 
-/// A dispatch at work.
+/// The state of peeling one dispatch.
 struct Work<'w> {
     program: &'w mut Program,
     peels: &'w mut Vec<Peel>,
-    /// What its loops bind, and how: an axis that is in lanes in one of them may be written out in another.
+    /// The axes that its loops bind, each with its execution. One axis may be in lanes in one loop and unrolled in another.
     bound: Vec<(AxisId, Exec)>,
     errors: &'w mut Errors,
 }
 
 impl Work<'_> {
-    /// A block within loops over the axes `around`, where the branches of the peels `waiting` are to come, and those in `passed` stand
-    /// around it already.
+    /// Peels a block that is nested in loops over the axes `around`. The branches of the peels `waiting` must be placed here or further in.
+    /// The branches of those in `passed` already enclose the block.
     fn block(&mut self, body: Block, around: &HashSet<AxisId>, waiting: &[usize], passed: &BTreeSet<usize>) -> Block {
         let known: Vec<usize> = (0..self.peels.len())
             .filter(|n| !passed.contains(n) && (waiting.contains(n) || self.is_known(*n, around)))
@@ -193,7 +194,7 @@ impl Work<'_> {
         vec![Node::new(NodeKind::Branch { cond, then, other: body }, span)]
     }
 
-    /// The blocks of a block's nodes.
+    /// Peels the blocks of a block's nodes.
     fn within(&mut self, mut body: Block, around: &HashSet<AxisId>, waiting: &[usize], passed: &BTreeSet<usize>) -> Block {
         for node in &mut body {
             let around: HashSet<AxisId> = around.iter().copied().chain(looped(node).map(|(axis, _)| axis)).collect();
@@ -204,8 +205,8 @@ impl Work<'_> {
         body
     }
 
-    /// Whether a block is one loop, and the branches that would stand around it are better within: it is over workgroups, or another
-    /// branch comes there.
+    /// True if a block is one loop, and its branches are better placed inside it: the loop is over workgroups, or another branch will be
+    /// placed there.
     fn passes_on(&self, body: &[Node], around: &HashSet<AxisId>, known: &[usize], passed: &BTreeSet<usize>) -> bool {
         let [Node { kind: NodeKind::Loop(l), .. }] = body else { return false };
         let inside: HashSet<AxisId> = around.iter().copied().chain([l.axis]).collect();
@@ -213,7 +214,7 @@ impl Work<'_> {
         matches!(l.exec, Exec::Bind(Level::Workgroup, _)) || (0..self.peels.len()).filter(comes).any(|n| self.concerns(body, n))
     }
 
-    /// Lanes have one tile, and so have the invocations that must arrive together within a body.
+    /// Checks that all lanes are in one tile, and also all invocations that must arrive together within the body.
     fn can_differ(&self, n: usize, body: &[Node]) -> Result<(), Error> {
         let peel = &self.peels[n];
         let is = |leaf: AxisId, in_lanes: bool| self.bound.iter().any(|(axis, exec)| *axis == leaf && differs(*exec, in_lanes));
@@ -221,7 +222,7 @@ impl Work<'_> {
         let error = |leaf: &AxisId, what: &str| {
             let (name, leaf) = (&self.program.axes[peel.axis].name, &self.program.axes[*leaf].name);
             let error =
-                Error::new(peel.span, format!("which tiles of `{name}` are full depends on `{leaf}`, which differs {what}"));
+                Error::new(peel.span, format!("cannot peel `{name}`: its full tiles depend on `{leaf}`, which differs {what}"));
             Err(error.help("write `guard`"))
         };
         if let Some(leaf) = by(true) {
@@ -229,13 +230,13 @@ impl Work<'_> {
         }
         match by(false) {
             Some(leaf) if walk::nodes(body).any(|node| self.meets(node)) => {
-                error(leaf, "among the invocations of a workgroup, and they meet within the tile")
+                error(leaf, "among invocations that synchronize within the tile")
             }
             _ => Ok(()),
         }
     }
 
-    /// Whether invocations wait for each other at a node, or will where its result is read.
+    /// True if invocations synchronize at a node, or will where its result is read.
     fn meets(&self, node: &Node) -> bool {
         let shared = |buffer: &BufferId| self.program.buffers[*buffer].space == Space::Shared;
         matches!(node.kind, NodeKind::AllReduce(_) | NodeKind::Barrier { .. })
@@ -243,12 +244,12 @@ impl Work<'_> {
             || node.writes().iter().any(shared)
     }
 
-    /// Whether a leaf of a block has a predicate on a peeled axis.
+    /// True if a leaf of a block has a predicate on a peeled axis.
     fn concerns(&self, body: &[Node], n: usize) -> bool {
         walk::nodes(body).any(|node| node.preds().iter().any(|pred| pred.axis == self.peels[n].axis))
     }
 
-    /// Whether the loops around bind all that a condition depends on.
+    /// True if the loops around bind all axes that a condition depends on.
     fn is_known(&self, n: usize, around: &HashSet<AxisId>) -> bool {
         self.peels[n].leaves.iter().all(|axis| around.contains(axis))
     }

@@ -1,6 +1,6 @@
-//! Online reductions over blocks go on from the block before: a block's maximum starts from the largest score so far, and its sums from what
-//! was summed so far, below the new maximum. So what a block leaves is the state itself, which need not be scaled and added: attention has one
-//! set of accumulators for its output, not two (Dao, *FlashAttention-2*, 2023, section 3.1).
+//! Lets online reductions over blocks carry over their state. A block's maximum starts from the largest score so far, and its sums from the
+//! previous sums, rescaled to the new maximum. So the result of a block is the state itself, and the update need not scale and add it.
+//! Attention then needs one set of accumulators for its output instead of two (Dao, *FlashAttention-2*, 2023, section 3.1).
 //!
 //! ```text
 //! init (m, l, o)                                        init (m, l, o)
@@ -15,10 +15,10 @@
 //!   update (m, l, o) online= (largest, …, part)           update (m, l, o) running= (largest, …, part)
 //! ```
 //!
-//! Any number that is no less than a block's scores would do as its maximum, so this changes no meaning. A maximum may be in any memory: it
-//! outlives its block. Sums go on in registers and fragments only, where the invocation that has a block's elements has those of the state.
-//! Where parts of a sum are made one, each part goes on by itself, in an accumulator that outlives its block: what an all-reduce makes of the
-//! parts is then what was summed so far.
+//! This does not change the meaning, because any number that is at least a block's largest score is a valid maximum for it. A maximum may
+//! be in any memory, and its buffer outlives the block. Sums carry over only in registers and fragments, where the invocation that holds a
+//! block's elements also holds those elements of the state. If a sum is combined from partial results, each partial result carries over by
+//! itself, in an accumulator that outlives the block. The all-reduce of the partial results then gives the sum so far.
 
 use super::accumulate::{is_of, wrap};
 use crate::expr::{Binary, Expr, ExprId};
@@ -30,7 +30,7 @@ use crate::nest::{
 };
 use std::collections::HashSet;
 
-/// Rewrites the reductions over blocks of every dispatch, where they can go on.
+/// Rewrites the reductions over blocks of every dispatch whose state can carry over.
 pub(super) fn run(program: &mut Program) {
     for running in program.running.clone() {
         let Some(target) = program.definition(running.target).filter(|target| !program.placed.contains_key(target)) else {
@@ -44,19 +44,19 @@ pub(super) fn run(program: &mut Program) {
     }
 }
 
-/// A reduction over blocks, whose items stages within its nest compute.
+/// A reduction over blocks whose items are computed by stages within its nest.
 struct Blocks {
     target: StageId,
-    /// The way to the update that has the last component.
+    /// The path to the update that has the last component.
     update: Path,
-    /// Where in it what stands within the accumulators' lives begins.
+    /// The position in that path where the accumulators' scopes begin.
     within: usize,
-    /// Whether it takes every block in: no predicate leaves it out.
+    /// True if it takes every block: no predicate excludes one.
     always: bool,
 }
 
 impl Blocks {
-    /// That of a stage, if each invocation does all of it, block by block.
+    /// Finds the reduction of a stage, if each invocation computes all of it, block by block.
     fn of(program: &Program, target: StageId, body: &Block) -> Option<Blocks> {
         let update = Path::open(body, target, Phase::Update)?;
         let parts = walk::nodes(body).any(|node| matches!(&node.kind, NodeKind::AllReduce(all) if all.stage == target));
@@ -64,7 +64,7 @@ impl Blocks {
             |frame: &Frame| matches!(frame.head, Head::Alloc { buffer } if update.compute.dst.iter().any(|to| to.buffer == buffer));
         let within = update.frames.iter().rposition(state)? + 1;
         let mut blocks = Blocks { target, within, update, always: true };
-        // Where reads are filled past an end, items are no states. (Those that stages compute are the identity by themselves, or the state.)
+        // If reads are filled past an end, items cannot be states. (The items that stages compute are the identity there, or the state.)
         let is_neutral = |pred: &&Pred| pred.tail == Tail::RoundUp && program.neutral.contains(&pred.axis);
         let reduced = |pred: &&Pred| blocks.reduces(program, pred.axis) && !is_neutral(pred);
         let filled = blocks.update.compute.preds.iter().filter(reduced).any(|pred| pred.tail == Tail::RoundUp);
@@ -77,7 +77,7 @@ impl Blocks {
         is_of(program, axis, over)
     }
 
-    /// All that goes on, if the maximum does.
+    /// Rewrites every component that can carry over, if the maximum can.
     fn go_on(&self, program: &mut Program, running: &Running, body: &Block) -> Option<Block> {
         let max = self.item(program, body, 0, Binary::Max)?;
         let Body::Reduce { monoid, .. } = program.stages[self.target].body.clone() else { return None };
@@ -90,14 +90,14 @@ impl Blocks {
                 self.item(program, body, n, Binary::Add).filter(|sum| n > 0 && sum.is_taken_alone(program, body, self.target));
             let Some(sum) = sum.filter(|sum| max.is_before(sum, body)) else { continue };
             let (start, of_parts) = match sum.has_parts(body) {
-                // What an update leaves out would be in its own parts all the same.
+                // The items that the update excludes would still be in the partial results.
                 true if !self.always => continue,
-                // Of its own parts, as far as they have come.
+                // The sum starts from its own partial results so far.
                 true => match self.kept_parts(program, &sum) {
                     Some(parts) => (self.so_far(program, running, n, &sum, Some(&parts.place)), Some(parts)),
                     None => continue,
                 },
-                // The update that has the first components alone comes too late for them.
+                // The first components are updated last, so they are not available when the sum starts.
                 false if n < self.update.compute.given => continue,
                 false => (self.so_far(program, running, n, &sum, None), None),
             };
@@ -118,7 +118,7 @@ impl Blocks {
         Some(body)
     }
 
-    /// The stage that computes a component's items by one operation, within the loop over blocks.
+    /// Returns the stage that computes a component's items with one operation, within the loop over blocks.
     fn item(&self, program: &Program, body: &Block, n: usize, by: Binary) -> Option<Item> {
         let Expr::Read(read) = program.exprs.get(*self.update.compute.value.get(n)?) else { return None };
         let stage = program.definition(read.buffer).filter(|stage| program.hosts.get(stage) == Some(&self.target))?;
@@ -129,7 +129,7 @@ impl Blocks {
         let (init, finish) = (Path::open(body, stage, Phase::Init)?, Path::open(body, stage, Phase::Finish)?);
         let is_life = |frame: &Frame| frame.head == Head::Alloc { buffer: read.buffer };
         let place = finish.frames.iter().position(is_life)?;
-        // One block's at a time, and each block once.
+        // The item is computed for one block at a time, and for each block once.
         let reduces = |frame: &Frame| frame.as_loop().is_some_and(|(axis, _)| self.reduces(program, axis));
         let behind = self.update.frames.iter().position(is_life)?;
         let is_plain = program.buffers[read.buffer].versions == 1 && finish.compute.dst.len() == 1;
@@ -138,7 +138,7 @@ impl Blocks {
         (is_plain && outside).then_some(item)
     }
 
-    /// The maximum, whose buffer can live around all blocks.
+    /// Returns the maximum's buffer, if its scope can be extended to all blocks.
     fn kept_maximum(&self, program: &Program, max: &Item) -> Option<Kept> {
         let place = max.finish.compute.dst[0].clone();
         let between = max.finish.frames.get(self.within..max.place)?;
@@ -154,8 +154,8 @@ impl Blocks {
         Some(Kept { place, owners: Vec::new(), first: wrap(&loops, max.finish.span, NodeKind::Compute(init)) })
     }
 
-    /// The accumulator of a sum whose parts are made one later, which can live around all blocks. It gets dimensions for the loops around its
-    /// life that tell who has it.
+    /// Returns the accumulator of a sum of partial results, if its scope can be extended to all blocks. It gets a dimension for each loop
+    /// around its old scope that determines its owner.
     fn kept_parts(&self, program: &Program, sum: &Item) -> Option<Kept> {
         let [to] = &sum.init.compute.dst[..] else { return None };
         let is_private = matches!(program.buffers[to.buffer].space, Space::Register | Space::Fragment { .. });
@@ -178,7 +178,8 @@ impl Blocks {
         Some(Kept { place, owners, first: wrap(&loops, sum.init.span, NodeKind::Compute(init)) })
     }
 
-    /// What was summed so far, below the new maximum, on the axes around an item's init: the state, or its own parts.
+    /// Returns the sum so far, rescaled to the new maximum, on the axes around an item's init. It is read from the state, or from the sum's
+    /// own partial results.
     fn so_far(&self, program: &Program, running: &Running, n: usize, sum: &Item, parts: Option<&Access>) -> Option<ExprId> {
         let exprs = &program.exprs;
         let to = &sum.finish.compute.dst[0];
@@ -203,7 +204,7 @@ impl Blocks {
                 _ => return None,
             };
         }
-        // What else tells who has the state, others have not.
+        // Any other axis of the state selects an owner that this leaf does not have.
         if program.named(value).into_iter().any(|axis| here.contains(&axis) && !there.contains(&axis)) {
             return None;
         }
@@ -215,7 +216,7 @@ impl Blocks {
         (known && exprs.dtype(value) == program.buffers[sum.init.compute.dst[0].buffer].dtype).then_some(value)
     }
 
-    /// Whether loops over two axes are alike: those of the same invocations, or copies, or sides.
+    /// True if loops over two axes are alike: bound to the same invocations, or over the same matrix side, with the same extent.
     fn is_like(&self, program: &Program, own: AxisId, sum: &Item, its: AxisId) -> bool {
         let exec =
             |path: &Path, axis: AxisId| path.frames.iter().find_map(|f| f.as_loop().filter(|(a, _)| *a == axis)).map(|(_, e)| e);
@@ -227,22 +228,23 @@ impl Blocks {
 /// A stage that computes the items of a component.
 struct Item {
     stage: StageId,
-    /// Where the update reads its result.
+    /// The index at which the update reads its result.
     index: Vec<ExprId>,
     init: Path,
     finish: Path,
-    /// Where in the way to its finish its buffer's life stands.
+    /// The position of its buffer's allocation in the path to its finish.
     place: usize,
 }
 
 impl Item {
-    /// What it has computed.
+    /// Returns a read of its result.
     fn read(&self, program: &Program) -> ExprId {
         let to = &self.finish.compute.dst[0];
         program.exprs.read(to.buffer, program.buffers[to.buffer].dtype, to.index.iter().copied())
     }
 
-    /// What it goes on from. Elements of shared memory are there only where someone has written them.
+    /// Returns the leaf that starts it from a carried-over value. It has the finish's predicates in shared memory, because only the
+    /// elements that the finish has written can be read.
     fn resumed(&self, value: ExprId, program: &Program) -> Resumed {
         let is_shared = program.buffers[self.finish.compute.dst[0].buffer].space == Space::Shared;
         let preds = if is_shared { self.finish.compute.preds.clone() } else { Vec::new() };
@@ -250,18 +252,18 @@ impl Item {
         Resumed { init: self.init.compute.clone(), compute }
     }
 
-    /// A compute like another, of the identity.
+    /// Returns a compute like another that writes the identity.
     fn identity(&self, program: &Program, like: &Compute) -> Option<Compute> {
         let Body::Reduce { monoid, .. } = &program.stages[self.stage].body else { return None };
         Some(Compute { phase: Phase::Init, value: monoid.identity.clone(), ..like.clone() })
     }
 
-    /// Whether invocations, or the columns of matrices, have parts of it, which are made one.
+    /// True if it is combined from partial results of invocations or of the columns of matrices.
     fn has_parts(&self, body: &Block) -> bool {
         walk::nodes(body).any(|node| matches!(&node.kind, NodeKind::AllReduce(all) if all.stage == self.stage))
     }
 
-    /// Whether updates of a stage alone read what it has computed.
+    /// True if only updates of a stage read its result.
     fn is_taken_alone(&self, program: &Program, body: &Block, by: StageId) -> bool {
         let of = self.finish.compute.dst[0].buffer;
         let reads = |node: &&Node| match &node.kind {
@@ -274,7 +276,7 @@ impl Item {
         !walk::nodes(body).any(|node| reads(&node))
     }
 
-    /// Whether it is there when another one begins.
+    /// True if its result is available when another item starts.
     fn is_before(&self, other: &Item, body: &Block) -> bool {
         let place =
             |path: &Path| walk::nodes(body).position(|node| matches!(&node.kind, NodeKind::Compute(c) if *c == path.compute));
@@ -282,7 +284,8 @@ impl Item {
     }
 }
 
-/// An init, and what goes on in its place; where it has predicates, behind it.
+/// An init and the compute that replaces it. If the compute has predicates, it follows the init instead, because the other elements still
+/// need the identity.
 struct Resumed {
     init: Compute,
     compute: Compute,
@@ -301,17 +304,17 @@ impl Resumed {
     }
 }
 
-/// A buffer that lives around all blocks.
+/// A buffer whose scope is extended to all blocks.
 struct Kept {
     place: Access,
-    /// The loops that were around its life: each has its own elements.
+    /// The loops that were around its old scope. Each iteration of them has its own elements.
     owners: Vec<AxisId>,
-    /// What it holds at first.
+    /// The nest that initializes it.
     first: Block,
 }
 
 impl Kept {
-    /// Puts its life within that of the state.
+    /// Moves its allocation inside the allocation of the state.
     fn around(&self, program: &mut Program, body: Block, state: BufferId) -> Block {
         let extents = self.owners.iter().map(|axis| program.axes[*axis].extent);
         let shape = extents.chain(program.buffers[self.place.buffer].shape.iter().copied()).collect();

@@ -1,17 +1,17 @@
-//! What an all-reduce of matrices' rows stores in shared memory lies over a shared buffer that nobody needs at that time, if there is one: its
-//! lanes then take no bytes but those of the results.
+//! Lets the scratch of an all-reduce of matrices' rows alias a shared buffer that is dead at that time, if there is one. Then only the
+//! lanes' results need extra shared memory.
 //!
-//! Each subgroup stores its matrices over elements that it alone touches ([`barriers::shares_of`]). So it waits for itself: a barrier of
-//! subgroups stands before what the all-reduce stores, and another one behind what it reads. No other subgroup has anything to do with it.
+//! Each subgroup stores its matrices over elements that only it accesses ([`barriers::shares_of`]). So it needs to synchronize only with
+//! itself: a barrier of the subgroup precedes the all-reduce's stores, and another one follows its reads. Other subgroups are not involved.
 //!
-//! Nobody needs a buffer outside its life, and in its life before all touches or behind them, where no loop is around both. So that stays true
-//! where a backend moves the all-reduce behind loops that are around it: it passes no touch of the buffer in its life.
+//! A buffer is dead outside its scope. Within its scope, it is dead before all accesses or after all of them, if no loop encloses both.
+//! This remains true if a backend moves the all-reduce after loops around it, because the move passes no access of the buffer in its scope.
 
 use super::barriers::{self, Share};
 use crate::nest::{AllReduce, Block, BufferId, Exec, How, Node, NodeKind, Program, Scratch, Space, walk};
 use crate::profile::Profile;
 
-/// Places what the all-reduces of every dispatch store.
+/// Chooses the scratch of the all-reduces of every dispatch.
 pub(super) fn run(program: &mut Program, profile: &Profile) {
     let mut plan = std::mem::take(&mut program.plan);
     for dispatch in &mut plan {
@@ -34,7 +34,7 @@ pub(super) fn run(program: &mut Program, profile: &Profile) {
     program.plan = plan;
 }
 
-/// A leaf, its place among all, and the nodes around it, each with the block of it that the leaf is in.
+/// A leaf, its number among all leaves, and the nodes around it, each with the index of the block that contains the leaf.
 struct Leaf<'n> {
     at: usize,
     node: &'n Node,
@@ -42,13 +42,13 @@ struct Leaf<'n> {
 }
 
 impl Leaf<'_> {
-    /// How many nodes are around both.
+    /// Returns the number of nodes that enclose both leaves.
     fn common(&self, other: &Leaf<'_>) -> usize {
         let same = |(a, b): &(&(&Node, usize), &(&Node, usize))| std::ptr::eq(a.0, b.0) && a.1 == b.1;
         self.around.iter().zip(&other.around).take_while(same).count()
     }
 
-    /// Whether a branch runs one of both alone.
+    /// True if the leaves are in different blocks of a branch, so that only one of them runs.
     fn excludes(&self, other: &Leaf<'_>) -> bool {
         let depth = self.common(other);
         self.around.get(depth).zip(other.around.get(depth)).is_some_and(|(a, b)| std::ptr::eq(a.0, b.0))
@@ -73,7 +73,7 @@ fn leaves(body: &Block) -> Vec<Leaf<'_>> {
     found
 }
 
-/// The sides of the matrices that an all-reduce stores, and their buffer.
+/// Returns the sides of the matrices that an all-reduce stores, and their buffer.
 fn matrices(program: &Program, node: &Node) -> Option<([i64; 2], BufferId)> {
     let NodeKind::AllReduce(AllReduce { how: How::Tree, src, .. }) = &node.kind else { return None };
     let buffer = src.first()?.buffer;
@@ -83,7 +83,7 @@ fn matrices(program: &Program, node: &Node) -> Option<([i64; 2], BufferId)> {
     }
 }
 
-/// How what an all-reduce stores lies in a subgroup's share of a buffer, if it can.
+/// Returns the layout of an all-reduce's matrices in a subgroup's share of a buffer, if they fit.
 fn lies_over(program: &Program, share: &Share, leaf: &Leaf<'_>, leaves: &[Leaf<'_>]) -> Option<Scratch> {
     let ([rows, columns], matrix) = matrices(program, leaf.node)?;
     let Share { buffer, run, stride, runs } = *share;
@@ -97,13 +97,13 @@ fn lies_over(program: &Program, share: &Share, leaf: &Leaf<'_>, leaves: &[Leaf<'
         return None;
     };
     let dtype = program.buffers[matrix].dtype;
-    // Matrices' rows (or columns) are stored at multiples of 16 bytes.
+    // The rows (or columns) of matrices are stored at multiples of 16 bytes.
     let is_aligned = |n: i64| n * i64::from(dtype.bytes()) % 16 == 0;
     let fits = program.buffers[buffer].dtype == dtype && is_aligned(run) && is_aligned(row.max(column));
     (fits && is_dead(program, buffer, leaf, leaves)).then_some(Scratch { buffer, part: run, row, column })
 }
 
-/// Whether nobody needs a buffer's elements at a leaf.
+/// True if a buffer is dead at a leaf.
 fn is_dead(program: &Program, buffer: BufferId, leaf: &Leaf<'_>, leaves: &[Leaf<'_>]) -> bool {
     let is_life = |(node, _): &(&Node, usize)| matches!(node.kind, NodeKind::Alloc { buffer: of, .. } if of == buffer);
     let Some(life) = leaf.around.iter().rposition(is_life) else { return true };

@@ -1,5 +1,5 @@
-//! Whether shared memory holds a dispatch's copies and what its reductions across invocations need, together. `promote` has
-//! seen to the copies; how many invocations there are is known only now.
+//! Checks that a dispatch's shared buffers and the scratch of its all-reduces fit in shared memory together. `promote` has already checked
+//! the copies. The scratch is checked here, because only now the number of invocations is known.
 
 use crate::diag::{Error, Errors, SpanId};
 use crate::nest::walk;
@@ -7,7 +7,7 @@ use crate::nest::{AxisId, Block, Dispatch, Exec, NodeKind, Program, Space};
 use crate::profile::Profile;
 use std::collections::BTreeMap;
 
-/// Refuses dispatches that take more than there is.
+/// Refuses dispatches that need more shared memory than the profile has.
 pub(super) fn check(program: &Program, profile: &Profile) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for dispatch in &program.plan {
@@ -22,7 +22,7 @@ struct Taken<'p> {
     program: &'p Program,
     profile: &'p Profile,
     dispatch: &'p Dispatch,
-    /// The bytes of each buffer and reduction, and the directive that makes it so.
+    /// The bytes of each buffer and reduction, and the directive that causes them.
     parts: BTreeMap<String, (i64, SpanId)>,
     /// The directive that distributes a reduction.
     blame: SpanId,
@@ -57,7 +57,7 @@ impl Taken<'_> {
         if total <= there {
             return Ok(());
         }
-        let error = Error::new(self.blame, format!("this takes {total} bytes of shared memory, with all else that is there"));
+        let error = Error::new(self.blame, format!("the dispatch needs {total} bytes of shared memory in total"));
         let each = |error: Error, (part, (bytes, span)): (String, (i64, SpanId))| {
             let part = if part.contains(' ') { part } else { format!("`{part}`") };
             error.note_at(span, format!("{part} takes {bytes}"))
@@ -67,7 +67,7 @@ impl Taken<'_> {
     }
 }
 
-/// Where the loop that binds an axis was bound.
+/// Returns the directive that bound the loop over an axis.
 fn bound_at(block: &Block, axis: AxisId) -> Option<SpanId> {
     walk::nodes(block).find(|node| matches!(&node.kind, NodeKind::Loop(l) if l.axis == axis)).map(|node| node.span)
 }

@@ -1,8 +1,7 @@
-//! Solving the dims: which tensor's shape tells which symbolic dim, in what order.
+//! Solves for the dims: determines which tensor's shape gives which symbolic dim, and in what order.
 //!
-//! A launch is given dim arguments, and the shapes of inputs and of tensors that are updated in place. A dimension whose size is
-//! `divide * dim + minus`, where only `dim` is not known yet, determines it. `N / 2` does not determine `N`: two sizes
-//! have the same half.
+//! A launch is given dim arguments, and the shapes of inputs and of tensors that are updated in place. A dimension whose size is `divide *
+//! dim + minus` determines `dim` if it is the only unknown dim. `N / 2` does not determine `N`, because two sizes have the same half.
 
 use crate::arena::Id;
 use crate::expr::{Binary, Expr, ExprId, Unary};
@@ -10,7 +9,7 @@ use crate::lower::launch::{Tensors, size};
 use crate::nest::{Argument, BufferId, DimId, Program};
 use tilewright_launch::{Size, Solve};
 
-/// The order in which shapes determine the symbolic dims that are no arguments, or those that no shape determines.
+/// Returns the order in which shapes determine the symbolic dims that are not arguments. The error holds the dims that no shape determines.
 pub fn plan(program: &Program) -> Result<Vec<Solve>, Vec<DimId>> {
     let mut known: Vec<bool> = vec![false; program.dims.len()];
     sizes(program).chain(strides(program)).for_each(|dim| known[dim.index()] = true);
@@ -19,7 +18,7 @@ pub fn plan(program: &Program) -> Result<Vec<Solve>, Vec<DimId>> {
     if missing.is_empty() { Ok(found) } else { Err(missing) }
 }
 
-/// The dims that are arguments although shapes determine them, each with the tensor whose shape does.
+/// Returns the dims that are arguments although a shape determines them, each with the tensor of that shape.
 pub fn told_by_shapes(program: &Program) -> Vec<(DimId, BufferId)> {
     let tensors = Tensors::of(program);
     let found = by_shapes(program, &mut vec![false; program.dims.len()]);
@@ -30,19 +29,19 @@ pub fn told_by_shapes(program: &Program) -> Vec<(DimId, BufferId)> {
     sizes(program).filter_map(told).collect()
 }
 
-/// The dims that are arguments.
+/// Returns the dims that are arguments.
 fn sizes(program: &Program) -> impl Iterator<Item = DimId> {
     program.arguments.iter().filter_map(|a| if let Argument::Dim(dim) = a { Some(*dim) } else { None })
 }
 
-/// The dims that are strides of the launch's tensors.
+/// Returns the dims that are strides of the launch's tensors.
 fn strides(program: &Program) -> impl Iterator<Item = DimId> {
     let tensors = Tensors::of(program);
     let given = program.strided.iter().filter(move |s| tensors.buffers().contains(&s.buffer));
     given.flat_map(|strided| strided.free.iter().copied())
 }
 
-/// What shapes determine beyond the dims that are known.
+/// Determines further dims from shapes, given the known ones.
 fn by_shapes(program: &Program, known: &mut [bool]) -> Vec<Solve> {
     let tensors = Tensors::of(program);
     let mut found = Vec::new();
@@ -55,7 +54,8 @@ fn by_shapes(program: &Program, known: &mut [bool]) -> Vec<Solve> {
     }
     loop {
         settle_derived(program, known);
-        // A dimension that is the dim itself tells most about a wrong shape; a literal divisor is never 0.
+        // A dimension that is the dim itself is preferred, because it gives the clearest error for a wrong shape. Next are literal
+        // divisors, because they are never 0.
         let best = shapes.iter().filter_map(|(tensor, axis, extent)| {
             let mut line = affine(program, *extent, known, &mut { STEPS })?;
             let (dim, divide) = line.unknown.take()?;
@@ -75,7 +75,7 @@ fn by_shapes(program: &Program, known: &mut [bool]) -> Vec<Solve> {
     found
 }
 
-/// Marks the derived dims whose dims are known.
+/// Marks the derived dims whose dims are all known.
 fn settle_derived(program: &Program, known: &mut [bool]) {
     for (id, dim) in program.dims.iter() {
         if let Some(value) = dim.derived
@@ -86,7 +86,7 @@ fn settle_derived(program: &Program, known: &mut [bool]) {
     }
 }
 
-/// `factor * dim + rest` with at most one dim that is not known, and only known ones in `factor` and `rest`.
+/// `factor * dim + rest` with at most one unknown dim, and only known dims in `factor` and `rest`.
 struct Affine {
     unknown: Option<(DimId, Size)>,
     rest: Size,
@@ -143,7 +143,7 @@ mod tests {
     use crate::nest::{Buffer, Dim, Space};
     use tilewright_launch::DType;
 
-    /// A program with dims `a`, `b`, `c` and one input of the shape that `f` makes of them.
+    /// Returns a program with dims `a`, `b`, `c` and one input whose shape `f` builds from them.
     fn with_shape(f: impl Fn(&mut crate::expr::Exprs, [ExprId; 3]) -> Vec<ExprId>) -> (Program, [DimId; 3]) {
         let mut p = Program::default();
         let dims = ["a", "b", "c"].map(|name| p.dims.push(Dim { name: name.into(), derived: None, span: SpanId::NONE }));

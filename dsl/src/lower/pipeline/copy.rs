@@ -1,7 +1,7 @@
-//! A copy of a pipeline: its nest, which its own schedule has made, as a fetch into registers and a store of these.
+//! Turns the nest of a pipeline's copy, as its own schedule has made it, into a fetch into registers and a store from them.
 //!
-//! An invocation stores what it has fetched. So the registers have a dimension for each loop of the copy's nest: those over invocations own
-//! theirs, and the others are written out.
+//! An invocation stores the elements that it has fetched. So the registers have a dimension for each loop of the copy's nest: loops bound
+//! to invocations own their dimensions, and the others are unrolled.
 
 use super::step::{Ranks, fills};
 use crate::diag::{Error, SpanId};
@@ -12,15 +12,15 @@ use crate::nest::{
 };
 use std::collections::HashSet;
 
-/// Registers of 32 bits that what is fetched takes at most, in each invocation: half of those that GPUs have for one.
+/// The most 32-bit registers that prefetched elements may take in each invocation: half of the registers that GPUs have for one.
 const REGISTERS: i64 = 128;
 
 /// A loop of a copy's nest, and the directive that made it.
 type Looped = (AxisId, Exec, SpanId);
 
-/// A copy that is made ahead.
+/// A prefetched copy.
 pub(super) struct Ahead {
-    /// Its number among the program's.
+    /// The index of its pipeline in the program.
     pub(super) pipeline: usize,
     pub(super) ranks: Ranks,
     copy: BufferId,
@@ -29,16 +29,16 @@ pub(super) struct Ahead {
     /// The loops of the copy's nest, outermost first.
     loops: Vec<Looped>,
     compute: Compute,
-    /// The axis that counts the step.
+    /// The axis whose value is the fetched step.
     next: AxisId,
-    /// What the copy holds, on that axis.
+    /// The value of the copy over that axis.
     value: ExprId,
-    /// The stage of the registers, and their place.
+    /// The stage of the registers, and the element of them that a point of the nest uses.
     registers: Option<(StageId, Access)>,
 }
 
 impl Ahead {
-    /// The copy of a pipeline, among the nests of a loop's copies.
+    /// Finds the nest of a pipeline's copy among the nests of a loop's copies.
     pub(super) fn new(program: &Program, n: usize, nests: &[Node], next: AxisId, ranks: Ranks) -> Result<Ahead, Error> {
         let pipeline = &program.pipelines[n];
         let own: HashSet<BufferId> = [pipeline.copy].into();
@@ -49,8 +49,10 @@ impl Ahead {
         };
         let name = &program.buffers[pipeline.copy].name;
         let Some((loops, compute)) = parts else {
-            let error = Error::new(pipeline.span, format!("`{name}` is made by more than loops around one copy of an element"));
-            return Err(error.help(format!("leave it out of the pipeline, or what the block of `{name}` promotes or computes")));
+            let error = Error::new(pipeline.span, format!("`{name}` is not made by one loop nest that copies one element"));
+            return Err(error.help(format!(
+                "leave `{name}` out of the pipeline, or remove the `promote` and `compute_at` directives from the block of `{name}`"
+            )));
         };
         let [value] = compute.value[..] else {
             return Err(Error::new(pipeline.span, format!("`{name}` has several values")).defect(&print::plan(program)));
@@ -72,7 +74,7 @@ impl Ahead {
         Ok(copy)
     }
 
-    /// What is read in another step than before must be there.
+    /// Checks that the copy reads a tensor, because other buffers may not hold their elements yet when a later step is fetched.
     fn check_source(&self, program: &Program, value: ExprId) -> Result<(), Error> {
         let is_there = |buffer: BufferId| {
             let space = &program.buffers[buffer].space;
@@ -80,12 +82,13 @@ impl Ahead {
         };
         let Some(read) = program.exprs.reads(value).into_iter().find(|read| !is_there(read.buffer)) else { return Ok(()) };
         let (name, source) = (&program.buffers[self.copy].name, &program.buffers[read.buffer]);
-        let error = Error::new(self.span, format!("`{name}` is a copy of `{}`, which is itself made in the nest", source.name));
+        let error =
+            Error::new(self.span, format!("`{name}` is copied from `{}`, which is itself a buffer of the nest", source.name));
         let error = error.note_at(source.span, format!("`{}` is made here", source.name));
-        Err(error.help(format!("pipeline copies of tensors: leave `{name}` out, or promote it from the tensor")))
+        Err(error.help(format!("leave `{name}` out of the pipeline, or promote it directly from the tensor")))
     }
 
-    /// What is fetched is indexed by constants.
+    /// Checks that the loops have literal extents, because registers need constant indices.
     fn check_loops(&self, program: &Program) -> Result<(), Error> {
         if self.ranks.fetch.is_none() {
             return Ok(());
@@ -99,19 +102,19 @@ impl Ahead {
         Err(error.help(format!("tile by literals in the block of `{name}`, or leave `prefetch` out, with `buffers: 2`")))
     }
 
-    /// Registers of 32 bits that an invocation needs for what it fetches.
+    /// Returns the 32-bit registers that an invocation needs for the elements that it fetches.
     fn words(&self, program: &Program) -> i64 {
         let elements = self.kept().filter_map(|(axis, _)| program.exprs.as_int(program.axes[axis].extent));
         let elements = elements.fold(1, i64::saturating_mul);
         elements.saturating_mul(i64::from(program.buffers[self.copy].dtype.bytes())).saturating_add(3) / 4
     }
 
-    /// The loops of which an invocation runs all iterations.
+    /// Returns the loops that an invocation runs completely.
     fn kept(&self) -> impl Iterator<Item = (AxisId, Exec)> {
         self.loops.iter().map(|(axis, exec, _)| (*axis, *exec)).filter(|(_, exec)| !matches!(exec, Exec::Bind(..)))
     }
 
-    /// Makes the registers, and says what they hold; and what the copy holds, on the loop over the steps.
+    /// Creates the registers and their stage, and expresses the copy's stage over the loop over the steps.
     pub(super) fn make(&mut self, program: &mut Program) {
         let pipeline = program.pipelines[self.pipeline].clone();
         if let Body::Map(value) = program.stages[pipeline.stage].body {
@@ -126,7 +129,7 @@ impl Ahead {
     }
 
     fn add_registers(&self, program: &mut Program, value: ExprId) -> (StageId, Access) {
-        // Lanes are the last dimension: they are one access.
+        // Lanes are the last dimension, because they are one access.
         let is_lanes = |(_, exec, _): &&Looped| *exec == Exec::Lanes;
         let others = self.loops.iter().filter(|l| !is_lanes(l));
         let axes: Vec<AxisId> = others.chain(self.loops.iter().filter(is_lanes)).map(|(axis, ..)| *axis).collect();
@@ -143,22 +146,22 @@ impl Ahead {
         (stage, Access { buffer, index })
     }
 
-    /// The stage of the registers.
+    /// Returns the stage of the registers.
     pub(super) fn stage(&self) -> Option<StageId> {
         self.registers.as_ref().map(|(stage, _)| *stage)
     }
 
-    /// The registers.
+    /// Returns the registers.
     pub(super) fn registers(&self) -> Option<BufferId> {
         self.registers.as_ref().map(|(_, place)| place.buffer)
     }
 
-    /// The fetch in a step.
+    /// Returns the fetch in a step.
     pub(super) fn fetch_ahead(&self, axis: AxisId) -> Block {
         self.fetch().map(|nest| self.once(Step::Ahead(axis, self.ranks.fetched), nest)).into_iter().collect()
     }
 
-    /// The store in a step; without registers, the copy.
+    /// Returns the store in a step, or, without registers, the copy.
     pub(super) fn store_ahead(&self, program: &Program, axis: AxisId) -> Block {
         let ahead = program.exprs.int(i64::from(self.ranks.stored));
         let version = program.exprs.sum(program.exprs.axis(axis), ahead);
@@ -169,12 +172,12 @@ impl Ahead {
         }
     }
 
-    /// What of a first step is fetched before the loop.
+    /// Returns the fetch for step `n` before the loop, if there is one.
     pub(super) fn fetch_first(&self, n: u32) -> Option<Node> {
         self.fetch().filter(|_| n < self.ranks.fetched)
     }
 
-    /// What of a first step is stored before the loop.
+    /// Returns the store for step `n` before the loop, if there is one.
     pub(super) fn store_first(&self, program: &Program, n: u32) -> Option<Node> {
         (n < self.ranks.stored).then(|| self.store(program, program.exprs.int(i64::from(n))))
     }
@@ -189,7 +192,7 @@ impl Ahead {
         Some(self.nest(compute, true))
     }
 
-    /// The store of a version; without registers, the copy.
+    /// Returns the store of a version, or, without registers, the copy.
     fn store(&self, program: &Program, version: ExprId) -> Node {
         let mut compute = self.compute.clone();
         if self.buffers > 1 {
@@ -204,7 +207,7 @@ impl Ahead {
         self.nest(compute, self.registers.is_some())
     }
 
-    /// The copy's loops around a leaf.
+    /// Nests a leaf in the copy's loops.
     fn nest(&self, compute: Compute, written_out: bool) -> Node {
         let leaf = Node::new(NodeKind::Compute(compute), self.span);
         self.loops.iter().rev().fold(leaf, |body, (axis, exec, span)| {
@@ -214,7 +217,7 @@ impl Ahead {
     }
 }
 
-/// The loops of a nest with nothing but one whole compute in them, and that.
+/// Returns the loops of a nest and its compute, if they enclose only one whole compute.
 fn leaf(nest: &Node) -> Option<(Vec<Looped>, &Compute)> {
     let (mut loops, mut node) = (Vec::new(), nest);
     loop {
@@ -230,7 +233,7 @@ fn leaf(nest: &Node) -> Option<(Vec<Looped>, &Compute)> {
     }
 }
 
-/// A copy's value on another axis in the place of a loop's, of which other axes are made.
+/// Rewrites a copy's value from a loop's axis to another axis. Axes that are computed from the loop's axis are rewritten too.
 fn on(program: &Program, value: ExprId, axis: AxisId, to: AxisId) -> ExprId {
     let new = program.exprs.axis(to);
     program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
@@ -243,19 +246,20 @@ fn on(program: &Program, value: ExprId, axis: AxisId, to: AxisId) -> ExprId {
     })
 }
 
-/// An axis's value over a loop's axis that it is made of, and whatever else it is.
+/// Returns an axis's value over the loop's axis that it is computed from, and over other axes.
 fn over_loop(program: &Program, named: AxisId, axis: AxisId) -> ExprId {
     let is_made = |other: AxisId| other != axis && program.passes(other, axis);
     program.axis_value(named, &|other| !is_made(other))
 }
 
-/// Refuses more registers than an invocation has.
+/// Refuses pipelines that need more registers than an invocation may use.
 pub(super) fn check_registers(program: &Program, ahead: &[Ahead]) -> Result<(), Error> {
     let fetched: Vec<&Ahead> = ahead.iter().filter(|copy| copy.ranks.fetch.is_some()).collect();
     let total: i64 = fetched.iter().fold(0, |sum, copy| sum.saturating_add(copy.words(program)));
     let Some(first) = fetched.first().filter(|_| total > REGISTERS) else { return Ok(()) };
     let axis = &program.axes[program.pipelines[first.pipeline].axis].name;
-    let what = format!("what is fetched at `{axis}` takes {total} registers of each invocation, and {REGISTERS} are the most");
+    let what =
+        format!("the copies fetched at `{axis}` need {total} registers in each invocation, but at most {REGISTERS} are allowed");
     let error = fetched.iter().fold(Error::new(first.span, what), |error, copy| {
         let buffer = &program.buffers[copy.copy];
         error.note_at(buffer.span, format!("`{}` takes {}", buffer.name, copy.words(program)))

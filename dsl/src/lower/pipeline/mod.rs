@@ -1,7 +1,8 @@
-//! Pipelines: shared copies of later steps are made while a step is computed, as `pipeline` says.
+//! Makes pipelines: shared copies of later steps are prefetched while a step is computed, as `pipeline` says.
 //!
-//! The loop over the steps comes out of the copies' lives, the copies' nests out of the loop. Each becomes a fetch into registers and a store
-//! of these ([`copy`]), which stand at their places in the step ([`step`]), and before the loop for the first steps:
+//! The loop over the steps moves out of the copies' scopes, and the copies' nests move out of the loop. Each nest becomes a fetch into
+//! registers and a store from them ([`copy`]). Both are placed at their points in the step ([`step`]), and before the loop for the first
+//! steps:
 //!
 //! ```text
 //! for k_o                               shared a_s
@@ -13,10 +14,10 @@
 //!                                             for …: write a_s = a_s_next
 //! ```
 //!
-//! A store before the copy's first reader is one for this step, else for the next; with three buffers, for one that comes one later. A fetch is
-//! for the store that follows it. Without registers a copy is made as many steps ahead as it has buffers to spare.
+//! A store before the copy's first reader is for this step, and any other store is for the next step. With three buffers, it is for one
+//! step later. A fetch is for the store that follows it. Without registers, a copy is made as many steps ahead as it has spare buffers.
 //!
-//! Barriers are placed by [`super::barriers`]. Where one of several places will do, the hints that are left here say which.
+//! [`super::barriers`] places the barriers. If it has several places to choose from, the hints that are left here decide.
 
 mod copy;
 mod step;
@@ -28,7 +29,7 @@ use copy::Ahead;
 use std::collections::{BTreeMap, HashSet};
 use step::{Phase, Steps};
 
-/// Makes the steps of all pipelines.
+/// Lowers all pipelines.
 pub(super) fn run(program: &mut Program) -> Result<(), Errors> {
     let mut work = Work { program, done: HashSet::new(), errors: Errors::new() };
     if work.program.pipelines.is_empty() {
@@ -73,7 +74,7 @@ impl Work<'_> {
         }
     }
 
-    /// The pipelines over a loop whose copies live just within it.
+    /// Returns the pipelines over a loop whose copies are allocated directly in it.
     fn made_in(&self, looped: &Loop) -> Vec<usize> {
         let lives = lives(&looped.body);
         let is_here = |n: &usize| {
@@ -83,7 +84,7 @@ impl Work<'_> {
         (0..self.program.pipelines.len()).filter(is_here).collect()
     }
 
-    /// A loop with the pipelines of its copies.
+    /// Rewrites a loop to its pipelines.
     fn pipelined(&mut self, looped: &Loop, span: SpanId, here: &[usize]) -> Result<Block, Error> {
         let axis = looped.axis;
         let mut body = looped.body.clone();
@@ -122,7 +123,7 @@ impl Work<'_> {
         Ok(buffers.into_iter().rev().fold(whole, alloc))
     }
 
-    /// What is made before the loop: the first steps, and what the first fetch in it comes too late for.
+    /// Returns the code before the loop: it makes the first steps, and the copies for which the first fetch in the loop is too late.
     fn prologue(&self, ahead: &[Ahead], next: AxisId, span: SpanId) -> Block {
         let last = ahead.iter().map(|copy| copy.ranks.first_steps()).max().unwrap_or(0);
         let mut block = Vec::new();
@@ -136,7 +137,7 @@ impl Work<'_> {
         block
     }
 
-    /// The axis that counts the step for which something is fetched.
+    /// Creates the axis whose value is the fetched step.
     fn next_axis(&mut self, axis: AxisId, span: SpanId) -> AxisId {
         use crate::nest::{Axis, AxisDef, Fate};
         let of = self.program.axes[axis].clone();
@@ -145,7 +146,7 @@ impl Work<'_> {
     }
 }
 
-/// The buffers whose lives begin in a block, or in those lives.
+/// Returns the buffers that are allocated in a block, or directly in those allocations.
 fn lives(block: &Block) -> Vec<BufferId> {
     let mut found = Vec::new();
     for node in block {
@@ -157,12 +158,12 @@ fn lives(block: &Block) -> Vec<BufferId> {
     found
 }
 
-/// A hint for a barrier.
+/// Returns a hint for the placement of a barrier.
 fn hint(span: SpanId) -> Node {
     Node::barrier(Scope::Invocation, span)
 }
 
-/// Directives after `pipeline` have made something else of the loop.
+/// Returns the error for a pipeline whose loop was changed by directives after `pipeline`.
 fn no_loop(program: &Program, n: usize) -> Error {
     let pipeline = &program.pipelines[n];
     let (axis, copy) = (&program.axes[pipeline.axis], &program.buffers[pipeline.copy].name);
@@ -174,19 +175,19 @@ fn no_loop(program: &Program, n: usize) -> Error {
             }
         });
     }
-    let what = format!("`{copy}` is not made at a loop over `{}` that stays one", axis.name);
+    let what = format!("cannot pipeline `{copy}`: it is not made in a serial loop over `{}`", axis.name);
     let error = Error::new(pipeline.span, what);
     match made_at {
         Some(at) if at.axis == pipeline.axis => {
             let error = error.note_at(at.span, format!("`{}` is unrolled here", axis.name));
-            error.help(format!("leave `{}` a loop: its iterations are the steps", axis.name))
+            error.help(format!("keep `{}` a serial loop, because its iterations are the steps", axis.name))
         }
         Some(at) => {
             let name = &program.axes[at.axis].name;
-            let error =
-                error.note_at(at.span, format!("it is made at the loop over `{name}`, by this directive and those after it"));
-            error.help(format!("behind the directives that make and move loops, write `pipeline({name}, …)`"))
+            let error = error
+                .note_at(at.span, format!("it is made at the loop over `{name}`, because of this directive and those after it"));
+            error.help(format!("write `pipeline({name}, …)` after the directives that make and move loops"))
         }
-        None => error.help("write `pipeline` behind the directives that make and move loops"),
+        None => error.help("write `pipeline` after the directives that make and move loops"),
     }
 }

@@ -1,4 +1,4 @@
-//! A step of a pipeline: its parts one after another, who reads the copies, and where fetches and stores stand between.
+//! A step of a pipeline: its parts in order, the readers of the copies, and the places of fetches and stores between the parts.
 
 use super::hint;
 use crate::diag::{Error, list};
@@ -7,7 +7,7 @@ use crate::nest::walk;
 use crate::nest::{AxisId, Block, BufferId, Node, NodeKind, Place, Point, Program, StageId};
 use std::collections::{BTreeMap, HashSet};
 
-/// What stands in a gap between two parts of a step, in this order.
+/// The phases in a gap between two parts of a step, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     EarlyStore,
@@ -16,26 +16,26 @@ pub(super) enum Phase {
     Fetch,
 }
 
-/// A place among the parts of a step.
+/// A place between the parts of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank {
-    /// So many parts are before it.
+    /// The number of parts before the place.
     pub(super) gap: usize,
     pub(super) phase: Phase,
 }
 
-/// Where a copy is fetched and stored, and for which steps.
+/// The places where a copy is fetched and stored, and the steps that this is for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ranks {
     pub(super) fetch: Option<Rank>,
     pub(super) store: Rank,
-    /// How many steps later the one is for which it is fetched, and stored.
+    /// The distance from the current step to the step that is fetched, and to the step that is stored.
     pub(super) fetched: u32,
     pub(super) stored: u32,
 }
 
 impl Ranks {
-    /// How many steps are begun before the loop.
+    /// Returns the number of steps that are started before the loop.
     pub(super) fn first_steps(&self) -> u32 {
         self.fetched.max(self.stored)
     }
@@ -54,7 +54,7 @@ impl<'p> Steps<'p> {
         Steps { program, parts }
     }
 
-    /// Where a pipeline's copy is fetched and stored.
+    /// Returns the places where a pipeline's copy is fetched and stored.
     pub(super) fn ranks(&self, axis: AxisId, n: usize) -> Result<Ranks, Error> {
         let pipeline = &self.program.pipelines[n];
         let reads: Vec<usize> = (0..self.parts.len()).filter(|at| reads(self.program, self.parts[*at], pipeline.copy)).collect();
@@ -67,18 +67,16 @@ impl<'p> Steps<'p> {
         let name = &self.program.buffers[pipeline.copy].name;
         let is_for_this = store.gap <= first;
         if pipeline.buffers == 1 && !is_for_this && store.gap <= last {
-            let what = format!("`{name}` has one buffer, and would be stored between those that read it");
+            let what = format!("`{name}` has one buffer, but would be stored between its readers");
             let error = Error::new(pipeline.store.span, what);
             let (from, to) = (self.stages_of(first), self.stages_of(last));
             let error = error.note(format!("it is read by {}, and later by {}", list(from), list(to)));
-            return Err(error.help("write `store: end`, a place before all that read it, or `buffers: 2`"));
+            return Err(error.help("write `store: end`, a `store` before all its readers, or `buffers: 2`"));
         }
         if !is_for_this && fetch_at > store {
-            let error = Error::new(fetch.span, format!("`{name}` is stored for the next step before that is fetched"));
-            let error = error.note("what is stored behind the first that reads the copy is the next step's");
-            return Err(
-                error.help("write a `fetch` before the `store`, or a `store` before all that read the copy: `store: start`")
-            );
+            let error = Error::new(fetch.span, format!("`{name}` is stored for the next step before it is fetched"));
+            let error = error.note("a store after the first reader of the copy is for the next step");
+            return Err(error.help("write a `fetch` before the `store`, or `store: start`, so that the store precedes all readers"));
         }
         let further = pipeline.buffers.saturating_sub(2);
         let stored = u32::from(!is_for_this) + further;
@@ -96,7 +94,7 @@ impl<'p> Steps<'p> {
         Ok(Rank { gap, phase: if place.early { early } else { late } })
     }
 
-    /// The first and the last part in which a stage is computed.
+    /// Returns the first and the last part in which a stage is computed.
     fn computing(&self, axis: AxisId, place: Place, stage: StageId) -> Result<[usize; 2], Error> {
         let computes = |at: &usize| stages(self.parts[*at]).contains(&stage);
         let mut found = (0..self.parts.len()).filter(computes);
@@ -106,7 +104,9 @@ impl<'p> Steps<'p> {
         let (name, axis) = (&self.program.stages[stage].name, &self.program.axes[axis].name);
         let error = Error::new(place.span, format!("`{name}` is not computed in the steps of `{axis}`"));
         let error = match self.program.pipelines.iter().find(|p| p.stage == stage) {
-            Some(other) => error.note_at(other.span, format!("`{name}` is made by a pipeline, where that says")),
+            Some(other) => {
+                error.note_at(other.span, format!("`{name}` is made by a pipeline, at the place that the pipeline gives"))
+            }
             None => error,
         };
         let mut there: Vec<StageId> = Vec::new();
@@ -140,7 +140,7 @@ fn add_parts<'p>(block: &'p Block, parts: &mut Vec<&'p Node>) {
     }
 }
 
-/// The stages whose leaves stand in a node.
+/// Returns the stages whose leaves are in a node.
 fn stages(node: &Node) -> Vec<StageId> {
     let of = |node: &Node| match &node.kind {
         NodeKind::Compute(compute) => Some(compute.stage),
@@ -150,7 +150,7 @@ fn stages(node: &Node) -> Vec<StageId> {
     walk::nodes(std::slice::from_ref(node)).filter_map(of).collect()
 }
 
-/// Whether a buffer is read in a node.
+/// True if a node, or a node inside it, reads a buffer.
 fn reads(program: &Program, node: &Node, buffer: BufferId) -> bool {
     let in_value = |value: ExprId| program.exprs.reads(value).iter().any(|read| read.buffer == buffer);
     walk::nodes(std::slice::from_ref(node)).any(|node| match &node.kind {
@@ -161,7 +161,7 @@ fn reads(program: &Program, node: &Node, buffer: BufferId) -> bool {
     })
 }
 
-/// A step without the copies' lives, and without their nests, which are given.
+/// Removes the allocations and nests of copies from a step. Adds the nests to `nests`.
 pub(super) fn without(block: Block, copies: &HashSet<BufferId>, nests: &mut Vec<Node>) -> Block {
     let mut left = Vec::new();
     for node in block {
@@ -180,18 +180,18 @@ pub(super) fn without(block: Block, copies: &HashSet<BufferId>, nests: &mut Vec<
     left
 }
 
-/// Whether one of some buffers is written in a node.
+/// True if a node, or a node inside it, writes one of some buffers.
 pub(super) fn fills(node: &Node, buffers: &HashSet<BufferId>) -> bool {
     walk::nodes(std::slice::from_ref(node)).any(|node| node.writes().iter().any(|buffer| buffers.contains(buffer)))
 }
 
-/// A step with what stands in its gaps.
+/// Inserts the fetches and stores into the gaps of a step.
 pub(super) fn with(body: Block, groups: BTreeMap<(usize, Phase), Block>) -> Block {
     let mut gaps: BTreeMap<usize, Block> = BTreeMap::new();
     for ((gap, phase), nodes) in groups {
         let Some(span) = nodes.first().map(|node| node.span) else { continue };
         let into = gaps.entry(gap).or_default();
-        // What is not early comes behind the barrier, if there is one.
+        // Later phases follow the barrier, if there is one.
         if !into.is_empty() && phase >= Phase::Store {
             into.push(hint(span));
         }
@@ -200,7 +200,7 @@ pub(super) fn with(body: Block, groups: BTreeMap<(usize, Phase), Block>) -> Bloc
             into.push(hint(span));
         }
     }
-    // The start is around all lives: a barrier there is the loop's.
+    // The start of the step is outside all allocations, so that a barrier there belongs to the loop.
     let mut whole = gaps.remove(&0).unwrap_or_default();
     whole.extend(in_gaps(body, &mut 0, &mut gaps));
     whole.extend(gaps.into_values().flatten());
@@ -221,7 +221,7 @@ fn in_gaps(block: Block, at: &mut usize, gaps: &mut BTreeMap<usize, Block>) -> B
     filled
 }
 
-/// Lets what reads copies with several buffers read that of the step.
+/// Lets the readers of copies with several buffers read the version of the current step.
 pub(super) fn version_reads(program: &Program, body: &mut Block, axis: AxisId, copies: &HashSet<BufferId>) {
     let version = program.exprs.axis(axis);
     let has_versions = |buffer: BufferId| copies.contains(&buffer) && program.buffers[buffer].versions > 1;

@@ -338,7 +338,7 @@ fn local_sizes() {
     for (program, has) in others {
         let errors = verify_lowered(&program, &roomy()).expect_err("it is another size");
         let message = errors.0.into_iter().map(|error| error.message).find(|message| message.starts_with("limits"));
-        assert_eq!(message, Some(format!("limits: loops of `c` are bound to 8 x 8 x 1 invocations, and it has {has}")));
+        assert_eq!(message, Some(format!("limits: loops of `c` are bound to 8 x 8 x 1 invocations, but its workgroup has {has}")));
     }
 }
 
