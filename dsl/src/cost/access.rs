@@ -1,8 +1,9 @@
-//! How the invocations of a subgroup touch memory together: how wide each access is, how far neighbours are apart, and in how many turns the
-//! banks of shared memory serve them. Found by computing the places themselves, for the first subgroup, where all other loops begin.
+//! How the invocations of a subgroup access memory together: the width of each access, the distance between neighbouring invocations, and
+//! the number of turns in which the banks of shared memory serve them. All are found by computing the addresses for the first subgroup, in
+//! the first iteration of all other loops.
 //!
-//! Words of different rows of a bank are served one after another. Wide accesses are served in as many turns as their bytes need at all, which
-//! are no conflict; so are the rows of matrices, of which each turn serves as many pieces of 16 bytes as there are banks for.
+//! A bank serves words of different rows one after another. Wide accesses need several turns for their bytes alone, which are not counted
+//! as conflicts. The rows of matrices are served in pieces of 16 bytes, as many in each turn as the banks allow.
 
 use super::place::{Point, element, over, value};
 use crate::diag::SpanId;
@@ -15,37 +16,38 @@ use crate::nest::{
 use crate::profile::Profile;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of the widest access.
+/// The bytes of the widest access.
 const WIDEST: i64 = 16;
 
-/// Bytes of a row of a matrix that are served at once.
+/// The bytes of a matrix's row that are served at once.
 const ROW: i64 = 16;
 
-/// An access of memory, by the invocations of a subgroup together.
+/// An access of memory by the invocations of a subgroup together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touch {
     /// The buffer's name.
     pub buffer: String,
-    /// Whether that is shared memory; else it is device memory.
+    /// True if the buffer is in shared memory, and false if it is in device memory.
     pub shared: bool,
-    /// Whether it is a write.
+    /// True for a write.
     pub write: bool,
-    /// Whether a matrix is loaded or stored.
+    /// True if a matrix is loaded or stored.
     pub matrix: bool,
-    /// Whether it is of a copy that `promote` made.
+    /// True if the access belongs to a copy that `promote` made.
     pub copy: bool,
-    /// Bytes that an invocation accesses at once.
+    /// The bytes that an invocation accesses at once.
     pub bytes: u32,
-    /// How far the accesses of neighbouring invocations are apart, of shared memory too. `None`: that depends on data, there are no
-    /// neighbours, or a matrix is accessed.
+    /// The distance between the accesses of neighbouring invocations, in shared memory too. `None` if it depends on data, if there are no
+    /// neighbours, or if a matrix is accessed.
     pub apart: Option<Apart>,
-    /// In how many turns the banks serve what one turn would. `None`: it is device memory, or the profile says nothing of banks.
+    /// The number of turns that the banks need for what conflict-free accesses would take in one. `None` for device memory, or if the
+    /// profile does not give the banks.
     pub conflicts: Option<u32>,
-    /// The fact that would make the access wide, if it is one of single elements.
+    /// The fact that would make the access wide, if it accesses single elements.
     pub missing: Option<String>,
-    /// Another loop, along which the elements are neighbours.
+    /// Another loop along which the elements are neighbours.
     pub next: Option<Next>,
-    /// The directive that gave neighbouring invocations what they access; of matrices, that made the buffer.
+    /// The directive that distributed the accessed elements to neighbouring invocations. For a matrix, the directive that made the buffer.
     pub span: SpanId,
     /// The directive (or definition) that made the buffer.
     pub made: SpanId,
@@ -54,26 +56,26 @@ pub struct Touch {
 /// A loop along which elements are neighbours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// The axis, as users call it.
+    /// The axis, by the user's name.
     pub axis: String,
-    /// Whether each of its values has an invocation of its own.
+    /// True if each of its values belongs to a different invocation.
     pub bound: bool,
-    /// The axis of the serial loop around over the other part of the same axis, if there is one, and the directive that made it.
+    /// The axis of the enclosing serial loop over the other part of the same axis, if there is one, and the directive that made that loop.
     pub outer: Option<(String, SpanId)>,
-    /// The directive that executes it so.
+    /// The directive that chose the loop's execution.
     pub span: SpanId,
 }
 
-/// How far neighbours are apart in memory.
+/// The distance between neighbouring invocations in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Apart {
-    /// By so many bytes, most of them; 0: they access the same.
+    /// The most frequent distance in bytes, or 0 if neighbours access the same element.
     Bytes(i64),
-    /// In different rows of the tensor, whose length is known at launch only.
+    /// Neighbours access different rows of the tensor, whose length is known only at launch.
     Rows,
 }
 
-/// A loop around.
+/// An enclosing loop.
 #[derive(Clone, Copy)]
 struct Around {
     axis: AxisId,
@@ -102,7 +104,7 @@ struct Walk<'p> {
     found: Vec<Touch>,
 }
 
-/// The accesses of a dispatch, each once.
+/// Returns the accesses of a dispatch, without duplicates.
 pub(super) fn touches(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Vec<Touch> {
     let local = dispatch.local.map(i64::from);
     let mut walk = Walk { program, profile, local, open: Vec::new(), found: Vec::new() };
@@ -121,7 +123,7 @@ impl Walk<'_> {
                     self.open.pop();
                 }
                 NodeKind::Alloc { body, .. } => self.block(body),
-                // Both sides do the same, the first one in full tiles.
+                // Both blocks make the same accesses. The first runs in full tiles.
                 NodeKind::Branch { then, .. } => self.block(then),
                 NodeKind::Compute(compute) => self.compute(compute),
                 NodeKind::Copy(_) | NodeKind::AllReduce(_) | NodeKind::Barrier { .. } => {}
@@ -184,7 +186,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The loop that tells neighbouring invocations apart.
+    /// Returns the loop in which neighbouring invocations differ.
     fn neighbours(&self) -> Option<Around> {
         let fastest = |exec: Exec| match exec {
             Exec::Bind(Level::Lane, _) | Exec::Bind(Level::Thread, Slot::Linear) => true,
@@ -194,7 +196,8 @@ impl Walk<'_> {
         self.open.iter().rev().find(|o| fastest(o.exec)).copied()
     }
 
-    /// Where the loops begin, and of an invocation of the first subgroup what is its own. `None`: it has no part in this.
+    /// Returns the first iteration of all loops, with the coordinates of one invocation of the first subgroup. Returns `None` if that
+    /// invocation is inactive.
     fn point(&self, invocation: i64) -> Option<Point> {
         let [x, y, _] = self.local.map(|n| n.max(1));
         let coordinates = [invocation % x, invocation / x % y, invocation / x / y];
@@ -213,7 +216,7 @@ impl Walk<'_> {
         Some(point)
     }
 
-    /// The points of the first subgroup's invocations.
+    /// Returns the points of the first subgroup's invocations.
     fn points(&self) -> Vec<Point> {
         let all: i64 = self.local.iter().product();
         let subgroup = self.profile.subgroup.map_or(32, i64::from);
@@ -224,7 +227,8 @@ impl Walk<'_> {
         index.iter().map(|e| value(self.program, *e, point)).collect()
     }
 
-    /// The elements between two places; `None`: they lie in different rows, of which only a launch knows the length.
+    /// Returns the distance between two addresses in elements. Returns `None` if they are in different rows whose length is known only at
+    /// launch.
     fn between(&self, buffer: BufferId, from: &[i64], to: &[i64]) -> Option<i64> {
         let b = &self.program.buffers[buffer];
         if b.space == Space::Shared {
@@ -243,7 +247,7 @@ impl Walk<'_> {
         Some(sum)
     }
 
-    /// The innermost loop along which elements are neighbours, but for the one over an axis.
+    /// Returns the innermost loop along which elements are neighbours, except for the loop over the axis `but`.
     fn next(&self, buffer: BufferId, index: &[ExprId], but: Option<AxisId>) -> Option<Next> {
         let first = self.point(0)?;
         let start = self.values(index, &first)?;
@@ -271,7 +275,7 @@ impl Walk<'_> {
         })
     }
 
-    /// How far most neighbours are apart.
+    /// Returns the most frequent distance between neighbours.
     fn apart(&self, buffer: BufferId, index: &[ExprId]) -> Option<Apart> {
         let places: Vec<Vec<i64>> = self.points().iter().map(|p| self.values(index, p)).collect::<Option<_>>()?;
         let mut counts: BTreeMap<Option<i64>, usize> = BTreeMap::new();
@@ -282,8 +286,8 @@ impl Walk<'_> {
         Some(most.map_or(Apart::Rows, |elements| Apart::Bytes(elements * self.element_bytes(buffer))))
     }
 
-    /// How many elements an invocation accesses at once, and the fact without which they are not more: of loops that are executed together or
-    /// written out, those of the one along which elements are neighbours.
+    /// Returns the number of elements that an invocation accesses at once, and the fact that is missing for a wider access. The elements
+    /// come from a loop in lanes, or, for reads, an unrolled loop, along which elements are neighbours.
     fn width(&self, placed: &Placed<'_>, index: &[ExprId]) -> (i64, Option<String>) {
         let Placed { write, copy, place: Access { buffer, .. }, .. } = *placed;
         let most = WIDEST / self.element_bytes(buffer).max(1);
@@ -344,8 +348,8 @@ impl Walk<'_> {
         self.is_dim(of.extent).then(|| format!("{} % {length} == 0", factor(print::expr(program, of.extent))))
     }
 
-    /// Whether a vector that begins in a column is not proved to be aligned; and the fact that is missing, of a row's length or of the column, if
-    /// it is one of dims: a schedule can state no other.
+    /// Returns `Some` if a vector that begins in `column` is not proved to be aligned. The inner value is the missing fact about the row's
+    /// length or the column, if the fact is about dims, because a schedule can state only such facts.
     fn unaligned(&self, buffer: BufferId, column: ExprId, width: i64) -> Option<Option<String>> {
         let (b, prover) = (&self.program.buffers[buffer], Prover::on_leaves(self.program));
         let text = |e: ExprId| format!("{} % {width} == 0", factor(print::expr(self.program, e)));
@@ -357,12 +361,12 @@ impl Walk<'_> {
         Some(self.is_dim(missing).then(|| text(missing)))
     }
 
-    /// Whether an expression is one of dims.
+    /// True if an expression is a non-constant size over dims.
     fn is_dim(&self, e: ExprId) -> bool {
         crate::lower::launch::size(self.program, e).is_some_and(|size| !matches!(size, Size::Const(_)))
     }
 
-    /// Of a copy that is made element by element, the fact that is missing for wider ones, if that is one of dims.
+    /// Returns the fact that a copy of single elements lacks for wider accesses, if the fact is about dims.
     fn missing_of_copy(&self, buffer: BufferId, index: &[ExprId], most: i64) -> Option<String> {
         let b = &self.program.buffers[buffer];
         let row = b.shape.last().filter(|_| b.space.is_global() && b.shape.len() > 1 && most > 1)?;
@@ -372,7 +376,7 @@ impl Walk<'_> {
         lacks.then(|| format!("{} % {most} == 0", factor(print::expr(self.program, *row))))
     }
 
-    /// The turns that the banks need for what one would serve, where each invocation accesses so many bytes.
+    /// Returns the number of turns that the banks need for accesses of so many bytes per invocation, where conflict-free accesses need one.
     fn conflicts(&self, buffer: BufferId, index: &[ExprId], bytes: i64, banks: i64) -> Option<u32> {
         let size = self.element_bytes(buffer);
         let starts: Vec<i64> = self
@@ -384,7 +388,7 @@ impl Walk<'_> {
         Some(most_turns(&starts, together as usize, bytes, banks))
     }
 
-    /// The same of a matrix, of whose rows (or columns) so many are served at once as there are banks for.
+    /// Returns the same number for a matrix, whose rows (or columns) are served in groups as large as the banks allow.
     fn rows(&self, buffer: BufferId, index: &[ExprId], banks: i64) -> Option<u32> {
         let first = self.point(0)?;
         let (b, size) = (&self.program.buffers[buffer], self.element_bytes(buffer));
@@ -397,7 +401,7 @@ impl Walk<'_> {
         let sides: Vec<Around> = self.open.iter().filter(|o| matches!(o.exec, Exec::Matrix(_))).copied().collect();
         let moves = |o: &&Around| at(o.axis, 1).is_some_and(|next| next != start);
         let along = sides.iter().filter(moves).find(|o| at(o.axis, 1) == Some(start + size))?;
-        // Of one row alone, for all of the other side: it is served once.
+        // All elements of the other side are the same row, which is served once.
         let Some(across) = sides.iter().filter(moves).find(|o| o.axis != along.axis) else { return Some(1) };
         let bytes = ROW.min(along.extent? * size);
         let starts: Vec<i64> = (0..across.extent?).map(|n| at(across.axis, n)).collect::<Option<_>>()?;
@@ -405,7 +409,7 @@ impl Walk<'_> {
     }
 }
 
-/// The most different words of one bank that accesses of so many bytes touch, of so many that are served together.
+/// Returns the largest number of different words of one bank that a group of `together` accesses needs.
 fn most_turns(starts: &[i64], together: usize, bytes: i64, banks: i64) -> u32 {
     let turns = |starts: &[i64]| {
         let words: BTreeSet<i64> = starts.iter().flat_map(|s| s.div_euclid(4)..=(s + bytes - 1).div_euclid(4)).collect();
@@ -424,7 +428,7 @@ fn leaves_row(outside: &Outside) -> bool {
     }
 }
 
-/// In parentheses, where it is more than one word.
+/// Puts an expression in parentheses, unless it is a single word.
 fn factor(text: String) -> String {
     if text.contains(' ') { format!("({text})") } else { text }
 }

@@ -13,7 +13,7 @@ use crate::nest::walk::{self, Around};
 use crate::nest::{AxisId, Body, Exec, How, Monoid, NodeKind, Phase, Program, Side, StageId, State};
 use crate::schedule::hull::largest;
 
-/// Notes in the ledger the longest chain of each float reduction.
+/// Records the longest chain of each float reduction in the ledger.
 pub(crate) fn state(program: &mut Program) {
     for dispatch in 0..program.plan.len() {
         let mut chains: Vec<Chain> = Vec::new();
@@ -89,7 +89,7 @@ impl Chain {
             Some((loops, more)) => {
                 format!("{name} of `{}`: chains of up to {} {}", stage.name, loops.plus(more).display(&dim), self.verb)
             }
-            None => format!("{name} of `{}`: no size tells how long the chains of {} are", stage.name, self.verb),
+            None => format!("{name} of `{}`: the length of the chains of {} is unknown", stage.name, self.verb),
         }
     }
 }
@@ -105,7 +105,7 @@ fn rounds(program: &Program, monoid: &Monoid) -> Option<&'static str> {
     verbs.next()
 }
 
-/// The depth of a tree with a number of leaves.
+/// Returns the depth of a tree with this number of leaves.
 fn depth(leaves: i64) -> i64 {
     i64::from(leaves.max(1).unsigned_abs().next_power_of_two().ilog2())
 }

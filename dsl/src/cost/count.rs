@@ -1,8 +1,9 @@
-//! How often something under a nest's loops is executed, and the sums of it all.
+//! Counts how often expressions and accesses are executed under a nest's loops, and sums their costs.
 //!
-//! The emitter computes a value at the loop of the deepest axis that it depends on, and of an unrolled loop's copies those that
-//! are equal once. So a value is executed as often as: the invocations that execute its node, for they do not share; every loop
-//! from the outside to the innermost serial one that the value depends on; and the unrolled ones and lanes that it depends on.
+//! The emitter computes a value in the deepest loop whose axis it depends on, and among the copies of an unrolled loop, it computes equal
+//! values once. So the number of executions of a value is the product of the invocations that execute its node (which do not share values),
+//! the extents of all loops from the outermost to the innermost serial one that the value depends on, and the extents of the unrolled loops
+//! and lanes that it depends on.
 //!
 //! A loop that is bound to invocations does not repeat its body, but selects the invocations that execute it. So the extents of two
 //! loops bound to the same coordinate are not multiplied. For example, a shared stage can be nested in a stage in registers
@@ -16,17 +17,17 @@ use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Loop, Program, Sid
 use crate::schedule::hull::largest;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The loops that something depends on: a bit each, the outermost lowest.
+/// The loops that a value depends on, as a bit set in which the outermost loop is the lowest bit.
 pub(super) type Loops = u128;
 
-/// A loop that is open.
+/// A loop that encloses the current node.
 struct Open {
     axis: AxisId,
     exec: Exec,
     extent: Size,
 }
 
-/// The sums, and where the walk stands.
+/// The sums, and the position of the walk.
 pub(super) struct Count<'p> {
     pub(super) program: &'p Program,
     pub(super) work: Work,
@@ -35,7 +36,7 @@ pub(super) struct Count<'p> {
     pub(super) guards: u32,
     pub(super) barriers: u32,
     pub(super) repeated: Vec<Repeated>,
-    /// The loops whose copies are told apart, so that they do not multiply.
+    /// The unrolled loops whose copies are counted one by one, so that their extents are not multiplied.
     pub(super) written_out: Loops,
     open: Vec<Open>,
     /// The loops around the writes of every buffer that this dispatch writes.
@@ -46,7 +47,7 @@ pub(super) struct Count<'p> {
     outside: usize,
 }
 
-/// The bytes of a whole tensor; of one whose shape is not over dims, none.
+/// Returns the bytes of a whole tensor, or 0 if its shape is not over dims.
 pub(super) fn bytes_of(program: &Program, buffer: BufferId) -> Size {
     let buffer = &program.buffers[buffer];
     let extents = buffer.shape.iter().map(|e| size(program, *e).unwrap_or(Size::Const(0)));
@@ -81,14 +82,14 @@ impl<'p> Count<'p> {
         }
     }
 
-    /// From here on, counts the work of the stage whose result is this buffer. If a workgroup makes the buffer together, all its
-    /// invocations take part, even if the allocation is nested in loops bound to invocations. Then only the loops within the
-    /// allocation divide the work.
+    /// Counts the following work for the stage whose result is this buffer. If a workgroup makes the buffer together, all its invocations
+    /// take part, even if the allocation is nested in loops bound to invocations. Then only the loops within the allocation divide the
+    /// work.
     pub(super) fn makes(&mut self, buffer: BufferId) {
         self.outside = self.together.get(&buffer).copied().unwrap_or(0);
     }
 
-    /// Goes into a loop.
+    /// Enters a loop.
     pub(super) fn enter(&mut self, looped: &Loop) {
         // All workgroups do the same work: the figures are those of one.
         let extent = match looped.exec {
@@ -98,7 +99,7 @@ impl<'p> Count<'p> {
         self.open.push(Open { axis: looped.axis, exec: looped.exec, extent });
     }
 
-    /// And out again.
+    /// Leaves the innermost loop.
     pub(super) fn leave(&mut self) {
         self.open.pop();
     }
@@ -112,7 +113,7 @@ impl<'p> Count<'p> {
         most.and_then(|most| size(self.program, most)).unwrap_or(extent)
     }
 
-    /// The iterations of a loop over an axis, at most.
+    /// Returns an upper bound of the iterations of a loop over an axis.
     fn extent(&mut self, axis: AxisId) -> Size {
         let bound = self.bound();
         let extent = self.program.axes[axis].extent;
@@ -125,12 +126,12 @@ impl<'p> Count<'p> {
         most.and_then(|most| size(self.program, most)).unwrap_or(Size::Const(1))
     }
 
-    /// All open loops.
+    /// Returns all open loops.
     pub(super) fn everywhere(&self) -> Loops {
         (0..self.open.len().min(128)).fold(0, |mask, n| mask | 1 << n)
     }
 
-    /// How often something is executed that depends on these loops.
+    /// Returns how often a value that depends on these loops is executed.
     pub(super) fn times(&self, depends: Loops) -> Size {
         let counted = self.open.iter().enumerate().filter(|(n, o)| {
             let is_apart = *n < 128 && self.written_out >> n & 1 == 1;
@@ -170,21 +171,21 @@ impl<'p> Count<'p> {
         all(Level::Thread).or_else(rows).unwrap_or(Size::Const(1))
     }
 
-    /// Whether something that depends on these loops is computed anew in each iteration of the open loop `n`.
+    /// True if a value that depends on these loops is recomputed in each iteration of the open loop `n`.
     fn is_in(&self, n: usize, depends: Loops) -> bool {
         let on = |n: usize| n < 128 && depends >> n & 1 == 1;
         let deepest = self.open.iter().enumerate().rposition(|(n, o)| o.exec == Exec::Serial && on(n));
         deepest.is_some_and(|deepest| n <= deepest) || on(n)
     }
 
-    /// Of the loops whose copies are told apart, the axes of those in whose copies something is computed anew that depends on these loops.
+    /// Returns the axes of the loops with separately counted copies in which a value that depends on these loops is recomputed.
     pub(super) fn apart(&self, depends: Loops) -> Vec<AxisId> {
         let is_apart = |n: usize| n < 128 && self.written_out >> n & 1 == 1 && self.is_in(n, depends);
         self.open.iter().enumerate().filter(|(n, _)| is_apart(*n)).map(|(_, o)| o.axis).collect()
     }
 
-    /// The copies of those of some loops that are written out, each with what their axes are in it. `None`: there are no such loops, or the
-    /// copies are very many.
+    /// Returns the copies of the unrolled loops among `depends`, each with the values of the loops' axes. Returns `None` if there are no
+    /// such loops, or too many copies.
     pub(super) fn copies(&self, depends: Loops) -> Option<Vec<HashMap<AxisId, i64>>> {
         const MOST: usize = 1 << 16;
         let mut copies = vec![HashMap::new()];
@@ -202,17 +203,17 @@ impl<'p> Count<'p> {
         copies.first().is_some_and(|copy| !copy.is_empty()).then_some(copies)
     }
 
-    /// The axes of all open loops.
+    /// Returns the axes of all open loops.
     pub(super) fn bound(&self) -> HashSet<AxisId> {
         self.open.iter().map(|o| o.axis).collect()
     }
 
-    /// The loops that the value of an axis depends on.
+    /// Returns the loops that the value of an axis depends on.
     pub(super) fn of_axis(&self, axis: AxisId) -> Loops {
         if let Some(at) = self.open.iter().rposition(|o| o.axis == axis) {
             let own = if at < 128 { 1 << at } else { 0 };
             return match self.open[at].exec {
-                // Another step in each iteration of the loop that it is ahead of.
+                // A prefetched step changes in each iteration of the loop that it precedes.
                 Exec::Step(Step::Ahead(of, _)) => own | self.of_axis(of),
                 _ => own,
             };
@@ -224,7 +225,7 @@ impl<'p> Count<'p> {
         }
     }
 
-    /// The loops that an element of a buffer depends on besides its index: those in which it is written.
+    /// Returns the loops that an element of a buffer depends on besides its index: the loops around its writes.
     pub(super) fn of_buffer(&self, buffer: BufferId) -> Loops {
         let Some(axes) = self.written.get(&buffer) else { return 0 };
         let of = |(n, open): (usize, &Open)| if n < 128 && axes.contains(&open.axis) { 1 << n } else { 0 };
@@ -256,7 +257,7 @@ impl<'p> Count<'p> {
         self.times(depends).times(Size::Const(bytes))
     }
 
-    /// Whether what stands here is a product on matrix units.
+    /// True if the current node is a product on matrix units.
     pub(super) fn is_product(&self) -> bool {
         self.open.iter().any(|o| o.exec == Exec::Matrix(Side::Depth))
     }
@@ -267,7 +268,8 @@ impl<'p> Count<'p> {
         add(&mut self.work.matrix_flops, times.times(Size::Const(2)));
     }
 
-    /// Counts float arithmetic that depends on these loops; that of a product on matrix units is counted as a whole.
+    /// Counts float arithmetic that depends on these loops. The arithmetic of a product on matrix units is skipped, because
+    /// [`Count::product`] counts it as a whole.
     pub(super) fn arithmetic(&mut self, flops: i64, functions: i64, depends: Loops) {
         if self.is_product() {
             return;
@@ -278,7 +280,7 @@ impl<'p> Count<'p> {
     }
 }
 
-/// The smaller of two counts.
+/// Returns the smaller of two counts.
 fn fewer(a: Size, b: Size) -> Size {
     match (&a, &b) {
         (Size::Const(x), Size::Const(y)) => Size::Const(*x.min(y)),
@@ -295,7 +297,7 @@ fn add(sum: &mut Size, more: Size) {
     *sum = std::mem::replace(sum, Size::Const(0)).plus(more);
 }
 
-/// Notes around which loops' iterations each buffer is written.
+/// Records the loops around the writes of each buffer.
 pub(super) fn note_writes(block: &Block, written: &mut HashMap<BufferId, HashSet<AxisId>>) {
     walk::within(block, &mut |node, around| {
         for buffer in node.writes() {

@@ -1,9 +1,9 @@
-//! The operations of the functions that consist of several ([`leaves`](super::leaves) counts with them). A test of the backend
+//! The number of operations of functions that consist of several instructions ([`leaves`](super::leaves) uses it). A test of the backend
 //! compares the figures with its formulas.
 
 use crate::expr::{Binary, Unary};
 
-/// The operations of a call of a function of floats.
+/// The number of operations of one call of a float function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operations {
     /// Float operations. A fused multiplication and addition counts as two.
@@ -18,7 +18,7 @@ const fn of(flops: i64, functions: i64, instructions: i64) -> Option<Operations>
     Some(Operations { flops, functions, instructions })
 }
 
-/// The operations of a function of one value; `None`: an instruction computes it.
+/// Returns the operations of a function of one value, or `None` if a single instruction computes it.
 pub fn of_unary(op: Unary) -> Option<Operations> {
     match op {
         Unary::Round => of(3, 0, 14),
@@ -39,7 +39,7 @@ pub fn of_unary(op: Unary) -> Option<Operations> {
     }
 }
 
-/// The operations of a function of two floats.
+/// Returns the operations of a function of two floats, or `None` if a single instruction computes it.
 pub fn of_binary(op: Binary) -> Option<Operations> {
     match op {
         Binary::Pow => of(68, 0, 137),

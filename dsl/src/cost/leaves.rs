@@ -1,4 +1,4 @@
-//! What the leaves of a nest do: arithmetic, reads and writes, each given to the count with the loops that it depends on.
+//! Counts the arithmetic, reads and writes of a nest's leaves, each with the loops that it depends on.
 
 use super::count::{Count, Loops};
 use super::{functions, shares, written};
@@ -7,8 +7,8 @@ use crate::nest::{Block, Body, Compute, NodeKind, Phase, StageId, walk as nodes}
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// How many parts of expressions are looked at in all copies of a leaf that is written out, at most. Of more, each counts as in the
-/// expression as it stands, in all copies.
+/// The most subexpressions that are counted in all copies of an unrolled leaf. If there are more, each subexpression counts as written, in
+/// all copies.
 const PARTS: usize = 1 << 18;
 
 /// Counts everything in a block.
@@ -26,7 +26,7 @@ pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
                 shares::note(count, *buffer, node.span);
                 walk(count, body);
             }
-            // Both sides compute the same, the first in full tiles, and every tile counts as one.
+            // Both blocks compute the same. Every tile counts as a full tile, which the first block computes.
             NodeKind::Branch { then, other, .. } => {
                 walk(count, then);
                 notes(count, other);
@@ -46,7 +46,7 @@ pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
     }
 }
 
-/// Counts what stands in a block, and not what it does.
+/// Counts the guards and barriers of a block, but not its work.
 fn notes(count: &mut Count<'_>, block: &Block) {
     for node in nodes::nodes(block) {
         match &node.kind {
@@ -71,7 +71,7 @@ fn compute(count: &mut Count<'_>, compute: &Compute) {
     count.guards += u32::from(!compute.preds.is_empty());
 }
 
-/// Counts values and what they are made of, each once.
+/// Counts values and their subexpressions, each once.
 fn values(count: &mut Count<'_>, roots: &[ExprId]) {
     let mut parts = Parts::default();
     for root in roots {
@@ -80,8 +80,9 @@ fn values(count: &mut Count<'_>, roots: &[ExprId]) {
     parts.inner_first.into_iter().for_each(|(id, depends)| one(count, id, depends));
 }
 
-/// Counts the values of a compute in the copies of the loops that are written out around it: what several copies share once, and of a choice
-/// that a copy makes the value that is left. `false`: nothing differs in copies, or there are too many of them.
+/// Counts the values of a compute in the copies of the unrolled loops around it. A value that several copies share counts once, and a
+/// `select` whose condition is known in a copy counts as the selected value. Returns false if the copies do not differ, or if there are too
+/// many.
 fn copies(count: &mut Count<'_>, compute: &Compute) -> bool {
     let program = count.program;
     if !compute.value.iter().any(|value| written::can_differ(program, *value)) {
@@ -110,7 +111,7 @@ fn copies(count: &mut Count<'_>, compute: &Compute) -> bool {
     true
 }
 
-/// What values are made of, and the loops that each part depends on.
+/// The subexpressions of values, and the loops that each depends on.
 #[derive(Default)]
 struct Parts {
     known: HashMap<ExprId, Loops>,
@@ -118,7 +119,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// The loops that a value depends on.
+    /// Returns the loops that a value depends on.
     fn loops(&mut self, count: &Count<'_>, id: ExprId) -> Loops {
         if let Some(loops) = self.known.get(&id) {
             return *loops;
@@ -136,7 +137,7 @@ impl Parts {
     }
 }
 
-/// Counts a value that depends on these loops, without its parts.
+/// Counts a value that depends on these loops, without its subexpressions.
 fn one(count: &mut Count<'_>, id: ExprId, depends: Loops) {
     if let Expr::Read(read) = count.program.exprs.get(id) {
         count.read(read.buffer, 1, depends);
@@ -145,14 +146,14 @@ fn one(count: &mut Count<'_>, id: ExprId, depends: Loops) {
     count.arithmetic(flops, functions, depends);
 }
 
-/// One combination of components of a stage's states, in every open loop.
+/// Counts one combination of components of a stage's states, in every open loop.
 fn combine(count: &mut Count<'_>, stage: StageId, components: Range<usize>) {
     let Body::Reduce { monoid, .. } = &count.program.stages[stage].body else { return };
     let (flops, functions) = total(count, monoid.combine.get(components).unwrap_or(&[]));
     count.arithmetic(flops, functions, count.everywhere());
 }
 
-/// Float operations of expressions and of all that they are made of.
+/// Returns the float operations of expressions and all their subexpressions.
 fn total(count: &Count<'_>, roots: &[ExprId]) -> (i64, i64) {
     let (mut open, mut seen) = (roots.to_vec(), HashSet::new());
     let (mut flops, mut functions) = (0, 0);
@@ -166,7 +167,7 @@ fn total(count: &Count<'_>, roots: &[ExprId]) -> (i64, i64) {
     (flops, functions)
 }
 
-/// Float operations of an expression itself: ordinary ones, and functions.
+/// Returns the float operations of an expression without its operands: ordinary operations, and functions.
 fn arithmetic(count: &Count<'_>, id: ExprId) -> (i64, i64) {
     if !count.program.exprs.dtype(id).is_float() {
         return (0, 0);

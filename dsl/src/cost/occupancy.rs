@@ -1,19 +1,19 @@
-//! How many workgroups run on a core at the same time: as many as its shared memory, its registers and its invocations suffice for, of those
-//! that the profile tells.
+//! Computes how many workgroups run on a core at the same time. The limit is the core's shared memory, registers or invocations, as far as
+//! the profile gives them.
 
 use super::Cost;
 use crate::profile::Profile;
 
-/// How many workgroups of a dispatch fit a core.
+/// The number of workgroups of a dispatch that fit on a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Workgroups. 0: not even one does.
+    /// The number of workgroups. It is 0 if not even one fits.
     pub workgroups: u32,
-    /// What there would have to be more of for one more.
+    /// The resource that prevents one more workgroup.
     pub limit: Limit,
 }
 
-/// What a core has that workgroups share.
+/// A resource of a core that workgroups share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Shared memory.
@@ -25,7 +25,7 @@ pub enum Limit {
 }
 
 impl Cost {
-    /// How many workgroups fit a core of a device, at most; `None`: the profile does not say what a core has.
+    /// Returns an upper bound of the workgroups that fit on a core of a device, or `None` if the profile does not give a core's resources.
     pub fn occupancy(&self, profile: &Profile) -> Option<Occupancy> {
         let subgroup = profile.subgroup.unwrap_or(1).max(1);
         let invocations = self.local.iter().fold(1u32, |all, n| all.saturating_mul(*n)).div_ceil(subgroup).saturating_mul(subgroup);

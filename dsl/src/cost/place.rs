@@ -1,24 +1,23 @@
-//! Where an access goes, in numbers: its indices at one point of the loops, and the element of a shared buffer that they are.
+//! Evaluates accesses to numbers: the indices at one point of the loops, and the element of a shared buffer that they address.
 //!
-//! Dims that are known at launch only count as a large number, which a power of two divides: what is asked is how far apart neighbours are,
-//! and not where.
+//! Dims that are known only at launch count as a large power of two, because only the distance between neighbours matters, not the address.
 
 use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
 use crate::nest::{AxisId, Buffer, Program};
 use std::collections::{HashMap, HashSet};
 
-/// What a symbolic dim counts as.
+/// The value that a symbolic dim counts as.
 const DIM: i64 = 1 << 20;
 
 /// The values of axes at one point of the loops.
 pub(super) type Point = HashMap<AxisId, i64>;
 
-/// The value of an expression over loops' axes and dims; `None`: it depends on data, or 64 bits do not hold it.
+/// Returns the value of an expression over loop axes and dims, or `None` if it depends on data or does not fit in 64 bits.
 pub(super) fn value(program: &Program, id: ExprId, point: &Point) -> Option<i64> {
     value_once(program, id, point, &mut HashMap::new())
 }
 
-/// Does the same as [`value`], and looks known parts up in `done`.
+/// Does the same as [`value`], and looks up known subexpressions in `done`.
 fn value_once(program: &Program, id: ExprId, point: &Point, done: &mut HashMap<ExprId, Option<i64>>) -> Option<i64> {
     match program.exprs.get(id) {
         Expr::Const(_) => return program.exprs.as_int(id),
@@ -33,7 +32,7 @@ fn value_once(program: &Program, id: ExprId, point: &Point, done: &mut HashMap<E
     known
 }
 
-/// Computes the value of an expression from the values of its parts.
+/// Computes the value of an expression from the values of its operands.
 fn by_parts(program: &Program, id: ExprId, of: &mut dyn FnMut(ExprId) -> Option<i64>) -> Option<i64> {
     match *program.exprs.get(id) {
         Expr::Dim(dim) => program.dims[dim].derived.map_or(Some(DIM), of),
@@ -76,13 +75,13 @@ fn compare(op: Compare, a: i64, b: i64) -> bool {
     }
 }
 
-/// Indices over the axes of the loops around, as [`value`] takes them.
+/// Returns indices over the axes of the enclosing loops, as [`value`] needs them.
 pub(super) fn over(program: &Program, index: &[ExprId], bound: &HashSet<AxisId>) -> Vec<ExprId> {
     index.iter().map(|e| program.over_leaves(*e, bound)).collect()
 }
 
-/// The element of a local buffer that indices are, counted from its first one in memory: with the pads of rows, and where groups of them are
-/// permuted.
+/// Returns the element of a local buffer that indices address, counted from its first element in memory. Row pads and swizzles are
+/// included.
 pub(super) fn element(program: &Program, buffer: &Buffer, index: &[i64]) -> Option<i64> {
     let shape: Vec<i64> = buffer.shape.iter().map(|n| program.exprs.as_int(*n)).collect::<Option<_>>()?;
     let versions = index.len().checked_sub(shape.len())?;

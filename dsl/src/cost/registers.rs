@@ -1,9 +1,9 @@
-//! The registers that an invocation holds at the same time: its buffers in registers, its share of the matrices of its subgroup, and of the
-//! matrices that products load.
+//! The registers that an invocation holds at the same time: its buffers in registers, its share of its subgroup's matrices, and its share
+//! of the matrices that products load.
 //!
-//! A loaded matrix is held from its load, which stands in the deepest loop that it depends on, to its last use. So where it is used again in
-//! each iteration of a loop that it does not depend on, all that the loops inside it need are held; else one is. What a driver needs for values
-//! between these is not counted: the figures are at the least.
+//! A loaded matrix is held from its load, which is placed in the deepest loop that it depends on, to its last use. If it is used again in
+//! each iteration of a loop that it does not depend on, all matrices that the loops inside need are held at once; otherwise one is. The
+//! driver's registers for temporary values are not counted, so the figures are lower bounds.
 
 use super::count::note_writes;
 use crate::expr::{Expr, ExprId, Read};
@@ -11,25 +11,25 @@ use crate::nest::{AxisId, Block, BufferId, Compute, Exec, Loop, NodeKind, Phase,
 use crate::profile::Profile;
 use std::collections::{HashMap, HashSet};
 
-/// 32-bit registers of an invocation, where most of them are held.
+/// The 32-bit registers of an invocation, at the point where it holds most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
-    /// Of buffers in registers.
+    /// The registers of buffers.
     pub variables: u32,
-    /// Of a subgroup's matrices that live on, as those that sum products.
+    /// The registers of a subgroup's persistent matrices, such as accumulators of products.
     pub accumulators: u32,
-    /// Of the matrices that are loaded.
+    /// The registers of loaded matrices.
     pub operands: u32,
 }
 
 impl Registers {
-    /// All of them.
+    /// Returns the total number of registers.
     pub fn total(&self) -> u32 {
         self.variables.saturating_add(self.accumulators).saturating_add(self.operands)
     }
 }
 
-/// The registers of a dispatch's invocations.
+/// Returns the registers of a dispatch's invocations.
 pub(super) fn registers(program: &Program, profile: &Profile, body: &Block) -> Registers {
     let mut written = HashMap::new();
     note_writes(body, &mut written);
@@ -39,7 +39,8 @@ pub(super) fn registers(program: &Program, profile: &Profile, body: &Block) -> R
     held.most
 }
 
-/// Of each buffer in registers or matrices which dimensions belong to invocations, or subgroups, and take no room.
+/// Returns, for each buffer in registers or matrices, which dimensions are distributed across invocations or subgroups. These take no space
+/// in one invocation.
 fn owned(program: &Program, body: &Block) -> HashMap<BufferId, Vec<bool>> {
     let mut owned = HashMap::new();
     walk::within(body, &mut |node, around| {
@@ -96,7 +97,7 @@ impl Held<'_> {
         }
     }
 
-    /// What is held within a buffer's life.
+    /// Returns the registers that are held inside a buffer's scope.
     fn with(&self, buffer: BufferId, live: Registers) -> Registers {
         let words = |bytes: u64| u32::try_from(bytes.div_ceil(4)).unwrap_or(u32::MAX);
         match self.program.buffers[buffer].space {
@@ -106,7 +107,7 @@ impl Held<'_> {
             }
             Space::Fragment { rows, columns, spread } => {
                 let one = u64::from(rows) * u64::from(columns);
-                // Of equal columns, the buffer counts one.
+                // If all columns are equal, the buffer counts one column.
                 let counted = if spread { u64::from(rows) } else { one };
                 let count = self.elements(buffer) / counted.max(1);
                 let more = u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(self.of_matrix(buffer, one));
@@ -116,7 +117,7 @@ impl Held<'_> {
         }
     }
 
-    /// An invocation's registers of a matrix of so many elements.
+    /// Returns an invocation's registers for a matrix of so many elements.
     fn of_matrix(&self, buffer: BufferId, elements: u64) -> u32 {
         let bytes = elements * self.bytes(buffer);
         let share = bytes.div_ceil(u64::from(self.profile.subgroup.unwrap_or(1)));
@@ -127,7 +128,7 @@ impl Held<'_> {
         u64::try_from(self.program.element_bytes(buffer, self.profile)).unwrap_or(0)
     }
 
-    /// The elements of a local buffer that an invocation, or a subgroup, has.
+    /// Returns the elements of a local buffer that one invocation or subgroup holds.
     fn elements(&self, buffer: BufferId) -> u64 {
         let b = &self.program.buffers[buffer];
         let owned = self.owned.get(&buffer);
@@ -136,7 +137,7 @@ impl Held<'_> {
         extents.fold(u64::from(b.versions.max(1)), u64::saturating_mul)
     }
 
-    /// The registers of the matrices that a compute loads.
+    /// Returns the registers of the matrices that a compute loads.
     fn operands(&self, compute: &Compute) -> u32 {
         let sides: Vec<AxisId> =
             self.open.iter().filter(|(_, exec)| matches!(exec, Exec::Matrix(_))).map(|(axis, _)| *axis).collect();
@@ -158,7 +159,7 @@ impl Held<'_> {
                 if !sides.iter().any(depends) {
                     return 0;
                 }
-                // A factor has two of three sides; what an epilogue reads of a row or of a column is as large as the result.
+                // A factor has two of the three sides. A row or column that an epilogue reads is as large as the result.
                 let is_side = |axis: &&AxisId| compute.phase != Phase::Update || depends(axis);
                 let elements = sides.iter().filter(is_side).map(|axis| self.literal(*axis)).product();
                 self.of_matrix(read.buffer, elements).saturating_mul(self.held(&read))
@@ -166,7 +167,7 @@ impl Held<'_> {
             .fold(0, u32::saturating_add)
     }
 
-    /// How many values of a read are held at the same time.
+    /// Returns the number of values of a read that are held at the same time.
     fn held(&self, read: &Read) -> u32 {
         let on = |n: &usize| self.depends(read, self.open[*n].0);
         let is_serial = |n: &usize| self.open[*n].1 == Exec::Serial;
@@ -178,7 +179,7 @@ impl Held<'_> {
         inside.fold(1, |held, n| held.saturating_mul(u32::try_from(self.literal(self.open[n].0)).unwrap_or(u32::MAX)))
     }
 
-    /// Whether what is read is another value, or one that is written anew, in each iteration of a loop.
+    /// True if a read gives a different element, or a newly written one, in each iteration of a loop.
     fn depends(&self, read: &Read, axis: AxisId) -> bool {
         if self.written.get(&read.buffer).is_some_and(|loops| loops.contains(&axis)) {
             return true;

@@ -1,5 +1,5 @@
-//! What is shared and what is not: the shared memory of a workgroup, stages that are computed anew by each of their readers, and how much of
-//! a grid lies within the tensors.
+//! Computes the shared memory of a workgroup, the stages that each of their readers recomputes, and how much of a grid is within the
+//! tensors.
 
 use super::count::Count;
 use crate::diag::SpanId;
@@ -13,24 +13,24 @@ use std::collections::BTreeMap;
 /// A stage that is computed where it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeated {
-    /// The algorithm's name of it.
+    /// Its name in the algorithm.
     pub name: String,
-    /// Elements that a workgroup computes.
+    /// The number of elements that a workgroup computes.
     pub computed: Size,
-    /// Elements that there are.
+    /// The number of elements of the whole stage.
     pub elements: Size,
     /// The directive that placed it.
     pub span: SpanId,
 }
 
-/// A split over workgroups that can run past its axis's end.
+/// A split over workgroups that can exceed its axis's extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Covered {
     /// The axis.
     pub axis: String,
-    /// How many values it has.
+    /// The extent of the axis.
     pub needed: Size,
-    /// How many the tiles have.
+    /// The number of points of all tiles.
     pub run: Size,
     /// The directive that split it.
     pub span: SpanId,
@@ -49,7 +49,7 @@ pub struct Long {
     pub span: SpanId,
 }
 
-/// Notes how many elements of a stage are computed where it is read, if this is the life of such a stage's buffer.
+/// Records how many elements of a stage are computed where it is read, if this buffer belongs to such a stage.
 pub(super) fn note(count: &mut Count<'_>, buffer: BufferId, span: SpanId) {
     let program = count.program;
     let mut placed = program.placed.iter().filter(|(stage, _)| program.stages[**stage].buffer == buffer);
@@ -62,13 +62,13 @@ pub(super) fn note(count: &mut Count<'_>, buffer: BufferId, span: SpanId) {
     let computed = count.times(count.everywhere()).times(own);
     let name = program.buffers[read.buffer].name.clone();
     match count.repeated.iter_mut().find(|r| r.name == name) {
-        // It stands at several places, as in a tile and in its end.
+        // The stage is computed at several places, such as the main part and the tail of a tile.
         Some(repeated) => repeated.computed = repeated.computed.clone().plus(computed),
         None => count.repeated.push(Repeated { name, computed, elements: all, span }),
     }
 }
 
-/// The bytes of shared memory that a dispatch takes.
+/// Returns the bytes of shared memory that a dispatch needs.
 pub(super) fn shared_bytes(program: &Program, profile: &Profile, dispatch: &Dispatch) -> u32 {
     let invocations = dispatch.local.iter().map(|n| i64::from(*n)).product();
     let mut parts: BTreeMap<(u32, String), i64> = BTreeMap::new();
@@ -87,7 +87,7 @@ pub(super) fn shared_bytes(program: &Program, profile: &Profile, dispatch: &Disp
     u32::try_from(parts.into_values().sum::<i64>()).unwrap_or(u32::MAX)
 }
 
-/// The splits over a dispatch's workgroups that can run past an axis's end.
+/// Returns the splits over a dispatch's workgroups that can exceed an axis's extent.
 pub(super) fn covered(program: &Program, dispatch: &Dispatch) -> Vec<Covered> {
     let mut over = Vec::new();
     for node in walk::nodes(&dispatch.body) {

@@ -1,31 +1,31 @@
-//! What a value is in one copy of the loops that are written out around it. There, their axes are numbers: choices by them are made, and
-//! quotients by which a copy lies in a tile are known. So copies share values that differ by name alone, as `oh / 2` in both rows of a tile,
-//! and a row that no copy chooses is not computed. The emitter finds the same.
+//! Evaluates a value in one copy of the unrolled loops around it. In a copy, the loops' axes are numbers, so that `select`s on them are
+//! decided, and quotients that depend on the copy's position in a tile are known. So copies share values that differ only by name, such as
+//! `oh / 2` in both rows of a tile, and a row that no copy selects is not computed. The emitter finds the same values.
 
 use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs};
 use crate::launch::DType;
 use crate::nest::{AxisDef, AxisId, Fate, Pred, Program};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// A copy of the loops that are written out.
+/// A copy of unrolled loops.
 pub(super) struct Written<'p> {
     program: &'p Program,
-    /// The numbers that axes are.
+    /// The values of the loops' axes in this copy.
     pub(super) numbers: HashMap<AxisId, i64>,
-    /// The axes of all loops around.
+    /// The axes of all enclosing loops.
     bound: HashSet<AxisId>,
     preds: &'p [Pred],
     known: HashMap<ExprId, ExprId>,
 }
 
-/// A sum of multiples, and a constant.
+/// A sum of multiples of expressions, and a constant.
 #[derive(Default)]
 struct Sum {
     terms: BTreeMap<ExprId, i64>,
     constant: i64,
 }
 
-/// Whether a value can be another one in a copy than its name says: there are choices in it, quotients, or digits of fused axes.
+/// True if a value can simplify in a copy: it contains `select`s, quotients, or components of fused axes.
 pub(super) fn can_differ(program: &Program, value: ExprId) -> bool {
     program.exprs.any(value, &mut |e| match e {
         Expr::Select(..) | Expr::Binary(Binary::FloorDiv | Binary::FloorMod, ..) => true,
@@ -34,7 +34,7 @@ pub(super) fn can_differ(program: &Program, value: ExprId) -> bool {
     })
 }
 
-/// Whether an axis is made of a digit of a fused one.
+/// True if an axis is computed from a component of a fused axis.
 fn is_digit(program: &Program, axis: AxisId) -> bool {
     match &program.axes[axis].fate {
         Fate::Live => false,
@@ -57,7 +57,7 @@ impl<'p> Written<'p> {
         &self.program.exprs
     }
 
-    /// What an expression is in this copy, over the axes of the loops that are left.
+    /// Returns the value of an expression in this copy, over the axes of the remaining loops.
     pub(super) fn value(&mut self, id: ExprId) -> ExprId {
         if let Some(known) = self.known.get(&id) {
             return *known;
@@ -104,7 +104,7 @@ impl<'p> Written<'p> {
         new
     }
 
-    /// Of a choice that is made, the value alone.
+    /// Returns the selected value of a `select`, if its condition is known.
     fn choice(&mut self, cond: ExprId, yes: ExprId, no: ExprId) -> ExprId {
         let cond = self.value(cond);
         match as_bool(self.exprs(), cond) {
@@ -117,7 +117,7 @@ impl<'p> Written<'p> {
         }
     }
 
-    /// An axis's value: clamped, where it has a predicate.
+    /// Returns an axis's value, clamped if it has a predicate.
     fn axis(&mut self, axis: AxisId) -> ExprId {
         let value = self.unclamped(axis);
         if !self.preds.iter().any(|pred| pred.axis == axis) {
@@ -160,7 +160,7 @@ impl<'p> Written<'p> {
         }
     }
 
-    /// A digit of a fused axis's value.
+    /// Returns a component of a fused axis's value.
     fn digit(&mut self, fused: AxisId, digit: usize, whole: ExprId) -> ExprId {
         let AxisDef::Fused(digits) = &self.program.axes[fused].def else { return whole };
         let extent = |axis: &AxisId| self.program.axes[*axis].extent;
@@ -170,7 +170,7 @@ impl<'p> Written<'p> {
         if digit == 0 { quotient } else { self.index(Binary::FloorMod, quotient, own) }
     }
 
-    /// Arithmetic of indices, as a sum of multiples where it is one.
+    /// Applies an operation to indices. The result is a sum of multiples if possible.
     fn index(&self, op: Binary, a: ExprId, b: ExprId) -> ExprId {
         self.sum(op, a, b).and_then(|sum| sum.expr(self.exprs())).unwrap_or_else(|| self.exprs().binary(op, a, b))
     }
@@ -203,7 +203,7 @@ impl<'p> Written<'p> {
 }
 
 impl Sum {
-    /// An index that is made of sums and multiples; whatever else it is made of is a term. `None`: 64 bits do not hold it.
+    /// Returns an index as a sum of multiples, in which every other subexpression is a term. Returns `None` if it does not fit in 64 bits.
     fn of(exprs: &Exprs, id: ExprId) -> Option<Sum> {
         let two = |a: ExprId, b: ExprId, times: i64| Sum::of(exprs, a)?.plus(&Sum::of(exprs, b)?, times);
         match *exprs.get(id) {
@@ -223,7 +223,7 @@ impl Sum {
         }
     }
 
-    /// The sum with a multiple of another.
+    /// Adds a multiple of another sum.
     fn plus(mut self, other: &Sum, times: i64) -> Option<Sum> {
         for (term, n) in &other.terms {
             let count = self.terms.entry(*term).or_default();
@@ -234,7 +234,7 @@ impl Sum {
         Some(self)
     }
 
-    /// The quotient of what a number divides, and the rest.
+    /// Splits the sum into the quotient of the terms that a number divides, and the remaining terms.
     fn divided(self, by: i64) -> (Sum, Sum) {
         let mut whole = Sum { constant: self.constant.div_euclid(by), ..Sum::default() };
         let mut rest = Sum { constant: self.constant.rem_euclid(by), ..Sum::default() };
@@ -248,7 +248,7 @@ impl Sum {
         (whole, rest)
     }
 
-    /// The least and the greatest that it can be, if its terms are axes of which the extents are literals, or remainders by literals.
+    /// Returns the least and the greatest value of the sum, if its terms are axes with literal extents, or remainders by literals.
     fn range(&self, program: &Program) -> Option<(i64, i64)> {
         let mut range = (self.constant, self.constant);
         for (term, n) in &self.terms {
@@ -263,7 +263,7 @@ impl Sum {
         Some(range)
     }
 
-    /// The sum as an index: equal ones as one expression. `None`: a literal does not hold a factor.
+    /// Returns the sum as an index. Equal sums give the same expression. Returns `None` if a factor does not fit in a literal.
     fn expr(&self, exprs: &Exprs) -> Option<ExprId> {
         let literal = |n: i64| i32::try_from(n).ok().map(|n| exprs.int(n.into()));
         let mut total = exprs.int(0);
@@ -274,7 +274,7 @@ impl Sum {
     }
 }
 
-/// How two indices compare, where that is known.
+/// Returns the result of a comparison of two indices, if it is known.
 fn compared(program: &Program, op: Compare, a: ExprId, b: ExprId) -> Option<bool> {
     let difference = Sum::of(&program.exprs, a)?.plus(&Sum::of(&program.exprs, b)?, -1)?;
     let (least, most) = difference.range(program)?;
