@@ -1,4 +1,4 @@
-//! What a schedule's head binds, and profiles: what is taken and what is refused.
+//! Tests the bindings of a schedule's head, and profiles: the accepted forms and the refused ones.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,9 +16,9 @@ fn snapshot(name: &str, text: String) {
     settings.bind(|| insta::assert_snapshot!(format!("kernel_{name}"), text));
 }
 
-/// Without the name of the string that was parsed, which counts the tests.
+/// Removes the name of the parsed string, because it contains a counter that depends on the other tests.
 fn strip(text: &str) -> String {
-    // A span that is made up stands for the head.
+    // A synthetic span has the default name.
     let text = text.replace("<unspecified>:1:1", "head");
     let mut parts = text.split("<parsed string ");
     let first = parts.next().unwrap().to_string();
@@ -126,7 +126,7 @@ fn a_profile_names_the_matrices_that_its_subgroups_multiply() {
     }";
     let of = |texts: &[&str]| profiles(texts).unwrap().matrices.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(of(&[board]), ["16 x 8 x 32 f16 f16 f32", "8 x 8 x 8 i8 u8 i32"]);
-    // They are inherited, said anew, and taken away, each as a whole.
+    // Matrices are inherited, replaced or removed, always as a whole list.
     assert_eq!(of(&["next: board { subgroup: 32 }", board]), ["16 x 8 x 32 f16 f16 f32", "8 x 8 x 8 i8 u8 i32"]);
     assert_eq!(of(&["next: board { matrices: [4 x 4 x 4 f32 f32 f32] }", board]), ["4 x 4 x 4 f32 f32 f32"]);
     assert!(of(&["next: board { matrices: [] }", board]).is_empty());
@@ -147,7 +147,7 @@ fn bundled_profiles_have_at_least_what_vulkan_guarantees() {
     }
 }
 
-/// A list that begins with `..` adds to what is inherited, also by way of another profile.
+/// A list that begins with `..` adds to the inherited list, also through another profile.
 #[test]
 fn features_are_added_to() {
     let of = |chain: &[&str]| profiles(chain).expect("right").features;
@@ -160,7 +160,7 @@ fn features_are_added_to() {
     assert_eq!(of(&["c: b { features: [int64] }", "b: vulkan_1_1 { features: [f16] }"]), [Feature::Int64].into());
 }
 
-/// What a profile says for estimates is inherited, too.
+/// A profile's figures for estimates are inherited, too.
 #[test]
 fn numbers_for_estimates() {
     let text = "b: nvidia_hopper { banks: 64, matrix_gflops: 500, registers: 128, core_registers: 32768, core_shared_bytes: 1024 }";

@@ -1,4 +1,4 @@
-//! Kernels that are right: they check, and their programs compute what plain loops compute.
+//! Correct kernels: they check, and their programs compute the values of plain loops.
 
 #![allow(clippy::unwrap_used)]
 
@@ -30,7 +30,7 @@ const ATTENTION: &str = "pub fn attention<T: f32 | f16, B, N, D = 64>(
         o[b, i, e] = sum(j in 0..i + 1) { p[b, i, j] as f32 * value[b, j, e] as f32 } / l[b, i];
     }";
 
-/// The program of a kernel; `pins` are `T = f32`, `S = 2`, and `IC == 3`.
+/// Returns the program of a kernel. The bindings are `T = f32`, `S = 2`, and `IC == 3`.
 fn program(text: &str, pins: &[&str]) -> Program {
     let mut spans = Spans::new();
     let kernel = kernel::parse(text.parse().unwrap(), &mut spans).into_result().map_err(|e| e.texts(&spans)).unwrap();
@@ -48,7 +48,7 @@ fn program(text: &str, pins: &[&str]) -> Program {
     check(&kernel, &bindings).map_err(|e| e.texts(&spans)).unwrap()
 }
 
-/// Numbers that look random, in -1..1, small enough to be exact in f16.
+/// Returns pseudorandom numbers in -1..1, which are exact in f16.
 fn numbers(count: i64, seed: u64) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = move || {
@@ -70,7 +70,7 @@ fn tensor(shape: &[i64], values: &[f64], dtype: DType) -> Tensor {
     Tensor { shape: shape.to_vec(), values: values.iter().map(value).collect() }
 }
 
-/// The outputs (and updates) of a program, by name.
+/// Returns the outputs (and updates) of a program, by name.
 fn run(
     program: &Program,
     dims: &[(&str, i64)],
@@ -167,7 +167,7 @@ fn causal_attention() {
         (0..4).for_each(|e| wanted.push((0..=i).map(|j| weights[j] * v[j * 4 + e]).sum::<f64>() / total));
     }
     close(&got["o"], &wanted);
-    // Inlined, the weights are part of what reads them.
+    // After inlining, the weights are part of their reader.
     let mut inlined = program.clone();
     let stages = inline(&mut inlined);
     assert_eq!(stages.iter().map(|s| inlined.stages[*s].name.as_str()).collect::<Vec<_>>(), ["p"]);
@@ -203,7 +203,7 @@ fn matmul_with_an_epilogue() {
     let dot = |i: usize, j: usize| (0..3).map(|k| a[i * 3 + k] * b[k * 4 + j]).sum::<f64>();
     let wanted: Vec<f64> = (0..8).map(|n| (2.0 * dot(n / 4, n % 4) + bias[n % 4]).max(0.0)).collect();
     close(&got["c"], &wanted);
-    // Nothing to sum: an empty sum is 0.
+    // An empty sum is 0.
     let empty = run(
         &program,
         &[("M", 1), ("N", 1), ("K", 0)],
@@ -286,7 +286,7 @@ fn box_filter_with_padding_and_its_inlined_form() {
     let y = |i: i64, j: i64| -> f64 { (-2..=2).map(|d| v(i, (j + d).clamp(0, w - 1))).sum() };
     let wanted: Vec<f64> = (0..h * w).map(|n| y(n / w, n % w)).collect();
     close(&got["y"], &wanted);
-    // Of the padded read, only the first dimension can leave.
+    // Only the first dimension of the padded read can be out of bounds.
     let sides = program.stages.values().find(|s| s.name == "v").map(|s| match &s.body {
         Body::Reduce { lift, .. } => program.exprs.reads(lift[0])[0].outside.clone(),
         Body::Map(_) => Outside::Never,
@@ -307,7 +307,7 @@ fn bilinear_resize() {
             0.0
         };
     }";
-    // `let` has no patterns.
+    // `let` does not accept patterns.
     let mut spans = Spans::new();
     assert!(kernel::parse(text.parse().unwrap(), &mut spans).into_result().is_err());
     let text = "fn resize<H, W, OH, OW>(x: f32[H, W], like: f32[OH, OW]) -> y: f32[OH, OW] {
@@ -354,7 +354,7 @@ fn embedding_lookup_and_causal_convolution() {
     let x = |n: i64, d: i64| table[(ids[n as usize].min(2.0) as i64 * 2 + d) as usize];
     let y = |n: i64, d: i64| (0..3).filter(|k| n - k >= 0).map(|k| x(n - k, d) * w[(d * 3 + k) as usize]).sum::<f64>();
     close(&got["y"], &(0..8).map(|n| y(n / 2, n % 2)).collect::<Vec<_>>());
-    // The condition proves the lower side, which is clamped; the upper one needs nothing.
+    // The condition proves the lower side, which is clamped. The upper side is proved without it.
     let y = program.stages.values().find(|s| s.name == "y").unwrap();
     let Body::Reduce { lift, .. } = &y.body else { panic!("no reduction") };
     let read = program.exprs.reads(lift[0]).into_iter().find(|r| program.buffers[r.buffer].name == "x").unwrap();
@@ -391,7 +391,7 @@ fn updates_constants_integers_and_truth() {
     assert_eq!((got["count"][0], got["any_on"][0]), (2.0, 1.0));
     let mixed = |b: u32| f64::from((b ^ 0xff) << 1 | b >> 3);
     close(&got["mixed"], &[mixed(0), mixed(8), mixed(u32::MAX)]);
-    // On axes `/` floors; on values it truncates.
+    // `/` floors on axes and truncates on values.
     close(&got["odd"], &[-30.0 - 2.0, -20.0 + 1.0, -20.0 - 3.0]);
 }
 

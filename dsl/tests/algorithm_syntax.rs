@@ -1,4 +1,4 @@
-//! The parsers: what they read, and what they say about what they cannot.
+//! Tests the parsers: the syntax that they accept, and their errors.
 
 #![allow(clippy::unwrap_used)]
 
@@ -66,7 +66,7 @@ fn depth_has_a_limit() {
         let errors = read(&format!("fn k<N>(x: f32[N]) -> y: f32[N] {{ y[i] = {value}; }}")).unwrap_err();
         assert!(errors.contains("nests more than"), "{errors}");
     }
-    // As high as is possible.
+    // A left-associative chain gives a high tree, which is accepted.
     let high = read(&format!("fn k<N>(x: f32[N]) -> y: f32[N] {{ y[i] = x[i]{}; }}", " + 1.0".repeat(250))).unwrap();
     assert!(tilewright_dsl::algorithm::check_generic(&high).is_ok());
 }
@@ -100,7 +100,7 @@ fn any_tokens_are_read_without_a_panic() {
         }
         let text = tokens.join(" ");
         let mut spans = Spans::new();
-        // Delimiters that do not match are rustc's to refuse.
+        // rustc refuses unbalanced delimiters.
         let Ok(tokens) = text.parse::<proc_macro2::TokenStream>() else { continue };
         let parsed = kernel::parse(tokens, &mut spans);
         if let Some(kernel) = &parsed.tree {

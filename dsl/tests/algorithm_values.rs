@@ -1,4 +1,4 @@
-//! Expressions mean what they mean in Rust: the same text, read by the language and by rustc.
+//! Tests that expressions have the same meaning as in Rust: the language and rustc read the same text.
 
 #![allow(
     clippy::unnecessary_cast,
@@ -15,7 +15,7 @@ use tilewright_dsl::diag::Spans;
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::syntax::kernel;
 
-/// What an expression over the scalars `a b c` (of a dtype) and `p q` (bool) gives, of this type.
+/// Evaluates an expression over the scalars `a b c` (of a dtype) and `p q` (bool) in the language. The result has the type `result`.
 fn language(text: &str, dtype: &str, result: &str, numbers: [f64; 3], truths: [bool; 2]) -> f64 {
     let text = format!("fn k(a: {dtype}, b: {dtype}, c: {dtype}, p: bool, q: bool) -> y: {result}[] {{ y[] = {text}; }}");
     let mut spans = Spans::new();
@@ -113,7 +113,7 @@ fn floats() {
     }
 }
 
-/// The bound of what a reduction gives.
+/// Returns the error bound of a reduction's result.
 fn error(reduction: &str, dtype: &str, values: &[f64]) -> f64 {
     let text = format!("fn k<N>(x: {dtype}[N]) -> y: {dtype}[] {{ y[] = {reduction}(k in 0..N) {{ x[k] }}; }}");
     let mut spans = Spans::new();
@@ -130,7 +130,7 @@ fn error(reduction: &str, dtype: &str, values: &[f64]) -> f64 {
     }
 }
 
-/// What a partial result can be, in some order, that the dtype has no number for.
+/// The error bound is infinite if a partial result, in some order, may exceed the dtype's range.
 #[test]
 fn overflows() {
     assert!(error("sum", "f16", &[60000.0, -60000.0, 60000.0]).is_infinite());

@@ -1,5 +1,4 @@
-//! Kernels that are wrong, each with everything that is said about it. The snapshots are to be read in review: would
-//! these words help?
+//! Wrong kernels, each with all its errors. Read the snapshots in review: would these messages help a user?
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +7,7 @@ use tilewright_dsl::algorithm::check_generic;
 use tilewright_dsl::diag::Spans;
 use tilewright_dsl::syntax::kernel;
 
-/// All that is said about a kernel, or that it is right.
+/// Returns all errors of a kernel, or `right`.
 fn judged(text: &str) -> String {
     let mut spans = Spans::new();
     let parsed = kernel::parse(text.parse().unwrap(), &mut spans);
@@ -19,7 +18,7 @@ fn judged(text: &str) -> String {
     if errors.is_empty() { "right\n".into() } else { strip(&errors.texts(&spans)) }
 }
 
-/// Without the name of the string that was parsed, which counts the tests.
+/// Removes the name of the parsed string, because it contains a counter that depends on the other tests.
 fn strip(text: &str) -> String {
     let mut out = String::new();
     for (n, part) in text.split("<parsed string ").enumerate() {
@@ -29,7 +28,7 @@ fn strip(text: &str) -> String {
     out
 }
 
-/// Kernels and verdicts, one after another.
+/// Returns kernels, each followed by its verdict.
 fn all(kernels: &[&str]) -> String {
     let mut out = String::new();
     for kernel in kernels {
@@ -39,7 +38,7 @@ fn all(kernels: &[&str]) -> String {
     out
 }
 
-/// Compares with the snapshot of this name.
+/// Compares a text with the snapshot of this name.
 fn snapshot(name: &str, text: String) {
     let mut settings = insta::Settings::clone_current();
     settings.set_omit_expression(true);
@@ -47,12 +46,12 @@ fn snapshot(name: &str, text: String) {
     settings.bind(|| insta::assert_snapshot!(format!("kernel_{name}"), text));
 }
 
-/// A kernel over `x`, `ids` and `y` with this body.
+/// Returns a kernel over `x`, `ids` and `y` with this body.
 fn body(text: &str) -> String {
     format!("fn k<N, M>(x: f32[N, M], ids: i32[N], s: f32) -> y: f32[N, M] {{ {text} }}")
 }
 
-/// Bodies and verdicts.
+/// Returns bodies, each followed by its verdict.
 fn bodies(texts: &[&str]) -> String {
     texts.iter().fold(String::new(), |out, text| out + text + "\n" + &judged(&body(text)) + "\n")
 }
@@ -265,7 +264,8 @@ fn reads() {
             "y[i, j] = x[s as i32, j];",
             "y[i, j] = if i > 0 { x[i - 2, j] } else { 0.0 };",
             "y[i, j] = if ids[i] < N { x[ids[i], j] } else { 0.0 };",
-            // Another element than the condition says, a sum that may wrap, a number that is another one as an `i32`, what `pad` gives.
+            // Another element than the condition covers, a sum that may wrap, a number that changes when cast to `i32`, and the value of
+            // `pad`.
             "y[i, j] = if 0 <= ids[i] && ids[i] < N { x[ids.clamp()[i + 1], j] } else { 0.0 };",
             "y[i, j] = if 0 <= ids[i] && ids[i] + 1 < N { x[ids[i] + 1, j] } else { 0.0 };",
             "y[i, j] = if ids[i] as u32 > 5 { x[(ids[i] as u32) as i32, j] } else { 0.0 };",

@@ -1,4 +1,4 @@
-//! Reductions across invocations and dispatches: what they are lowered to, and that the verifier refuses what is not right.
+//! Reductions across invocations and dispatches: their lowered nests, and the verifier's errors for wrong ones.
 
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
@@ -29,7 +29,7 @@ fn compiled(kernel: &str, directives: &str) -> Program {
     compiled.unwrap_or_else(|errors| panic!("{}", errors.texts(&spans))).program
 }
 
-/// The last nest, and the ledger.
+/// Returns the lowered nest and the ledger.
 fn lowered(kernel: &str, directives: &str) -> String {
     let program = compiled(kernel, directives);
     let ledger = program.ledger.iter().map(|o| format!("{:?}: {}\n", o.state, o.what)).collect::<String>();
@@ -70,7 +70,7 @@ fn partial_results_of_a_triangle() {
     insta::assert_snapshot!(lowered(TRIANGLE, "tile(j: 8 => j_o); rfactor(j_o => part); part { serial(i, j_o); } serial(i);"));
 }
 
-/// Changes the first node whose line begins with a text. Where `f` says no, it goes, and what its loop held stays.
+/// Changes the first node whose line begins with a text. If `f` returns false, the node is removed, and the body of a loop stays.
 fn change(program: &Program, text: &str, f: &dyn Fn(&mut Node, &mut Program) -> bool) -> Program {
     fn walk(program: &mut Program, block: &mut Block, text: &str, f: &dyn Fn(&mut Node, &mut Program) -> bool) -> bool {
         for at in 0..block.len() {

@@ -1,4 +1,4 @@
-//! Barriers in the steps of pipelines: where their parts stand, and where the whole barriers of devices without split ones.
+//! Barriers in the steps of pipelines: the places of their arrives and waits, and of the whole barriers on devices without split barriers.
 
 mod steps;
 
@@ -21,7 +21,7 @@ fn product(pipeline: &str) -> String {
     lowered(MATMUL, "for arm_valhall", &directives.replace("PIPELINE", pipeline))
 }
 
-/// The fetch stands between the reads and the stores, after which it is needed.
+/// The fetch is placed between the reads and the stores, because only the stores need it.
 #[test]
 fn one_buffer() {
     insta::assert_snapshot!(product("pipeline(k_o, buffers: 1, prefetch: register, fetch: end early, store: end);"));
@@ -32,7 +32,8 @@ fn two_buffers() {
     insta::assert_snapshot!(product("pipeline(k_o, buffers: 2, prefetch: register, fetch: start early, store: start early);"));
 }
 
-/// What a subgroup has to itself needs no wait for the others: the weights of its rows are computed before it waits for the values.
+/// Memory of one subgroup does not need a wait for the other subgroups: the weights of its rows are computed before it waits for the
+/// values.
 #[test]
 fn attention() {
     let kernel = "fn attention<N, M, D, E>(query: f16[N, D], key: f16[M, D], value: f16[M, E]) -> output: f32[N, E] {

@@ -1,5 +1,5 @@
-//! Components of a state that have fewer axes than the others: where their update stands, and what the verifier says of nests in which one
-//! thing about it is changed.
+//! Components of a state that have fewer axes than the others: the place of their update, and the verifier's errors for nests with one
+//! change each.
 
 use std::cell::Cell;
 use tilewright_dsl::compile::compile;
@@ -9,7 +9,7 @@ use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
 use tilewright_dsl::verify::verify;
 
-/// Weighted means of the columns of `v`: a row has one maximum and one sum of weights.
+/// Computes weighted means of the columns of `v`. Each row has one maximum and one sum of weights.
 const KERNEL: &str = "fn means<N, M>(s: f32[N, M], v: f32[M, 4]) -> o: f32[N, 4] {
     let m[i]: f32[N] = max(j in 0..M) { s[i, j] };
     let l[i]: f32[N] = sum(j in 0..M) { (s[i, j] - m[i]).exp() };
@@ -29,7 +29,7 @@ fn lowered() -> Program {
     compile(&kernel, &schedule, &Profile::vulkan_1_1()).unwrap_or_else(|e| panic!("{}", e.texts(&spans))).program
 }
 
-/// What the verifier says, after a change.
+/// Returns the verifier's errors after a change.
 fn changed(change: impl Fn(&mut Block)) -> String {
     let mut program = lowered();
     assert!(verify(&program, &Profile::vulkan_1_1()).is_ok());
@@ -38,12 +38,12 @@ fn changed(change: impl Fn(&mut Block)) -> String {
     errors.0.iter().map(|e| e.message.clone()).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a compute updates the first two components alone.
+/// True if a compute updates only the first two components.
 fn is_first(compute: &Compute) -> bool {
     compute.phase == Phase::Update && compute.dst.len() == 2
 }
 
-/// Changes the block in which the update of the first components stands; it is the last node there.
+/// Changes the block that contains the update of the first components as its last node.
 fn at_the_block(block: &mut Block, f: &dyn Fn(&mut Block)) {
     if matches!(block.last().map(|node| &node.kind), Some(NodeKind::Compute(compute)) if is_first(compute)) {
         f(block);
@@ -85,7 +85,7 @@ fn before_those_that_read_the_state() {
     assert!(said.contains("does not update the whole state of `o` once"), "{said}");
 }
 
-/// In a loop of its own it visits each point once, too, but the other components saw the state of nothing.
+/// In a separate loop, the update also visits each point once, but the other components would read a state that is never updated.
 #[test]
 fn in_a_loop_of_its_own() {
     let said = changed(|body| {
@@ -96,7 +96,7 @@ fn in_a_loop_of_its_own() {
     assert!(said.contains("does not update the whole state of `o` once"), "{said}");
 }
 
-/// Puts a node behind the first serial loop, in another one over the same axis.
+/// Moves a node after the first serial loop, into another loop over the same axis.
 fn put_behind_the_loop(block: &mut Block, taken: &Cell<Option<Node>>) {
     let serial = |node: &Node| match &node.kind {
         NodeKind::Loop(l) if l.exec == Exec::Serial => Some(l.axis),
@@ -116,10 +116,10 @@ fn put_behind_the_loop(block: &mut Block, taken: &Cell<Option<Node>>) {
 
 #[test]
 fn of_other_components() {
-    // All components by the first leaf, too.
+    // The first leaf updates all components, too.
     let said = changed(|body| at_updates(body, &|compute| compute.given = 0));
     assert!(said.contains("has visited") || said.contains("does not update the whole state"), "{said}");
-    // One component less by the second.
+    // The second leaf updates one component less.
     let fewer = |compute: &mut Compute| {
         if is_first(compute) {
             compute.dst.truncate(1);

@@ -1,4 +1,4 @@
-//! Golden nests of `compute_at`: where stages stand, what they hold, and where barriers are.
+//! Golden nests of `compute_at`: the places of stages, the memory that they use, and the barriers.
 
 mod steps;
 
@@ -80,7 +80,7 @@ const MATMUL: &str = "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M
     c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] };
 }";
 
-/// The partial sums of 16 products, of which the last has fewer.
+/// Partial sums of 16 products each. The last one has fewer.
 #[test]
 fn a_sum_in_blocks() {
     insta::assert_snapshot!(lowered(

@@ -1,5 +1,5 @@
-//! Golden nests: what each directive makes of a nest, before lowering and after. `show` prints the nest where it stands;
-//! the snapshots are for a person to read in review.
+//! Golden nests: the effect of each directive on a nest, before and after lowering. `show` prints the nest where it is placed. Read the
+//! snapshots in review.
 
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
@@ -11,7 +11,7 @@ const MATMUL: &str =
     "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }";
 const TRIANGLE: &str = "fn triangle<N>(x: f32[N, N]) -> y: f32[N] { y[i] = sum(j in 0..i + 1) { x[i, j] }; }";
 
-/// The nest after each directive, and after lowering; or the errors.
+/// Returns the nest after each directive and after lowering, or the errors.
 fn steps(kernel: &str, head: &str, directives: &[&str]) -> String {
     let mut spans = Spans::new();
     let kernel = syntax::kernel::parse(kernel.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
@@ -88,7 +88,7 @@ fn the_heuristic_schedule() {
     insta::assert_snapshot!(steps(MATMUL, "", &[]).replace("## the naive nest", "## scheduled"));
 }
 
-/// An axis of extent 1 has no loop; rounded up it needs one.
+/// An axis of extent 1 has no loop, but needs one if it is rounded up.
 #[test]
 fn an_axis_of_one_point_rounded_up() {
     insta::assert_snapshot!(steps(
@@ -98,7 +98,7 @@ fn an_axis_of_one_point_rounded_up() {
     ));
 }
 
-/// What is owed for a schedule of the matrix product, and how each debt is paid.
+/// Returns the obligations of a schedule of the matrix product, and how each is met.
 fn ledger(directives: &str) -> Vec<String> {
     let mut spans = Spans::new();
     let kernel = syntax::kernel::parse(MATMUL.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
@@ -109,11 +109,11 @@ fn ledger(directives: &str) -> Vec<String> {
     owed.map(|o| format!("{}: {:?}", o.what, o.state)).collect()
 }
 
-/// Past the end of a part of an axis, the axis may go on: the identity is taken there, and no read is filled.
+/// The axis may continue past the end of a part, so the part is guarded: its items are the identity there, and no read is filled.
 #[test]
 fn a_part_rounded_up_is_guarded() {
     assert_eq!(ledger("tile(k: 8 round_up);"), ["reads past the end of `k` are 0, and the item is then the identity: Proved"]);
-    // The outer part, and the inner one of an axis that is itself guarded.
+    // The outer part, and the inner part of an axis that is itself guarded.
     assert_eq!(
         ledger("split(k, [_, 4] => k_o, k); tile(k_o: 4 round_up);"),
         ["the split of `k` runs past `K`: Guarded", "the split of `k_o` runs past `(K + 3) / 4`: Guarded"]
@@ -129,7 +129,7 @@ fn a_part_rounded_up_is_guarded() {
     ));
 }
 
-/// Past the end of fused axes all of them are filled.
+/// Past the end of a fused axis, the reads of all its components are filled.
 #[test]
 fn fused_axes_rounded_up() {
     let kernel = "fn total<M, K, L>(a: f32[M, K, L]) -> c: f32[M] { c[i] = sum(k in 0..K, l in 0..L) { a[i, k, l] }; }";
@@ -174,7 +174,7 @@ fn the_tail_of_lanes() {
     ));
 }
 
-/// Copies of full tiles, which read nothing past the end: no clamps.
+/// Copies of full tiles have no clamps, because they stay in bounds.
 #[test]
 fn copies_of_full_tiles() {
     insta::assert_snapshot!(steps(

@@ -1,4 +1,4 @@
-//! The macros' expansions as data: nothing that a person can write makes them panic, and a wrong item still is an item.
+//! Tests the macros' expansions as data: no user input makes the macros panic, and a wrong item is still an item.
 
 use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::quote;
@@ -8,7 +8,7 @@ use tilewright_dsl::launch;
 use tilewright_dsl::nest::Program;
 use tilewright_dsl::profile::Profile;
 
-/// A backend that makes nothing: what it would be given is what matters here.
+/// A backend that returns an error, because only its input matters here.
 fn backend(_: &Program, _: &Profile, _: &str) -> Result<launch::Program, Errors> {
     Err(Errors::new())
 }
@@ -42,7 +42,7 @@ fn profile() -> TokenStream {
     }
 }
 
-/// Every way to take one token or group out of these, and every beginning of them.
+/// Returns every variant with one token or group removed or doubled, and every prefix.
 fn damaged(tokens: &TokenStream) -> Vec<TokenStream> {
     let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
     let mut all = Vec::new();
@@ -83,7 +83,7 @@ fn a_damaged_kernel_is_an_item_or_an_error() {
     for tokens in damaged(&kernel()) {
         let expansion = expand::kernel(tokens.clone(), backend).to_string();
         assert!(reports(&expansion) || expansion.contains("mod conv"), "{tokens}");
-        // Where it reports, its carrier has none of its tokens.
+        // If the expansion reports an error, its carrier macro contains no kernel tokens.
         assert!(!reports(&expansion) || !expansion.contains("kernel {"), "{tokens}");
     }
 }
@@ -115,7 +115,7 @@ fn a_damaged_profile_is_an_item_or_an_error() {
 
 #[test]
 fn what_arrives_at_the_end_of_a_chain_is_checked() {
-    // Nobody writes these: but what is exported can be called.
+    // Users do not write these calls, but they are possible because the macros are exported.
     for tokens in [quote!(), quote!(schedule), quote!(schedule {} kernel {} profiles {}), quote!(profile { 1 } broken)] {
         expand::compile(tokens.clone(), backend);
         expand::define_profile(tokens.clone());

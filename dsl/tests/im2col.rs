@@ -1,11 +1,11 @@
-//! What `decompose_im2col` makes of a convolution, and what it refuses: the snapshots are for a person to read in review.
+//! Tests the stages that `decompose_im2col` makes of a convolution, and its refusals. Read the snapshots in review.
 
 mod decompositions;
 
 use decompositions::{compiled, refusals, stages};
 use tilewright_dsl::nest::print;
 
-/// Stride 2, dilation 2, padded, with an epilogue.
+/// A convolution with stride 2, dilation 2, padding and an epilogue.
 const NHWC: &str =
     "fn conv<N, H, W, IC, OC>(x: f32[N, H * 2, W * 2, IC], w: f32[3, 3, IC, OC], b: f32[OC]) -> y: f32[N, H, W, OC] {
     y[n, oh, ow, oc] = (sum(fh in 0..3, fw in 0..3, ic in 0..IC) {
@@ -13,13 +13,13 @@ const NHWC: &str =
     } + b[oc]).max(0.0);
 }";
 
-/// Under the heuristic schedule.
+/// The stages under the heuristic schedule.
 #[test]
 fn stages_of_a_convolution() {
     insta::assert_snapshot!(stages(NHWC, "{ decompose_im2col(y => cols, gemm); }"));
 }
 
-/// The filter first, groups, f16 summed as f32: columns keep the type of what is read.
+/// The filter comes first, with groups and f16 summed as f32. The columns keep the type of the tensor that they read.
 #[test]
 fn stages_of_another_layout() {
     let kernel = "fn conv<N, G, C, H, W, K>(x: f16[N, G, C, H + 2, W + 2], w: f16[G, K, C, 3, 3]) -> y: f32[N, G, K, H, W] {
@@ -32,7 +32,7 @@ fn stages_of_another_layout() {
     insta::assert_snapshot!(stages(kernel, schedule));
 }
 
-/// In shared memory: an implicit matrix product.
+/// The columns in shared memory: an implicit matrix product.
 #[test]
 fn columns_in_shared_memory() {
     let schedule = "{
@@ -46,7 +46,7 @@ fn columns_in_shared_memory() {
     insta::assert_snapshot!(stages(NHWC, schedule));
 }
 
-/// What an intermediate was is called by the new name, wherever it stands.
+/// The reads of a decomposed intermediate read the new stage everywhere.
 #[test]
 fn an_intermediate() {
     let kernel = "fn k<N, C>(x: f32[N + 2, C], w: f32[3, C]) -> y: f32[N] {
@@ -59,7 +59,7 @@ fn an_intermediate() {
     ));
 }
 
-/// Of two factors, which one becomes columns: `cols` has its axes.
+/// Tests which of two factors becomes columns. `cols` has the axes of that factor.
 #[test]
 fn which_factor() {
     let of = |kernel: &str, axes: &str, text: &str| {
@@ -69,37 +69,37 @@ fn which_factor() {
         let plan = print::plan(&program);
         assert!(plan.contains(text), "{plan}");
     };
-    // What slides, in any order, though the other names more axes.
+    // The factor with a sliding window, in any order, although the other factor has more axes.
     let fir = "fn k<N, C, K, L>(x: f32[N * 2 + 1, C], w: f32[3, C, K, L]) -> y: f32[N, K, L] {
         y[i, k, l] = sum(t in 0..3, c in 0..C) { w[t, c, k, l] * x[i * 2 + t, c] };
     }";
     of(fir, "`i`, `t` and `c`", "x[cols.i * 2 + cols.t, cols.c]");
-    // Windows that do not overlap.
+    // Windows do not need to overlap.
     let patches = "fn k<N, C, K>(x: f32[N * 4, C], w: f32[4, C, K]) -> y: f32[N, K] {
         y[i, k] = sum(t in 0..4, c in 0..C) { w[t, c, k] * x[i * 4 + t, c] };
     }";
     of(patches, "`i`, `t` and `c`", "x[cols.i * 4 + cols.t, cols.c]");
-    // Groups whose channels lie together are no windows of the filter.
+    // Groups of adjacent channels are not windows of the filter.
     let flat = "fn k<G, N>(x: f32[N + 2, G * 4], w: f32[3, G * 4]) -> y: f32[N, G] {
         y[i, g] = sum(t in 0..3, c in 0..4) { w[t, g * 4 + c] * x[i + t, g * 4 + c] };
     }";
     of(flat, "`i`, `g`, `t` and `c`", "x[cols.i + cols.t, cols.g * 4 + cols.c]");
-    // Without windows, what names the most axes of the result.
+    // Without windows, the factor with the most axes of the result.
     let pixels = "fn k<H, W, C, K>(x: f32[H, W, C], w: f32[C, K]) -> y: f32[H, W, K] {
         y[i, j, k] = sum(c in 0..C) { w[c, k] * x[i, j, c] };
     }";
     of(pixels, "`i`, `j` and `c`", "x[cols.i, cols.j, cols.c]");
-    // Of equals, the first.
+    // If both factors are equal in that, the first one.
     let product = "fn k<M, N, C>(a: f32[M, C], b: f32[C, N]) -> y: f32[M, N] { y[i, j] = sum(c in 0..C) { b[c, j] * a[i, c] }; }";
     of(product, "`j` and `c`", "b[cols.c, cols.j]");
 }
 
-/// A window of 3 taps with stride 2, of which most refusals are small changes.
+/// A window of 3 taps with stride 2. Most refusals are small changes of it.
 const FIR: &str = "fn k<N, C>(x: f32[N * 2 + 1, C], w: f32[3, C]) -> y: f32[N] { y[i] = sum(t in 0..3, c in 0..C) { x[i * 2 + t, c] * w[t, c] }; }";
-/// What would be right for that.
+/// A correct schedule of `FIR`.
 const RIGHT: &str = "{ decompose_im2col(y => cols, gemm); }";
 
-/// What is refused: a title, the kernel, and the schedule from its conditions on.
+/// Refused programs: a title, the kernel, and the schedule from its conditions on.
 const REFUSED: &[(&str, &str, &str)] = &[
     // The algorithm.
     ("no reduction", "fn k<N, C>(x: f32[N, C], w: f32[C]) -> y: f32[N, C] { y[i, c] = x[i, c] * w[c]; }", RIGHT),
@@ -194,7 +194,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "{ decompose_im2col(cnov => cols, gemm); }",
     ),
     ("an input in place of a stage", FIR, "{ decompose_im2col(x => cols, gemm); }"),
-    // How it is written.
+    // Syntax.
     ("no arrow", FIR, "{ decompose_im2col(y, cols, gemm); }"),
     ("one name", FIR, "{ decompose_im2col(y => cols); }"),
     ("three names", FIR, "{ decompose_im2col(y => cols, filter, gemm); }"),
@@ -205,7 +205,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("a keyword in place of a name", FIR, "{ decompose_im2col(y => in, gemm); }"),
     ("nothing", FIR, "{ decompose_im2col(); }"),
     ("no parentheses", FIR, "{ decompose_im2col; }"),
-    // Where it stands, and what else is said of its stages.
+    // Its position, and other directives on its stages.
     ("after a directive", FIR, "{ tile(i: 4) => workgroup(x); decompose_im2col(y => cols, gemm); }"),
     ("in a block", FIR, "{ y { decompose_im2col(y => cols, gemm); } }"),
     ("twice", FIR, "{ decompose_im2col(y => cols, gemm); decompose_im2col(y => a, b); }"),
@@ -236,7 +236,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Whole messages: that each says what is wrong, where, and what to write instead.
+/// Shows the whole messages: each must say what is wrong, where, and what to write instead.
 #[test]
 fn what_is_refused() {
     insta::assert_snapshot!("refusals", refusals(REFUSED));

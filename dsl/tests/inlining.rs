@@ -1,5 +1,5 @@
-//! The pointwise intermediates that become part of their readers are those that leave a reader small enough. The others have
-//! dispatches of their own, and an error or warning explains that.
+//! Pointwise intermediates are inlined into their readers while the readers stay small enough. The others have their own dispatches, and an
+//! error or warning explains that.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use tilewright_dsl::expr::Exprs;
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
 
-/// A compilation without optimization, on a machine that does something else, too.
+/// The time limit of a compilation in a build without optimization, on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
 
-/// The number of dispatches and the warnings, or the errors.
+/// Returns the number of dispatches and the warnings, or the errors.
 fn compiled(kernel: &str, directives: &str) -> Result<(usize, String), String> {
     let (mut spans, start) = (Spans::new(), Instant::now());
     let schedule = format!("V: k for p {{ {directives} }}");
@@ -26,7 +26,8 @@ fn compiled(kernel: &str, directives: &str) -> Result<(usize, String), String> {
     }
 }
 
-/// Stages that each read three places of the one before, which is `x` at first; the last is `s` and its number.
+/// Returns a kernel of stages that each read three elements of the previous stage, beginning with `x`. The last stage is `s` with its
+/// number.
 fn chain(count: usize, read: &dyn Fn(&str, usize) -> String) -> String {
     let mut text = "fn k<N>(x: f32[N + 80]) -> y: f32[N] where N >= 1 {\n".to_owned();
     for n in 1..=count {
@@ -48,7 +49,7 @@ fn clamped(of: &str, tap: usize) -> String {
 
 #[test]
 fn equal_places_are_one_read() {
-    // All of them read 33 elements, by 768 operations.
+    // The inlined stage reads 33 elements and has 768 operations.
     assert_eq!(compiled(&chain(16, &inside), ""), Ok((1, String::new())));
     assert_eq!(compiled(&chain(1, &inside), ""), Ok((1, String::new())));
 }
@@ -95,9 +96,9 @@ fn a_schedule_of_the_reader_is_warned() {
         let Some(root) = named(&warnings) else { continue };
         warned += 1;
         assert!(warnings.contains("is not inlined into `y`: it has a dispatch of its own"), "{warnings}");
-        // The line that the help says changes nothing, and ends the warning.
+        // The line from the help changes no result and suppresses the warning.
         assert_eq!(compiled(&kernel, &format!("root({root}); {last}")), Ok((dispatches, String::new())));
-        // Without a schedule of the reader, none was asked for.
+        // Without a schedule for the reader, no warning is given.
         assert_eq!(compiled(&kernel, ""), Ok((dispatches, String::new())));
     }
     assert!(warned > 0, "the chains are too short for this test");
@@ -112,7 +113,7 @@ fn indices_are_in_one_form() {
     assert_eq!(e.canonical(moved), i);
     assert_eq!(e.canonical(e.sum(e.sum(i, two), one)), e.canonical(e.sum(e.sum(i, one), two)));
     assert_eq!(e.canonical(e.difference(e.product(two, e.sum(i, one)), i)), e.canonical(e.sum(i, two)));
-    // No literal holds the factor: it stays a product.
+    // The factor does not fit in a literal, so it stays a product.
     let large = (0..40).fold(i, |of, _| e.sum(e.product(of, two), of));
     assert_ne!(e.canonical(large), i);
     assert!(e.linear(large).axes.values().all(|n| i32::try_from(*n).is_ok()));

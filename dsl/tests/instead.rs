@@ -75,7 +75,7 @@ const LINES: &[(&str, &str, Option<&str>)] = &[
     ("y[i] = max!(x[i], 0.0);", "`max!` cannot be called", None),
     ("struct P { a: f32 }", "`struct` stands in a kernel", None),
     ("use std::f32;", "`use` stands in a kernel", None),
-    // Calls: the value is followed alone.
+    // Calls: only the help's value is inserted.
     ("y[i] = f32::max(x[i], 0.0);", "there is no function `f32::max`", Some("x[i].max(0.0)")),
     ("y[i] = f32::max(x[i] + 1.0, -s);", "there is no function `f32::max`", Some("(x[i] + 1.0).max(-s)")),
     ("y[i] = std::cmp::min(n[i], 0) as f32;", "there is no function `std::cmp::min`", Some("n[i].min(0)")),
@@ -140,7 +140,7 @@ fn each_line_says_what_is_right_in_its_place() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// A line with a part replaced by what its help says.
+/// Returns a line with the part replaced that its help names.
 fn followed(wrong: &str, right: &str) -> String {
     // Whole statements replace the first one.
     if right.ends_with(';') {
@@ -154,7 +154,7 @@ fn followed(wrong: &str, right: &str) -> String {
         let (start, end) = (wrong.find("k in ").unwrap(), wrong.find(") {").unwrap());
         return format!("{}k in {range}{}", &wrong[..start], &wrong[end..]);
     }
-    // A cast or a choice stands where the operand stood; a method in place of the call.
+    // A cast or a choice replaces the operand, and a method replaces the call.
     let operand = match right {
         _ if right.contains(" as f32).sqrt()") => "n[i].sqrt()".into(),
         _ if right.contains(".pow") => wrong.trim_start_matches("y[i] = ").trim_end_matches(';').to_owned(),
@@ -167,7 +167,7 @@ fn followed(wrong: &str, right: &str) -> String {
     };
     let right = if right.starts_with("if") { format!("({right})") } else { right.to_owned() };
     let at = wrong.rfind(&operand).unwrap_or_else(|| panic!("{operand} in {wrong}"));
-    // The comparison's first operand is the one to convert.
+    // The first operand of the comparison is converted.
     let at = if wrong.contains('<') { wrong.find(&operand).unwrap() } else { at };
     format!("{}({right}){}", &wrong[..at], &wrong[at + operand.len()..])
 }

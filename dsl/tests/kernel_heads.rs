@@ -1,4 +1,4 @@
-//! What a kernel's head states of its sizes, and which of them its caller gives: what is taken, and every refusal.
+//! Tests the facts about sizes in a kernel's head, and the sizes that the caller gives: the accepted forms, and every refusal.
 
 use std::fmt::Write;
 use tilewright_dsl::algorithm::check_generic;
@@ -7,7 +7,7 @@ use tilewright_dsl::diag::Spans;
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
 
-/// All that is said about a kernel, or that it is right.
+/// Returns all errors of a kernel, or `right`.
 fn judged(text: &str) -> String {
     let mut spans = Spans::new();
     let parsed = syntax::kernel::parse(text.parse().expect("tokens"), &mut spans);
@@ -18,7 +18,7 @@ fn judged(text: &str) -> String {
     if errors.is_empty() { "right\n".into() } else { strip(&errors.texts(&spans)) }
 }
 
-/// All that is said about a schedule of a kernel; of one that is right, what its launch checks and assumes.
+/// Returns all errors of a schedule of a kernel, or, if it is right, the conditions that its launch checks and assumes.
 fn compiled(kernel: &str, schedule: &str) -> String {
     let mut spans = Spans::new();
     let kernel = syntax::kernel::parse(kernel.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
@@ -29,7 +29,7 @@ fn compiled(kernel: &str, schedule: &str) -> String {
     }
 }
 
-/// Without the name of the string that was parsed, which counts the tests.
+/// Removes the name of the parsed string, because it contains a counter that depends on the other tests.
 fn strip(text: &str) -> String {
     let mut parts = text.split("<parsed string ");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -60,7 +60,7 @@ fn facts() {
     snapshot(
         "facts",
         kernels(&[
-            // They are what reads are proved by.
+            // Facts prove reads in bounds.
             "fn k<N>(x: f32[N]) -> y: f32[N] where N >= 4 { y[i] = x[i] + x[3]; }",
             "fn k<N>(x: f32[N]) -> y: f32[N] where N >= 3 { y[i] = x[i] + x[3]; }",
             "fn k<N, M>(x: f32[N], z: f32[M]) -> y: f32[N] where N <= M { y[i] = x[i] + z[i]; }",
@@ -69,7 +69,7 @@ fn facts() {
             "fn k<N>(x: f32[N]) -> y: f32[N] where N == 4 { y[i] = x[i] + x[3]; }",
             "fn k<N>(x: f32[N]) -> y: f32[N] where N >= 1 && N < 9, finite(x) { y[i] = x[i]; }",
             "fn k<N>(x: f32[N]) -> y: f32[N] where { y[i] = x[i]; }",
-            // Wrong ones.
+            // Wrong facts.
             "fn k<N>(x: f32[N]) -> y: f32[N] where M >= 1 { y[i] = x[i] + x[3]; }",
             "fn k<N>(x: f32[N]) -> y: f32[N] where N > 4, N < 2 { y[i] = x[i]; }",
             "fn k<N>(x: f32[N]) -> y: f32[N] where N == 4, N == 5 { y[i] = x[i]; }",
@@ -84,7 +84,7 @@ fn facts() {
             "fn k<N>(x: f32[N]) -> y: f32[N] where N >= 1; { y[i] = x[i]; }",
             "fn k<N> where N >= 1 (x: f32[N]) -> y: f32[N] { y[i] = x[i]; }",
             "fn k<N>(x: f32[N]) where N >= 1 -> y: f32[N] { y[i] = x[i]; }",
-            // A wrong generic is no further error of the fact.
+            // A wrong generic does not cause another error for the fact.
             "fn k<N, M = Q>(x: f32[N]) -> y: f32[N] where M >= 4 { y[i] = x[i] + x[3]; }",
         ]),
     );
@@ -171,17 +171,17 @@ fn dims_of_the_caller() {
             "fn k(x: f32[m / 2], m: dim) -> y: f32[m] { y[i] = x.clamp()[i]; }",
             "fn k<N>(x: f32[N, n + m], n: dim, m: dim) -> y: f32[N, n] { y[i, j] = x[i, j]; }",
             "fn k<N, M>(x: f32[N + M], m: dim, N: dim) -> y: f32[m] { y[i] = x.pad(0.0)[i + M]; }",
-            // Without it, the help says how.
+            // Without `dim`, the help explains how to declare it.
             "fn k<N>() -> y: i32[N] { y[i] = i; }",
             "fn k<N, M>(x: f32[N]) -> y: f32[M] { y[i] = x.clamp()[i]; }",
-            // Declared twice, or told by a shape.
+            // Declared twice, or determined by a shape.
             "fn k<N>(x: f32[N], N: dim) -> y: f32[N] { y[i] = x[i]; }",
             "fn k(n: dim, n: dim) -> y: i32[n] { y[i] = i; }",
             "fn k(x: f32[n], n: dim) -> y: f32[n] { y[i] = x[i]; }",
             "fn k<H = n + 1>(x: f32[2 * H], n: dim) -> y: f32[n] { y[i] = x[i]; }",
             "fn k(x: &mut f32[n], n: dim) { x[i] = x[i] + 1.0; }",
             "fn k(x: f32[n, n * m], n: dim, m: dim) -> y: f32[n] { y[i] = x[i, 0]; }",
-            // No other use of the word.
+            // `dim` has only this meaning.
             "fn k(n: dim[2]) -> y: i32[2] { y[i] = n[i]; }",
             "fn k(n: &mut dim) -> y: i32[n] { y[i] = i; }",
             "fn k(n: dim) -> y: dim[n] { y[i] = i; }",
@@ -208,7 +208,7 @@ fn dims_of_the_caller_under_a_schedule() {
             (IOTA, "V: k for p where n == 4 { unroll(i); }"),
             (IOTA, "V: k for p { pin(n); specialize(n % 4 == 0); }"),
             (IOTA, "V: k<n = 4> for p {}"),
-            // With literals, a shape tells what it does not tell of the kernel.
+            // With literals, a shape determines a dim that it does not determine for the kernel.
             (SCALE, "V: k<S = 3> for p where C == 3 {}"),
             (WEIGHTS, "V: k for p { precompute(u); }"),
         ]),

@@ -1,12 +1,12 @@
-//! What is known of a result holds for all values of its operands: against f32 and f16 arithmetic, with numbers that are too small for the
-//! type's exponents as they are or flushed to 0.
+//! Tests that the known bounds of a result hold for all values of its operands. The values are compared with f32 and f16 arithmetic, with
+//! subnormal numbers kept or flushed to 0.
 
 use half::f16;
 use proptest::prelude::*;
 use tilewright_dsl::launch::{DType, Relation};
 use tilewright_dsl::nest::known::Known;
 
-/// Numbers of all kinds: of any size, at the ends of the type, and none.
+/// Generates numbers of all kinds: of any size, at the limits of the type, and NaN.
 fn number() -> impl Strategy<Value = f32> {
     prop_oneof![
         4 => any::<i8>().prop_map(f32::from),
@@ -21,18 +21,18 @@ fn number() -> impl Strategy<Value = f32> {
     ]
 }
 
-/// What is known where it is one of some values.
+/// Returns the known bounds of a value that is one of `values`.
 fn one_of(values: &[f32]) -> Known {
     let all = values.iter().map(|value| Known::exactly(f64::from(*value)));
     all.reduce(Known::or).expect("a value").flushed(DType::F32)
 }
 
-/// The values as an operand is taken: also 0 for what devices may flush.
+/// Returns the values that an operand may have: also 0 for subnormal values, because devices may flush them.
 fn taken(values: &[f32]) -> Vec<f32> {
     values.iter().flat_map(|value| if value.is_subnormal() { vec![*value, 0.0] } else { vec![*value] }).collect()
 }
 
-/// Results that a device may give for this one.
+/// Returns the results that a device may give instead of this one.
 fn given(result: f32) -> Vec<f64> {
     let flushed = result.is_subnormal().then_some(0.0);
     [f64::from(result)].into_iter().chain(flushed).collect()
@@ -96,7 +96,7 @@ proptest! {
     }
 }
 
-/// What proofs rest on is said exactly.
+/// Checks the rules that proofs rely on with exact results.
 #[test]
 fn exactly() {
     let (least, half) = (Known::exactly(f64::NEG_INFINITY), Known::within(0.5, 2.0));

@@ -1,4 +1,4 @@
-//! What the verifier says of scores that are masked for all that reads them, where a mask or what it rests on is missing.
+//! Tests that the verifier refuses masked scores if the mask, or a fact that it depends on, is missing.
 
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
@@ -38,7 +38,7 @@ const SCHEDULE: &str = "V: causal for nvidia_hopper where D == 16, E == 16, N % 
     fragment(i, e, 16 x 16);
 }";
 
-/// What is wrong with the program after a change.
+/// Returns the errors of the program after a change.
 fn changed(change: impl FnOnce(&mut Program)) -> Option<String> {
     let mut spans = Spans::new();
     let kernel = syntax::kernel::parse(KERNEL.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");

@@ -1,10 +1,10 @@
-//! Which modules use which: what is to judge others must not be made of them.
+//! Checks the dependencies between modules. For example, the verifier must not use the modules that it checks.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Modules, and the others of this crate that they may use.
+/// Modules, each with the modules of this crate that it may use.
 const ALLOWED: [(&str, &[&str]); 2] =
     [("verify", &["arena", "diag", "expr", "facts", "launch", "nest", "profile"]), ("facts", &["arena", "expr", "nest", "table"])];
 
@@ -19,14 +19,14 @@ fn files(at: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The modules that a line of code names, by paths that begin at the root or above the module.
+/// Returns the modules that a line of code names, by paths that begin at the root or above the module.
 fn named(line: &str) -> Vec<String> {
     let code = line.split("//").next().unwrap_or_default();
     let paths = code.split("crate::").skip(1);
     paths.map(|path| path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()).collect()
 }
 
-/// Each line that names another module: where, in which module, and which one.
+/// Returns each line that names another module, as its position, its module, and the named module.
 fn uses() -> Vec<(String, String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let (mut sources, mut found) = (Vec::new(), Vec::new());
@@ -57,12 +57,12 @@ fn modules_use_what_they_may() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// No module uses one that uses it, through however many others.
+/// Modules do not depend on each other in a cycle.
 #[test]
 fn modules_have_an_order() {
     let mut left = uses();
     assert!(left.len() > 100);
-    // What uses nothing that is left comes first.
+    // Removes the modules that use no remaining module.
     loop {
         let users: BTreeSet<String> = left.iter().map(|(_, module, _)| module.clone()).collect();
         let before = left.len();

@@ -1,5 +1,5 @@
-//! What the verifier says of pipelines that were broken: barriers and their parts left out or moved, another buffer written or read, another
-//! step fetched, stores and fetches left out or moved.
+//! Tests that the verifier refuses broken pipelines: barriers, arrives or waits removed or moved, another buffer written or read, another
+//! step fetched, and stores and fetches removed or moved.
 
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
@@ -63,10 +63,10 @@ fn compiled(schedule: &str, pipeline: &str) -> (Program, Profile) {
     (compiled.program, profile)
 }
 
-/// A change to a block; `None`: it does not apply there that often.
+/// A change to a block. Returns `None` if the block has fewer places for the change.
 type Change<'c> = &'c dyn Fn(&Program, &mut Block, &mut usize) -> Option<String>;
 
-/// The nests with one change each.
+/// Returns the nests with one change each.
 fn changed(program: &Program, change: Change<'_>) -> Vec<(String, Program)> {
     fn go(program: &Program, block: &mut Block, left: &mut usize, change: Change<'_>) -> Option<String> {
         change(program, block, left)
@@ -92,12 +92,12 @@ fn turn(left: &mut usize) -> bool {
     now
 }
 
-/// Each change is refused; how many there were.
+/// Checks that each change is refused, and returns the number of changes.
 fn refused(pipeline: &str, change: Change<'_>) -> usize {
     refused_under(THREADS, pipeline, change)
 }
 
-/// The same on matrix units.
+/// Does the same on matrix units.
 fn refused_of_matrices(pipeline: &str, change: Change<'_>) -> usize {
     refused_under(MATRICES, pipeline, change)
 }
@@ -127,8 +127,8 @@ fn barriers() {
     }
 }
 
-/// An arrive before what stands before it, a wait behind what stands behind it, and either as the other. (What reads one of three buffers
-/// can stand on either side.)
+/// Moves an arrive before the preceding node or a wait after the following one, or replaces either by another part. (With three buffers,
+/// some moves are correct.)
 #[test]
 fn parts() {
     for (pipeline, count) in PIPELINES.iter().zip([6, 4, 4, 4, 4, 4, 7, 4, 10, 7, 6, 6]) {
@@ -161,7 +161,7 @@ fn parts() {
     }
 }
 
-/// The next buffer, of each access on its own.
+/// Changes each access to the next buffer, one at a time.
 #[test]
 fn other_buffers() {
     let counts = PIPELINES.map(|pipeline| {
@@ -224,7 +224,7 @@ fn other_steps() {
     }
 }
 
-/// Whether a node is nothing but a fetch or a store: loops around writes of copies, or of their registers.
+/// True if a node is a fetch or a store: loops around writes of copies, or of their registers.
 fn is_made_ahead(program: &Program, node: &Node) -> bool {
     match &node.kind {
         NodeKind::Loop(looped) => looped.body.iter().all(|inner| is_made_ahead(program, inner)),
@@ -248,7 +248,7 @@ fn nothing_made() {
     }
 }
 
-/// Stores into shared memory, moved across the barrier beside them. (With three buffers that is as right.)
+/// Moves stores into shared memory across the barrier next to them. (With three buffers, this is correct.)
 #[test]
 fn stores_moved() {
     for pipeline in PIPELINES.into_iter().filter(|pipeline| !pipeline.contains("buffers: 3")) {
@@ -273,7 +273,7 @@ fn stores_moved() {
     }
 }
 
-/// Stores of the first steps, where there may be no steps.
+/// Moves the stores of the first steps out of their loops, although there may be no steps.
 #[test]
 fn first_stores_alone() {
     for pipeline in PIPELINES {
@@ -294,7 +294,7 @@ fn first_stores_alone() {
     }
 }
 
-/// The first steps, made behind the loop: the barrier before it stays.
+/// Moves the first steps after the loop. The barrier before the loop stays.
 #[test]
 fn first_steps_late() {
     for pipeline in PIPELINES {

@@ -1,4 +1,4 @@
-//! Golden nests of `promote`: where copies are made, what they hold, and where barriers stand.
+//! Golden nests of `promote`: the places of copies, their contents, and the barriers.
 
 mod steps;
 
@@ -119,7 +119,7 @@ fn a_blur() {
     ));
 }
 
-/// What later directives would break, and what invocations do together, is refused where it is said.
+/// Directives that later directives would break, or that concern work that invocations do together, are refused where they are written.
 #[test]
 fn registers_are_one_invocations() {
     let biased = "fn biased<M, N, K>(a: f32[M, K], b: f32[K, N], v: f32[N]) -> c: f32[M, N] {

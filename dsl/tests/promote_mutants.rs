@@ -1,5 +1,5 @@
-//! What the verifier says of copies that were broken: barriers and copies left out, predicates dropped, boxes made smaller,
-//! elements looked for elsewhere, sides that are no longer kept inside.
+//! Tests that the verifier refuses broken copies: barriers, copies and predicates removed, boxes made smaller, reads of other elements, and
+//! sides that are no longer clamped.
 
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
@@ -87,7 +87,7 @@ fn compiled() -> Vec<(Program, Profile)> {
     KERNELS.iter().map(one).collect()
 }
 
-/// Shows every node, outermost first, with its number; `f` says whether it stays.
+/// Passes every node to `f`, outermost first, with its number. Nodes for which `f` returns false are removed.
 fn retain(block: &mut Block, next: &mut usize, f: &mut dyn FnMut(usize, &mut Node) -> bool) {
     let mut kept = Vec::new();
     for mut node in std::mem::take(block) {
@@ -107,7 +107,7 @@ fn each(program: &mut Program, f: &mut dyn FnMut(usize, &mut Node) -> bool) {
     program.plan = plan;
 }
 
-/// Numbers of the nodes that a test picks.
+/// Returns the numbers of the nodes that a test selects.
 fn numbers(program: &Program, pick: &dyn Fn(&Program, &Node) -> bool) -> Vec<usize> {
     let mut found = Vec::new();
     let mut copy = program.clone();
@@ -120,7 +120,7 @@ fn numbers(program: &Program, pick: &dyn Fn(&Program, &Node) -> bool) -> Vec<usi
     found
 }
 
-/// Each node that is picked, changed alone, is refused; how many there were.
+/// Checks that a change of each selected node alone is refused, and returns the number of such nodes.
 fn refused(what: &str, pick: &dyn Fn(&Program, &Node) -> bool, change: &dyn Fn(&mut Program, &mut Node) -> bool) -> usize {
     let mut count = 0;
     for (program, profile) in compiled() {
@@ -152,7 +152,7 @@ fn compute(node: &mut Node) -> &mut Compute {
 #[test]
 fn barriers() {
     let barrier = |_: &Program, node: &Node| matches!(node.kind, NodeKind::Barrier { .. });
-    // Two a step, in each of three; one before what is written back; and one before the halo is read.
+    // There are two barriers in each of three kernels' steps, one before the write-back, and one before the halo is read.
     assert_eq!(refused("no barrier", &barrier, &|_, _| false), 8);
 }
 
@@ -217,7 +217,7 @@ fn sides() {
     assert!(refused("sides that are not kept", &sided, &never) >= 5);
 }
 
-/// What a copy is read for lies where it was copied to.
+/// A read of a copy must use the element that was copied for it.
 #[test]
 fn elements_elsewhere() {
     let local = |program: &Program, r: &Read| matches!(program.buffers[r.buffer].space, Space::Shared | Space::Register);

@@ -1,4 +1,4 @@
-//! What the verifier says of online reductions whose blocks go on from the one before, where they do not.
+//! Tests that the verifier refuses online reductions whose blocks do not carry over the state of the previous block.
 
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
@@ -44,7 +44,7 @@ fn program() -> (Program, Profile) {
     (compiled.program, profile)
 }
 
-/// How many nodes a change of one alone breaks; each must be refused.
+/// Checks that a change of each node alone is refused, and returns the number of changed nodes.
 fn refused(what: &str, change: &dyn Fn(&Program, &mut Compute) -> bool) -> usize {
     let (program, profile) = program();
     assert!(verify(&program, &profile).is_ok());
@@ -85,7 +85,7 @@ fn what_does_not_go_on() {
         resumes
     });
     assert_eq!(begins_anew, 3);
-    // Without the factor that brings the sum below the new maximum.
+    // Removes the factor that rescales the sum to the new maximum.
     let not_below = refused("a sum below the old maximum", &|program, compute| {
         let first = compute.value.first().map(|value| program.exprs.get(*value).clone());
         match first {
@@ -117,14 +117,14 @@ fn what_is_taken_for_the_state() {
     for n in 0..monoid.combine.len() {
         let is = monoid.combine[n];
         assert_eq!(is, item(n), "each goes on");
-        // The items of a block, added to a state that is in them.
+        // The items of a block are added to a state that already contains them.
         let twice = program.exprs.sum(running.below[n], is);
         let mut broken = program.clone();
         let Body::Reduce { monoid, .. } = &mut broken.stages[target].body else { panic!("no reduction") };
         monoid.combine[n] = twice;
         assert!(verify(&broken, &profile).is_err(), "component {n} is counted twice, and that is accepted");
     }
-    // Without the block's maximum before the first block.
+    // Removes the initial value of the block's maximum.
     let mut broken = program.clone();
     let before = |compute: &Compute| compute.phase == Phase::Init && program.stages[compute.stage].name == "m_b";
     for dispatch in &mut broken.plan {

@@ -1,4 +1,4 @@
-//! What the verifier says of all-reduces that store over shared buffers, where they may not.
+//! Tests that the verifier refuses all-reduces whose scratch aliases a shared buffer wrongly.
 
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
@@ -50,7 +50,7 @@ fn program() -> (Program, Profile) {
     (compiled(KERNEL, SCHEDULE).expect("it compiles"), Profile::nvidia_hopper())
 }
 
-/// A copy in two buffers, of which each subgroup has rows of its own, is none that anything lies over.
+/// Scratch does not alias a copy in two buffers, even if each subgroup has its own rows of it.
 #[test]
 fn copies_in_two_buffers() {
     let kernel = KERNEL.replace("value: f16[M, E])", "value: f16[M, E], bias: f32[M, N])").replace(
@@ -75,7 +75,7 @@ fn copies_in_two_buffers() {
     assert!(!print::plan(&program).contains("by tree, in b_s"));
 }
 
-/// The local buffer of a name.
+/// Returns the local buffer with a name.
 fn named(program: &Program, name: &str) -> BufferId {
     let is_it = |id: &BufferId| {
         program.buffers[*id].name == name && matches!(program.buffers[*id].space, Space::Shared | Space::Fragment { .. })
@@ -83,7 +83,7 @@ fn named(program: &Program, name: &str) -> BufferId {
     program.buffers.ids().find(is_it).expect("a buffer")
 }
 
-/// What is wrong with the nest whose all-reduce of sums stores elsewhere.
+/// Returns the errors of the nest after a change of the scratch of the all-reduce of sums.
 fn moved(change: impl FnOnce(&Program, &mut Scratch)) -> Option<String> {
     let (mut program, profile) = program();
     let mut plan = std::mem::take(&mut program.plan);
@@ -121,7 +121,7 @@ fn elsewhere() {
     refused("fragments", &|program, scratch| scratch.buffer = named(program, "p"));
 }
 
-/// What is in lives that begin where a block does.
+/// Returns the innermost body of allocations that start at the beginning of a block.
 fn innermost(block: &mut Block) -> &mut Block {
     if !matches!(&block[..], [Node { kind: NodeKind::Alloc { .. }, .. }]) {
         return block;
@@ -130,7 +130,7 @@ fn innermost(block: &mut Block) -> &mut Block {
     innermost(body)
 }
 
-/// A block in which what reads a buffer runs once more, at the end of the buffer's life.
+/// Adds another read of a buffer at the end of the buffer's scope.
 fn read_again(program: &Program, block: &mut Block, of: BufferId) {
     for node in block {
         if let NodeKind::Alloc { buffer, body } = &mut node.kind

@@ -1,4 +1,4 @@
-//! What the verifier says of branches whose sides are not one thing: each case is a lowered nest with one thing changed.
+//! Tests that the verifier refuses branches whose two blocks differ. Each case is a lowered nest with one change.
 
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::{SpanId, Spans};
@@ -20,7 +20,7 @@ fn lowered(directives: &str) -> Program {
     compile(&kernel, &schedule, &Profile::vulkan_1_1()).unwrap_or_else(|e| panic!("{}", e.texts(&spans))).program
 }
 
-/// What the verifier says first, after a change.
+/// Returns the verifier's errors after a change.
 fn changed(directives: &str, change: impl Fn(&mut Program)) -> String {
     let mut program = lowered(directives);
     assert!(verify(&program, &Profile::vulkan_1_1()).is_ok());
@@ -45,7 +45,7 @@ fn at_the_branch(p: &mut Program, f: &mut dyn FnMut(&mut Program, &mut ExprId, &
     p.plan[0].body = body;
 }
 
-/// A branch on a number of full tiles that is so much larger.
+/// Adds a number to the number of full tiles in the branch's condition.
 fn moved(p: &mut Program, by: i64) {
     at_the_branch(p, &mut |p, cond, _, _| {
         let Expr::Compare(_, a, b) = *p.exprs.get(*cond) else { return };
@@ -73,7 +73,7 @@ fn sides_that_are_exchanged() {
     }
 }
 
-/// Invocations that a loop has no use for are held back by predicates on its axis, which no condition replaces.
+/// Predicates on a loop's axis exclude inactive invocations. A branch's condition does not replace them.
 #[test]
 fn full_tiles_in_idle_invocations() {
     let schedule = "tile(i: 8 peel) => workgroup(y); serial(i); tile(j: 8) => workgroup(x); distribute(j => thread(x));";
@@ -104,7 +104,7 @@ fn a_side_that_computes_something_else() {
     assert!(said.contains("compute different values"), "{said}");
 }
 
-/// A read without the clamp that it needs: the branch is on the tiles of another axis.
+/// A read lacks a clamp that it needs, because the branch is on the tiles of another axis.
 #[test]
 fn a_read_that_may_leave_its_tensor() {
     let copied = "tile(i: 4) => workgroup(y); distribute(j => workgroup(x)); tile(k: 4 peel => k_o); reorder(k_o, i, k); \
@@ -138,7 +138,7 @@ fn full_tiles_everywhere() {
     }
 }
 
-/// A branch that asks besides for the first four values of the one axis of this name that loops bind.
+/// Adds to the branch's condition that the loop axis with this name is below four.
 fn narrowed(p: &mut Program, name: &str) {
     let axis = p.axes.ids().find(|axis| p.axes[*axis].name == name && p.axes[*axis].fate == Fate::Live).expect("the axis");
     at_the_branch(p, &mut |p, cond, _, _| {
@@ -162,7 +162,7 @@ fn a_condition_that_is_not_known_yet() {
     assert!(said.contains("names an axis that no loop around binds"), "{said}");
 }
 
-/// Makes the first split a `shift`; `long`: of an axis that is long enough.
+/// Makes the first split a `shift`. If `long`, the launch checks that its axis is long enough.
 fn shifted(p: &mut Program, long: bool) {
     let axis = p.axes.ids().find(|axis| matches!(&p.axes[*axis].fate, Fate::Split(_))).expect("an axis is split");
     let (left, right) = (p.axes[axis].extent, p.exprs.int(8));
@@ -191,7 +191,7 @@ fn a_tile_moved_back_over_what_counts() {
     assert!(said.contains("workgroups with different `i_workgroup`"), "{said}");
 }
 
-/// The serial loops that end before their extent.
+/// Calls `f` with each serial loop that ends before its extent.
 fn ended(p: &mut Program, f: &mut dyn FnMut(&mut Program, &mut Loop)) {
     let mut plan = std::mem::take(&mut p.plan);
     for dispatch in &mut plan {

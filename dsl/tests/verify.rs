@@ -1,5 +1,5 @@
-//! The verifier on what the compiler makes: it takes every kernel here under the heuristic schedule and others, in every
-//! form between the naive nest and the last.
+//! Runs the verifier on compiled kernels: it must accept every kernel here under the heuristic schedule and others, in every form between
+//! the naive and the lowered nest.
 
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
@@ -152,7 +152,7 @@ fn schedules_by_hand() {
     );
 }
 
-/// A kernel, its parallel axes and its reduction's.
+/// A kernel, its parallel axes, and its reduction axes.
 type Kernel = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 const KERNELS: [Kernel; 5] = [
@@ -169,7 +169,7 @@ const KERNELS: [Kernel; 5] = [
     ),
 ];
 
-/// Numbers that a seed tells.
+/// A pseudorandom number generator with a seed.
 struct Random(u64);
 
 impl Random {
@@ -178,7 +178,7 @@ impl Random {
         (self.0 >> 33) as usize % n
     }
 
-    /// Directives that tile all axes, some twice, in any order.
+    /// Returns directives that tile all axes, some twice, in any order.
     fn directives(&mut self, parallel: &[&str], reduction: &[&str]) -> String {
         let tails = ["", "", "", " round_up"];
         let tiles: Vec<String> = parallel.iter().map(|a| format!("{a}: {}{}", 1 + self.below(9), tails[self.below(4)])).collect();
@@ -204,7 +204,7 @@ impl Random {
     }
 }
 
-/// `TILEWRIGHT_CASES` asks for more than the few that are tried each time.
+/// Set `TILEWRIGHT_CASES` to try more schedules than the default.
 #[test]
 fn schedules_at_random() {
     let cases = std::env::var("TILEWRIGHT_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
@@ -215,7 +215,7 @@ fn schedules_at_random() {
         let head = if kernel == CONV { "KERNEL<T = f32, S = 2> for vulkan_1_1" } else { PLAIN };
         match compiled(kernel, head, &directives) {
             Ok(()) => taken += 1,
-            // A directive may refuse; what it lets through must be right.
+            // A directive may refuse, but an accepted schedule must be correct.
             Err((errors, is_defect)) => assert!(!is_defect, "case {case}: {kernel}\n{directives}\n{errors}"),
         }
     }

@@ -1,4 +1,4 @@
-//! Schedules that are several: choices of tuned constants.
+//! Schedules with several choices of tuned constants.
 
 use tilewright_dsl::compile::{Compiled, compile_choice};
 use tilewright_dsl::diag::Spans;
@@ -14,7 +14,7 @@ fn parsed(kernel: &str, schedule: &str, spans: &mut Spans) -> (Kernel, Schedule)
     (kernel, schedule)
 }
 
-/// The choices of a schedule for `copy`, or what is wrong.
+/// Returns the choices of a schedule for `copy`, or its errors.
 fn choices_of(items: &str) -> Vec<String> {
     let mut spans = Spans::new();
     let (kernel, schedule) = parsed(COPY, &format!("V: copy for vulkan_1_1 {{ {items} }}"), &mut spans);

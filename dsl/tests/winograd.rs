@@ -1,4 +1,4 @@
-//! What `decompose_winograd` makes of a convolution, and what it refuses: the snapshots are for a person to read in review.
+//! Tests the stages that `decompose_winograd` makes of a convolution, and its refusals. Read the snapshots in review.
 
 mod decompositions;
 
@@ -14,16 +14,16 @@ fn stages_of_a_convolution() {
     insta::assert_snapshot!(stages(NHWC, schedule));
 }
 
-/// A window of 3 taps in one dimension, of which most refusals are small changes.
+/// A window of 3 taps in one dimension. Most refusals are small changes of it.
 const FIR: &str =
     "fn k<N, C>(x: f32[N + 2, C], w: f32[3, C]) -> y: f32[N] { y[i] = sum(t in 0..3, c in 0..C) { x[i + t, c] * w[t, c] }; }";
-/// What would be right for that.
+/// A correct schedule of `FIR`.
 const RIGHT: &str = "where C <= 64 { decompose_winograd(y => v, u, g, m: 2, tolerance: 1e-5); }";
 
-/// What would be right for a convolution of one channel.
+/// A correct schedule of a convolution with one channel.
 const RIGHT_OF_ONE: &str = "{ decompose_winograd(y => v, u, g, m: 2, tolerance: 1e-5); }";
 
-/// What is refused: a title, the kernel, and the schedule from its conditions on.
+/// Refused programs: a title, the kernel, and the schedule from its conditions on.
 const REFUSED: &[(&str, &str, &str)] = &[
     // The algorithm.
     (
@@ -293,7 +293,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("a number in place of a name", FIR, "where C <= 64 { decompose_winograd(y => v, u, 1, m: 2, tolerance: 1e-5); }"),
     ("nothing", FIR, "where C <= 64 { decompose_winograd(); }"),
     ("no parentheses", FIR, "where C <= 64 { decompose_winograd; }"),
-    // Where it stands, and what else is said of its stages.
+    // Its position, and other directives on its stages.
     (
         "after a directive",
         FIR,
@@ -340,13 +340,13 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Whole messages: that each says what is wrong, where, and what to write instead.
+/// Shows the whole messages: each must say what is wrong, where, and what to write instead.
 #[test]
 fn what_is_refused() {
     insta::assert_snapshot!("refusals", refusals(REFUSED));
 }
 
-/// What an error tells to write is accepted, for every tile and type, however the figures are rounded.
+/// The tolerance that an error proposes is accepted, for every tile and type, however the figures are rounded.
 #[test]
 fn the_tolerance_that_is_proposed() {
     for (m, store) in [2, 4, 6].into_iter().flat_map(|m| [(m, ""), (m, ", store: f16")]) {

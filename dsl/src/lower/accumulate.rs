@@ -179,7 +179,7 @@ fn check_tile(program: &Program, stage: StageId, inside: &[Frame], tile: &[Frame
     Ok(())
 }
 
-/// Creates registers for each component of the state, indexed by the axes of the tile's loops around the component.
+/// Creates registers or fragments for each component of the state, indexed by the axes of the tile's loops around the component.
 fn accumulators(program: &mut Program, stage: StageId, monoid: &Monoid, whole: &[Frame], first: &First) -> Vec<Access> {
     let (name, span) = (program.stages[stage].name.clone(), program.stages[stage].span);
     let one = |(i, identity): (usize, &ExprId)| {

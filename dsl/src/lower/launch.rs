@@ -142,7 +142,7 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
         let condition = launch::Condition::Sizes { left, relation: c.relation, right };
         facts.push(launch::Fact { text: c.text.clone(), condition, needed: c.needed });
     }
-    // A program that is computed from an input alone has no scalars.
+    // A program that only prepares an input does not have the kernel's scalar arguments.
     for b in program.bounds.iter().filter(|b| program.arguments.contains(&nest::Argument::Scalar(b.scalar))) {
         let (scalar, bits) = (scalar_index(program, b.scalar), b.value.to_bits());
         let condition = launch::Condition::Scalar { scalar, relation: b.relation, bits };

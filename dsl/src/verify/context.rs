@@ -380,8 +380,8 @@ impl<'v> Checks<'v> {
         (!within.is_empty()).then(|| within.iter().fold(self.provers.leaves.within([]), clamped))
     }
 
-    /// Returns the axes of a leaf's stage that are bound around it and within their extents there. (The loops may bind the axes of a
-    /// sibling stage that has the same points.)
+    /// Returns the axes of a leaf's stage that are bound around it and within their extents there. (The loops may bind the axes of another
+    /// stage that has the same points.)
     fn within_extents(&self, site: &Site<'_>) -> Vec<AxisId> {
         let NodeKind::Compute(compute) = &site.node.kind else { return Vec::new() };
         let within = |axis: &AxisId| {

@@ -79,7 +79,7 @@ pub enum Rule {
     Predicate,
     /// An access outside its buffer.
     Bounds,
-    /// A register that belongs to another invocation, or that is indexed by a variable.
+    /// A register that belongs to another invocation, or whose index is not constant.
     Owner,
     /// Init, update or finish in the wrong place.
     Reduction,

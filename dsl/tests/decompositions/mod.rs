@@ -1,4 +1,4 @@
-//! A kernel under a schedule that decomposes it: the stages that it becomes, what is owed, or all errors.
+//! Compiles a kernel under a schedule that decomposes it, and prints the resulting stages and obligations, or all errors.
 
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::{Errors, Spans};
@@ -14,7 +14,7 @@ fn text(errors: &Errors, spans: &Spans) -> String {
     parts.fold(first, |text, part| text + "<source" + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
-/// What a kernel under a schedule becomes, or all errors.
+/// Returns the program of a kernel under a schedule, or all errors.
 pub(crate) fn compiled(kernel: &str, schedule: &str) -> Result<Program, String> {
     let mut spans = Spans::new();
     let kernel = syntax::kernel::parse(kernel.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
@@ -27,14 +27,14 @@ pub(crate) fn compiled(kernel: &str, schedule: &str) -> Result<Program, String> 
     compiled.map(|compiled| compiled.program).map_err(|errors| text(&errors, &spans))
 }
 
-/// The stages, their order, and what is owed: accesses that lie inside are left out, of which there are too many to read.
+/// Prints the stages, their order, and the obligations. Accesses that are in bounds are left out, because there are too many to read.
 pub(crate) fn stages(kernel: &str, schedule: &str) -> String {
     let program = compiled(kernel, schedule).unwrap_or_else(|errors| panic!("{errors}"));
     let owed = program.ledger.iter().filter(|o| !o.what.contains("lies inside")).map(|o| format!("{}: {:?}\n", o.what, o.state));
     format!("{}\n## ledger\n{}", print::plan(&program), owed.collect::<String>())
 }
 
-/// Whole messages of what is refused: a title, the kernel, and the schedule from its conditions on.
+/// Returns the whole messages of refused programs: a title, the kernel, and the schedule from its conditions on.
 pub(crate) fn refusals(refused: &[(&str, &str, &str)]) -> String {
     let text = |&(title, kernel, schedule): &(&str, &str, &str)| match compiled(kernel, schedule) {
         Ok(program) => panic!("{title} is not refused:\n{}", print::plan(&program)),

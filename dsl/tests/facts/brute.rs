@@ -1,4 +1,4 @@
-//! The truth about claims: every point of small domains, by an evaluation of its own.
+//! Decides claims by brute force: evaluates every point of small domains, independently of the prover.
 
 use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ pub(crate) struct Env {
     pub(crate) axes: BTreeMap<AxisId, i64>,
 }
 
-/// An index or a bool, as 0 or 1; `None`: a divisor below 1.
+/// Evaluates an index, or a bool as 0 or 1. Returns `None` if a divisor is below 1.
 pub(crate) fn eval(program: &Program, e: ExprId, env: &Env, leaves: bool) -> Option<i64> {
     let go = |e: ExprId| eval(program, e, env, leaves);
     Some(match program.exprs.get(e) {
@@ -63,7 +63,7 @@ pub(crate) fn eval(program: &Program, e: ExprId, env: &Env, leaves: bool) -> Opt
                 go(*b)?
             }
         }
-        // To `u32` and back; between, negative values are great ones.
+        // Casts to `u32` and back. In between, negative values are large.
         Expr::Cast(to, a) => match to {
             tilewright_dsl::launch::DType::U32 => i64::from(go(*a)? as u32),
             _ => i64::from(go(*a)? as u32 as i32),
@@ -95,7 +95,7 @@ fn axis(program: &Program, id: AxisId, env: &Env, leaves: bool) -> Option<i64> {
     }
 }
 
-/// The axes that an expression names, those in their extents included, each after those that its extent names.
+/// Returns the axes that an expression names, including those in their extents. Each axis follows the axes that its extent names.
 pub(crate) fn axes_of(program: &Program, exprs: &[ExprId], leaves: bool) -> Vec<AxisId> {
     fn visit(program: &Program, id: AxisId, leaves: bool, done: &mut Vec<AxisId>, seen: &mut BTreeSet<AxisId>) {
         if !seen.insert(id) {
@@ -128,7 +128,7 @@ trait Pipe: Sized {
 }
 impl Pipe for ExprId {}
 
-/// Every admitted choice of sizes.
+/// Returns every admitted choice of sizes.
 pub(crate) fn sizes(program: &Program, conditions: &dyn Fn(usize) -> bool, mut visit: impl FnMut(&Env)) {
     let symbolic: Vec<DimId> = program.dims.iter().filter(|(_, d)| d.derived.is_none()).map(|(id, _)| id).collect();
     let count = SIZES.len().pow(symbolic.len() as u32);
@@ -156,7 +156,7 @@ pub(crate) fn sizes(program: &Program, conditions: &dyn Fn(usize) -> bool, mut v
     }
 }
 
-/// Every admitted point with these axes in range. Stops where `visit` says so.
+/// Visits every admitted point with these axes in range. Stops when `visit` returns false.
 pub(crate) fn points(world: &World, axes: &[AxisId], leaves: bool, visit: &mut dyn FnMut(&Env) -> bool) {
     fn inner(program: &Program, axes: &[AxisId], leaves: bool, env: &mut Env, visit: &mut dyn FnMut(&Env) -> bool) -> bool {
         let Some((first, rest)) = axes.split_first() else { return visit(env) };

@@ -1,4 +1,4 @@
-//! The prover: what it must prove, what it must not, and that it proves nothing false.
+//! Tests the prover: the claims that it must prove, the claims that it must not prove, and that it proves no false claim.
 
 mod brute;
 mod messages;

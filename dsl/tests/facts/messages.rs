@@ -1,4 +1,4 @@
-//! What the prover says: counterexamples, contradictions, bounds, claims as text; and what it takes for granted.
+//! Tests the prover's output: counterexamples, contradictions, bounds, claims as text, and its assumptions.
 
 use crate::world::World;
 use tilewright_dsl::facts::{Claim, Poly, Prover};
@@ -99,7 +99,7 @@ fn assumptions_hold_where_they_were_made() {
     assert!(!prover.less(i, m) && !prover.less(j, n) && !prover.divides(4, n) && !prover.positive(n) && !prover.positive(m));
     let otherwise = prover.assuming(cond, false);
     assert!(!otherwise.less(i, m) && !otherwise.divides(4, n));
-    // The axes that the condition names are in range where it was evaluated.
+    // The axes that the condition names were in range where it was evaluated.
     assert!(otherwise.positive(m) && otherwise.positive(n));
     let within = prover.within([world.axis_id("i")]);
     assert!(within.positive(n) && !within.positive(m) && !within.is_impossible());

@@ -1,5 +1,5 @@
-//! Random indices in random programs: nothing that is proved is false at any point of small domains, and every
-//! counterexample is one. The seed is fixed; `PROPTEST_CASES` makes a longer run.
+//! Random indices in random programs: every proved claim is true at every point of small domains, and every counterexample is valid. The
+//! seed is fixed. Set `PROPTEST_CASES` for a longer run.
 
 use crate::brute::{Env, axes_of, eval, points, sizes};
 use crate::world::World;
@@ -33,11 +33,11 @@ const CONDITIONS: [&str; 18] = [
     "2 * R != M",
 ];
 
-/// Points at which a claim is compared with the truth: conditions that name every axis have millions.
+/// The most points at which a claim is compared with the truth, because conditions that name every axis have millions.
 const MAX_POINTS: usize = 8_000;
 
 fn cases() -> Config {
-    // Every case is thousands of points.
+    // Each case evaluates thousands of points.
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(48);
     Config { cases, failure_persistence: None, ..Config::default() }
 }
@@ -49,7 +49,7 @@ fn run<S: Strategy>(strategy: S, test: impl Fn(S::Value) -> Result<(), TestCaseE
     }
 }
 
-/// An index as text.
+/// Generates an index as text.
 fn index() -> impl Strategy<Value = String> {
     let leaf = select(LEAVES.to_vec()).prop_map(String::from);
     let divisor = select(vec!["2", "3", "4", "N", "M", "(N + 1)", "(M * N)"]);
@@ -100,7 +100,7 @@ fn truth(claim: &Claim<'static>, world: &World, env: &Env, leaves: bool) -> Opti
     })
 }
 
-/// The first point at which the claim is not true, among those at which the assumption holds.
+/// Returns the first point at which the claim is false, among the points at which the assumption holds.
 fn refuted(world: &World, claim: Claim<'static>, named: &[ExprId], assumed: Option<(ExprId, bool)>, leaves: bool) -> Option<Env> {
     let mut all = named.to_vec();
     all.extend(assumed.map(|(cond, _)| cond));
@@ -108,7 +108,7 @@ fn refuted(world: &World, claim: Claim<'static>, named: &[ExprId], assumed: Opti
     let (mut found, mut left) = (None, MAX_POINTS);
     points(world, &axes, leaves, &mut |env| {
         let here = assumed.is_none_or(|(cond, holds)| eval(&world.program, cond, env, leaves) == Some(i64::from(holds)));
-        // A divisor below 1 is refused, but for one in a condition that does not matter.
+        // A divisor below 1 counts as false, except in a `select` that may not use it.
         let chooses = |e: &ExprId| world.program.exprs.any(*e, &mut |e| matches!(e, tilewright_dsl::expr::Expr::Select(..)));
         let is = truth(&claim, world, env, leaves);
         if here && is != Some(true) && (is.is_some() || !named.iter().any(chooses)) {
@@ -120,7 +120,7 @@ fn refuted(world: &World, claim: Claim<'static>, named: &[ExprId], assumed: Opti
     found
 }
 
-/// What the prover says of two indices, as claims that it proved.
+/// Returns the claims about two indices that the prover proves.
 fn proved(prover: &Prover<'_>, a: ExprId, b: ExprId) -> Vec<(Claim<'static>, Vec<ExprId>)> {
     let both = vec![a, b];
     let mut claims: Vec<(Claim<'static>, Vec<ExprId>)> = vec![
@@ -256,7 +256,7 @@ fn counterexamples_are_counterexamples() {
             }
             for (id, dim) in program.dims.iter() {
                 if let Some(value) = dim.derived {
-                    // Dims that have nothing to do with the claim are not named.
+                    // Dims that do not concern the claim are not named.
                     let Some(value) = known(program, value, &env).then(|| eval(program, value, &env, false)).flatten() else {
                         continue;
                     };
@@ -280,7 +280,7 @@ fn counterexamples_are_counterexamples() {
     });
 }
 
-/// Whether all dims in an expression have values.
+/// True if all dims in an expression have values.
 fn known(program: &tilewright_dsl::nest::Program, e: ExprId, env: &Env) -> bool {
     !program.exprs.any(e, &mut |e| matches!(e, tilewright_dsl::expr::Expr::Dim(d) if !env.dims.contains_key(d)))
 }

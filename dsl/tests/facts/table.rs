@@ -1,4 +1,4 @@
-//! Claims that must be proved, each beside one that is not true.
+//! Claims that must be proved, each next to a similar false one.
 
 use crate::world::World;
 use tilewright_dsl::facts::{Claim, Prover};
@@ -277,7 +277,8 @@ fn floors_by_one_divisor() {
     );
 }
 
-/// A fact more, however little it says, once used up the work: of floors that the search itself made nothing was known.
+/// One more fact, however weak, must not use up the work limit. Otherwise, nothing was known of the floors that the search itself
+/// introduced.
 #[test]
 fn floors_at_the_ends_of_axes() {
     for more in ["", "; M >= 7", "; (M + 1) / 2 >= 4"] {
@@ -354,7 +355,7 @@ fn clamped_places() {
     );
 }
 
-/// A divisor is not 0 where the quotient is defined. It may be negative all the same.
+/// A divisor is not 0 where the quotient is defined, but it may be negative.
 #[test]
 fn divisors_of_what_is_defined() {
     let mut world = World::new("A; B; N", "i < N", "");

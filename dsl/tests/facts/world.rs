@@ -1,4 +1,4 @@
-//! Programs with nothing but dims, axes and conditions, and indices written as text.
+//! Programs that consist only of dims, axes and conditions, with indices written as text.
 
 use tilewright_dsl::arena::Id;
 use tilewright_dsl::diag::SpanId;
@@ -13,7 +13,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Dims (`N`, `OW = (IW - 3) / S + 1`), axes (`i < N`) and conditions, each list separated by `;`.
+    /// Creates a program from dims (`N`, `OW = (IW - 3) / S + 1`), axes (`i < N`) and conditions, each list separated by `;`.
     pub(crate) fn new(dims: &str, axes: &str, conditions: &str) -> World {
         let mut world = World::default();
         let parts = |text: &str| text.split(';').map(str::trim).filter(|t| !t.is_empty()).map(String::from).collect::<Vec<_>>();
@@ -88,8 +88,8 @@ impl World {
         self.program.axes.iter().find(|(_, a)| a.name == name).map(|(id, _)| id).expect("an axis")
     }
 
-    /// An index or condition: names, literals, `+ - * / %`, comparisons, `&& || !`, `min(a, b)`, `max(a, b)`,
-    /// `if(c, a, b)`, `u32(a)`, `i32(a)`.
+    /// Parses an index or condition: names, literals, `+ - * / %`, comparisons, `&& || !`, `min(a, b)`, `max(a, b)`, `if(c, a, b)`,
+    /// `u32(a)`, `i32(a)`.
     pub(crate) fn expr(&mut self, text: &str) -> ExprId {
         let mut reader = Reader { world: self, text: text.trim(), whole: text.to_string() };
         let e = reader.level(0);

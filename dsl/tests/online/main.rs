@@ -1,5 +1,5 @@
-//! What `decompose_online` makes of a maximum and the sums below it: the snapshots are for a person to read in review. What it refuses is in
-//! [`refused`], and what is right of the values in [`right`].
+//! Tests the stages that `decompose_online` makes of a maximum and sums that are relative to it. Read the snapshots in review. [`refused`]
+//! tests its refusals, and [`right`] the values.
 
 mod refused;
 mod right;
@@ -33,7 +33,7 @@ fn text(errors: &Errors, spans: &Spans) -> String {
     parts.fold(first, |text, part| text + "<source" + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
-/// What a kernel under a schedule becomes, or all errors.
+/// Returns the program of a kernel under a schedule, or all errors.
 fn compiled(kernel: &str, schedule: &str) -> Result<Program, String> {
     let mut spans = Spans::new();
     let kernel = syntax::kernel::parse(kernel.parse().expect("tokens"), &mut spans)
@@ -50,7 +50,7 @@ fn compiled(kernel: &str, schedule: &str) -> Result<Program, String> {
     compiled.map(|compiled| compiled.program).map_err(|errors| text(&errors, &spans))
 }
 
-/// The plan, and what is owed: accesses that lie inside are left out, of which there are too many to read.
+/// Prints the plan and the obligations. Accesses that are in bounds are left out, because there are too many to read.
 fn nests(kernel: &str, schedule: &str) -> String {
     let program = compiled(kernel, schedule).unwrap_or_else(|errors| panic!("{errors}"));
     let owed = program.ledger.iter().filter(|o| !o.what.contains("lies inside")).map(|o| format!("{}: {:?}\n", o.what, o.state));
@@ -67,7 +67,7 @@ fn softmax_in_blocks() {
     insta::assert_snapshot!(nests(SOFTMAX, "{ decompose_online(m, l => m_b, l_b, block: 64); }"));
 }
 
-/// Where blocks divide the range, no item is beyond it.
+/// If blocks divide the range, no item is out of range.
 #[test]
 fn softmax_in_whole_blocks() {
     insta::assert_snapshot!(nests(SOFTMAX, "where C % 64 == 0 { decompose_online(m, l => m_b, l_b, block: 64); }"));

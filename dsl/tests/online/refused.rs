@@ -1,12 +1,12 @@
-//! What `decompose_online` refuses, with the whole message of each.
+//! The refusals of `decompose_online`, each with its whole message.
 
 use crate::{SOFTMAX, compiled};
 use tilewright_dsl::nest::print;
 
-/// What is right for a softmax.
+/// A correct schedule of a softmax.
 const RIGHT: &str = "{ decompose_online(m, l); }";
 
-/// A softmax's stages: the maximum and the sum, as they are written, and a result that reads both.
+/// Returns a kernel with a softmax's stages: the maximum and the sum, as given, and a result that reads both.
 fn rows(max: &str, sum: &str) -> String {
     format!(
         "fn k<R, C>(x: f32[R, C], w: f32[R, C], z: f32[C, C], t: f32[R], a: f32) -> y: f32[R] {{
@@ -19,10 +19,10 @@ fn rows(max: &str, sum: &str) -> String {
 
 /// The maximum of a row.
 const MAX: &str = "max(j in 0..C) { x[i, j] }";
-/// The sum of exponentials below it.
+/// The sum of exponentials relative to it.
 const SUM: &str = "sum(j in 0..C) { (x[i, j] - m[i]).exp() }";
 
-/// Statements that are refused whatever the kernel is, which is a softmax.
+/// Statements that are refused for every kernel. Here the kernel is a softmax.
 const STATEMENTS: &[(&str, &str)] = &[
     // Syntax.
     ("nothing", "{ decompose_online(); }"),
@@ -44,7 +44,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("something after `block`", "{ decompose_online(m, l => m_b, l_b, block: 64, tail: peel); }"),
     ("`block` in front of the names", "{ decompose_online(m, l => block: 64, m_b, l_b); }"),
     ("a target", "{ decompose_online(m, l) => thread(x); }"),
-    // The scores that are masked.
+    // Masked scores.
     ("`mask` in front of `block`", "{ decompose_online(m, l => m_b, l_b, mask: s, block: 64); }"),
     ("`mask` without scores", "{ decompose_online(m, l => m_b, l_b, block: 64, mask:); }"),
     ("`mask` without blocks", "{ decompose_online(m, l, mask: s); }"),
@@ -71,7 +71,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("the same members again", "{ decompose_online(m, l); decompose_online(m, l); }"),
     ("the same members again, in blocks", "{ decompose_online(m, l); decompose_online(m, l => m_b, l_b, block: 64); }"),
     ("the result as a sum", "{ decompose_online(m, l, y); }"),
-    // Where it stands, and what else is said of its stages.
+    // Its position, and other directives on its stages.
     ("after a directive", "{ tile(i: 4) => workgroup(x); decompose_online(m, l); }"),
     ("in a block of directives", "{ l { decompose_online(m, l); } }"),
     ("a directive for a member that is gone", "{ decompose_online(m, l); m { tile(i: 4) => workgroup(x); } }"),
@@ -88,7 +88,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("a sum of a block, inlined", "{ decompose_online(m, l => m_b, l_b, block: 64); inline(l_b); }"),
 ];
 
-/// Maxima and sums that are none that it knows: a title, the maximum, the sum.
+/// Maxima and sums that it does not recognize: a title, the maximum, the sum.
 const ROWS: &[(&str, &str, &str)] = &[
     // The maximum.
     ("a sum in place of the maximum", "sum(j in 0..C) { x[i, j] }", SUM),
@@ -107,7 +107,7 @@ const ROWS: &[(&str, &str, &str)] = &[
     ("another range", MAX, "sum(j in 0..i + 1) { (x.clamp()[i, j] - m[i]).exp() }"),
     ("two axes in place of one", MAX, "sum(j in 0..C, k in 0..2) { (x[i, j] - m[i]).exp() }"),
     ("another order of axes", "max(j in 0..C, k in 0..R) { x[k, j] }", "sum(k in 0..R, j in 0..C) { (x[k, j] - m[i]).exp() }"),
-    // Where the maximum is read.
+    // Other readers of the maximum.
     ("the maximum of another row", MAX, "sum(j in 0..C) { (x[i, j] - m.clamp()[i + 1]).exp() }"),
     (
         "the maximum of the row with the number of the item",
@@ -115,7 +115,7 @@ const ROWS: &[(&str, &str, &str)] = &[
         "sum(j in 0..R) { (z.clamp()[i, j] - m[j]).exp() }",
     ),
     ("the maximum of this row and of another", MAX, "sum(j in 0..C) { (x[i, j] - m[i]).exp() * m[0] }"),
-    // What is seen of it.
+    // The use of its value.
     ("no exponential", MAX, "sum(j in 0..C) { x[i, j] - m[i] }"),
     ("the maximum less the score", MAX, "sum(j in 0..C) { (m[i] - x[i, j]).exp() }"),
     ("twice the maximum", MAX, "sum(j in 0..C) { (x[i, j] - 2.0 * m[i]).exp() }"),
@@ -140,7 +140,7 @@ const ROWS: &[(&str, &str, &str)] = &[
         "sum(j in 0..C) { ((if j < i { x[i, j] } else { 0.0 }) - m[i]).exp() }",
     ),
     ("a mask of the maximum that the sum does not have", "max(j in 0..C) { if j < i { x[i, j] } else { -f32::INFINITY } }", SUM),
-    // A factor within.
+    // A factor inside the exponential.
     ("a factor that depends on the row", MAX, "sum(j in 0..C) { ((x[i, j] - m[i]) * t[i]).exp() }"),
     ("a divisor within", MAX, "sum(j in 0..C) { ((x[i, j] - m[i]) / a).exp() }"),
     ("a factor of 0", MAX, "sum(j in 0..C) { ((x[i, j] - m[i]) * 0.0).exp() }"),
@@ -334,20 +334,20 @@ const KERNELS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Scores that end with the row, each taken as it is.
+/// Scores of a triangle, each used without a change.
 const MASKED: &str = "fn k<N, D>(q: f16[N, D], k: f16[N, D], a: f32) -> l: f32[N] {
     let s[i, j]: f32[N, N] = sum(d in 0..D) { q[i, d] as f32 * k[j, d] as f32 };
     let m[i]: f32[N] = max(j in 0..i + 1) { s[i, j] };
     l[i] = sum(j in 0..i + 1) { ((s[i, j] - m[i]) * a).exp() } + m[i];
 }";
 
-/// What a mask of them needs.
+/// The facts that a mask of them needs.
 const FACTS: &str = "N % 8 == 0, D <= 64, finite(q), finite(k), a > 1e-6, a < 1e6";
 
 /// The exponent multiplied out.
 const OUT: [&str; 2] = ["((s[i, j] - m[i]) * a)", "(s[i, j].mul_add(a, -m[i] * a))"];
 
-/// Masks that are not right, or not proved to be: a title; what stands in the kernel, and what stands there instead; the facts.
+/// Masks that are wrong, or not proved to be right: a title, a part of the kernel and its replacement, and the facts.
 const MASKS: &[(&str, [&str; 2], &str)] = &[
     ("right: multiplied out", OUT, FACTS),
     ("a range that blocks divide", ["0..i + 1", "0..N"], FACTS),
@@ -368,7 +368,7 @@ const MASKS: &[(&str, [&str; 2], &str)] = &[
     ("items that are not 0 for a score of -inf", ["((s[i, j] - m[i]) * a).exp()", "((s[i, j] - m[i]) * a).exp() * s[i, j]"], FACTS),
 ];
 
-/// Other kernels, in which scores count past the range: a title, and what there is beside them.
+/// Other kernels in which scores past the range have an effect: a title, and the other stages.
 const READERS: &[(&str, &str)] = &[
     (
         "a stage that sees the maximum, and that what is stored of the sum reads",
@@ -400,7 +400,7 @@ const READERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Factors within the exponential, beside an argument `a`: what stands there, and what is stated.
+/// Factors inside the exponential, besides an argument `a`: the factor, and the facts.
 const FACTORS: &[(&str, &str)] = &[
     ("a", ""),
     ("-a", ""),
@@ -465,7 +465,7 @@ fn masks() {
     insta::assert_snapshot!(MASKS.iter().map(refused).collect::<String>());
 }
 
-/// Whole messages: that each says what is wrong, where, and what to write instead.
+/// Shows the whole messages: each must say what is wrong, where, and what to write instead.
 #[test]
 fn refusals() {
     let text = |title: &str, kernel: &str, schedule: &str| match compiled(kernel, schedule) {

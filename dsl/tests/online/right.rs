@@ -1,4 +1,4 @@
-//! The values of what `decompose_online` makes are those of the algorithm.
+//! Tests that `decompose_online` keeps the values of the algorithm.
 
 use crate::{ATTENTION, SOFTMAX, compiled};
 use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate, shapes};
@@ -11,7 +11,7 @@ use tilewright_dsl::schedule::head;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
 
-/// What is decomposed: a title, the kernel, and the schedule. Where blocks stand, the same is right without them.
+/// Decomposed programs: a title, the kernel, and the schedule. If a schedule has blocks, it must also be right without them.
 const RIGHT_USES: &[(&str, &str, &str)] = &[
     ("a softmax", SOFTMAX, "{ decompose_online(m, l => m_b, l_b, block: 4); }"),
     ("attention", ATTENTION, "{ decompose_online(m, l, o => m_b, l_b, o_b, block: 4); }"),
@@ -231,7 +231,7 @@ const RIGHT_USES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The same without blocks.
+/// Returns the same schedule without blocks.
 fn without_blocks(schedule: &str) -> String {
     let mut parts = schedule.split("decompose_online(");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -242,7 +242,7 @@ fn without_blocks(schedule: &str) -> String {
     })
 }
 
-/// Scores that are masked, for sizes that blocks of 4 divide.
+/// Masked scores, for sizes that blocks of 4 divide.
 const MASKED_USES: &[(&str, &str, &str)] = &[
     (
         "rows that end with the diagonal",
@@ -296,12 +296,12 @@ const MASKED_USES: &[(&str, &str, &str)] = &[
 /// Sizes of all kinds.
 const SIZES: &[[i64; 5]] = &[[3, 13, 2, 4, 5], [2, 2, 9, 3, 4], [1, 1, 1, 1, 1], [4, 8, 4, 4, 4], [2, 0, 3, 2, 2], [0, 3, 2, 2, 2]];
 
-/// The values of the outputs, of the algorithm and as it is decomposed, agree within their bounds, and these are useful.
+/// Checks that the outputs of the algorithm and of its decomposition agree within their error bounds, and that these bounds are useful.
 fn agree(title: &str, kernel: &str, schedule: &str) {
     agree_at(title, kernel, schedule, SIZES);
 }
 
-/// The same at some sizes, of which a kernel has the first ones.
+/// Checks the same at some sizes. A kernel uses the first of them.
 fn agree_at(title: &str, kernel: &str, schedule: &str, sizes: &[[i64; 5]]) {
     let mut spans = Spans::new();
     let kernel = syntax::kernel::parse(kernel.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
@@ -324,7 +324,7 @@ fn agree_at(title: &str, kernel: &str, schedule: &str, sizes: &[[i64; 5]]) {
             }
             let value = |n: i64| match buffer.dtype {
                 DType::I32 => Value::Int(n % 3),
-                // Far apart, so that a sum that is not brought below the new maximum shows.
+                // The values are far apart, so that a sum that is not rescaled to the new maximum is detected.
                 _ => Value::float(((n * 37 + id.index() as i64 * 11) % 29 - 9) as f64 * 0.375),
             };
             let values = (0..shape.iter().product()).map(value).collect();

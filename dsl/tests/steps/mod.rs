@@ -1,4 +1,4 @@
-//! A kernel under a schedule, as the text of its nests.
+//! Compiles a kernel under a schedule and prints its nests.
 
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
@@ -6,7 +6,7 @@ use tilewright_dsl::nest::print;
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
 
-/// The last nest, with warnings in front of it; or the errors. `head` stands between the kernel's name and the braces.
+/// Returns the lowered nest after any warnings, or the errors. `head` is the text between the kernel's name and the braces.
 pub(crate) fn lowered(kernel: &str, head: &str, directives: &str) -> String {
     let mut spans = Spans::new();
     let kernel = syntax::kernel::parse(kernel.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
