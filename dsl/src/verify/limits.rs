@@ -276,7 +276,10 @@ impl Checks<'_> {
             self.refuse(Rule::Limits, node.span, format!("the copy does not say which version of `{name}` it writes"));
         }
         if !copy.width.is_power_of_two() || bytes > VECTOR_BYTES || row % i64::from(copy.width) != 0 {
-            let what = format!("the copy of `{name}` cannot be {} elements wide, because its rows have {row} elements", copy.width);
+            let what = format!(
+                "the copy of `{name}` is {} elements wide in rows of {row}, but a vector is a power of two that divides the row, and at most {VECTOR_BYTES} bytes",
+                copy.width
+            );
             self.refuse(Rule::Limits, node.span, what);
         }
     }
