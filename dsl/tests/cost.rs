@@ -168,8 +168,8 @@ fn winograd_of_two_results() {
         (tiles * inputs * 32, 0, vec![("x", items * 4, 0), ("v", 0, items * 4)]),
         "of 16 inputs 16 transformed ones"
     );
-    // w0 / 2 + w2 / 2 and w1 / 2 take 3 products and a sum. Their sum and difference give two rows, and the other rows are w0 and -w2. That
-    // is 6 operations for each of 3 columns and 4 rows, except that the first row already has its products from the columns.
+    // w0 / 2 + w2 / 2 and w1 / 2 take 3 products and a sum. Their sum and difference give two rows, and the other rows are w0 and -w2. This
+    // gives 6 operations for each of 3 columns and 4 rows, except that the first row already has its products from the columns.
     let weights = inputs * outputs;
     assert_eq!(
         total_at(&costs[0], &SIZES),
@@ -200,11 +200,11 @@ fn winograd_of_four_results() {
     let (tiles, inputs, outputs) = (2, 2, 3);
     let flops: Vec<(&str, i64)> = costs.iter().map(|cost| (cost.name.as_str(), total_at(cost, &SIZES).0)).collect();
     // The rows of 0 and of infinity are a + b - 97/36 c, 3 operations each. For 2/3 and -2/3, 9/4 a - b and 3/2 c - 2/3 d take 5, and their
-    // sum and difference 2. The rows of 3/2 and -3/2 take as many. That is 20 for each of 6 columns and 6 rows.
+    // sum and difference 2. The rows of 3/2 and -3/2 take as many. This gives 20 for each of 6 columns and 6 rows.
     let v = tiles * inputs * (6 * 20 + 6 * 20);
     let g = 2 * tiles * 36 * inputs * outputs;
     // Let s and t be g1 ± g2 and g3 ± g4. g0 + g1 + g2 + g3 + g4 takes 4; 2/3 s + 3/2 t of the differences, 5; 4/9 s + 9/4 t of the sums,
-    // 5; and 8/27 s + 27/8 t + g5 of the existing differences, 4. That is 18 for each of 6 columns and 4 rows.
+    // 5; and 8/27 s + 27/8 t + g5 of the existing differences, 4. This gives 18 for each of 6 columns and 4 rows.
     let y = tiles * outputs * (6 * 18 + 4 * 18);
     assert_eq!(flops, [("v", v), ("g", g), ("y", y)]);
     let (_, _, traffic) = total_at(&costs[2], &SIZES);
@@ -260,7 +260,7 @@ fn products_on_matrix_units_count_apart() {
     assert_eq!(cost.each.flops.eval(&[m, n, k]), Some(0));
 }
 
-/// A subgroup of 32 holds 4 x 4 matrices of 16 x 16 sums in f32. Of the factors, it holds one matrix of `a`, and the four of `b` that each
+/// A subgroup of 32 holds 4 x 4 matrices of 16 x 16 sums in f32. It also holds one matrix of `a`, and the four of `b` that each
 /// row of products reads.
 #[test]
 fn matrices_take_registers_of_each_invocation_of_a_subgroup() {

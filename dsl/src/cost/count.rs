@@ -91,7 +91,7 @@ impl<'p> Count<'p> {
 
     /// Enters a loop.
     pub(super) fn enter(&mut self, looped: &Loop) {
-        // All workgroups do the same work: the figures are those of one.
+        // All workgroups do the same work, so the figures describe one workgroup.
         let extent = match looped.exec {
             Exec::Bind(Level::Workgroup, _) | Exec::Step(_) => Size::Const(1),
             _ => self.iterations(looped),

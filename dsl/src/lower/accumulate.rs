@@ -70,7 +70,7 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     let (all, alone) = (Compute { given: first.count, ..update(&items) }, update(&items[..first.count]));
     let mut preds = program.predicates(&program.stages[stage].axes.clone());
     if tile.iter().any(|f| matches!(f.as_loop(), Some((_, Exec::Matrix(_))))) {
-        // A copy is written as a whole, because matrices have no predicates.
+        // A copy is written as a whole, because matrices cannot be guarded.
         let named = path.compute.dst.iter().flat_map(|to| to.index.clone()).chain(path.compute.finish);
         preds = program.predicates(&named.flat_map(|e| program.named(e)).collect::<Vec<_>>());
     }

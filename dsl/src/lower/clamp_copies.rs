@@ -1,6 +1,6 @@
 //! Clamps the reads of copies again. The loops around a copy may run further than when it was promoted, because a later directive has split
-//! or moved them, or because their extent names an axis that counts as clamped there. A copy has no predicate against this. Instead, its
-//! reads are clamped to its source, and its divisors are at least 1.
+//! or moved them, or because their extent names an axis that counts as clamped there. Copies are not guarded by predicates. Instead, their
+//! reads are clamped to the source, and their divisors are at least 1.
 
 use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Sides};
 use crate::facts::Prover;
