@@ -1,4 +1,4 @@
-//! Axes: what they are made of, what became of them, and what their values are.
+//! Axes: their origins, how directives consumed them, and their values.
 
 use super::{AxisId, Program, StageId};
 use crate::diag::SpanId;
@@ -11,60 +11,60 @@ use std::collections::{HashMap, HashSet};
 pub struct Axis {
     /// Its name, unique within its stage among all axes that ever were.
     pub name: String,
-    /// How many values it takes: an `i32` over dims and, for triangular ranges, over outer axes of its stage. At least
-    /// 0 for legal dims.
+    /// The number of values: an `i32` over dims and, for triangular ranges, over outer axes of its stage. It is at least 0 for
+    /// legal dims.
     pub extent: ExprId,
-    /// Whether its iterations are independent.
+    /// Parallel or reduction.
     pub kind: AxisKind,
-    /// What it was made from.
+    /// The origin of the axis.
     pub def: AxisDef,
-    /// What became of it.
+    /// How the axis was consumed, if it was.
     pub fate: Fate,
-    /// Where it was made: the definition, or a directive.
+    /// The definition or the directive that made it.
     pub span: SpanId,
 }
 
-/// Whether an axis's iterations are independent.
+/// Says whether the iterations of an axis are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AxisKind {
-    /// They are: each writes another element.
+    /// The iterations are independent: each writes another element.
     Parallel,
-    /// They contribute to one element.
+    /// The iterations contribute to one element.
     Reduction,
 }
 
-/// What an axis was made from.
+/// The origin of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AxisDef {
     /// The algorithm: an axis of this stage.
     Root(StageId),
-    /// A split of `of`; part number `part` of it, outermost first.
+    /// A split of `of`. The parts are numbered from the outermost.
     Part {
         /// The axis that was split.
         of: AxisId,
-        /// Which part.
+        /// The number of the part.
         part: usize,
     },
-    /// A fusion, outermost first.
+    /// A fusion of these axes, outermost first.
     Fused(Vec<AxisId>),
-    /// A copy's dimension, or another axis that the compiler made up.
+    /// A dimension of a copy, or another axis that the compiler made.
     Made,
 }
 
-/// What became of an axis.
+/// How an axis was consumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It stands: loops bind it (or, with extent 1, none needs to).
+    /// It was not consumed: loops bind it, unless its extent is 1.
     Live,
     /// It was split.
     Split(Split),
     /// It was fused.
     Fused {
-        /// Into this axis.
+        /// The fused axis.
         into: AxisId,
-        /// As this one of its digits, outermost first.
+        /// The component of the fused axis that gives this axis's value, counted from the outermost.
         digit: usize,
-        /// By this directive.
+        /// The directive.
         span: SpanId,
     },
 }
@@ -72,35 +72,36 @@ pub enum Fate {
 /// A split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// The parts, outermost first. One part: the axis runs further than its extent (a hull), and only predicates differ.
+    /// The parts, outermost first. If there is only one, the axis runs further than its extent (a hull), and only the predicates differ.
     pub parts: Vec<AxisId>,
-    /// Whether the product of the parts' extents is proved to be the axis's extent (or less, of a stage that is computed
-    /// only where it is read). If not, it is at least that, and computes below need a predicate.
+    /// True if the product of the parts' extents provably equals the axis's extent. (For a stage that is computed only where it is
+    /// read, the product may also be less.) Otherwise the product is at least the extent, and computes in these loops need a
+    /// predicate.
     pub exact: bool,
-    /// What happens past the end.
+    /// The treatment of points past the end.
     pub tail: Tail,
-    /// By this directive.
+    /// The directive.
     pub span: SpanId,
 }
 
-/// What happens where a split runs past its axis's extent.
+/// The treatment of points past the end of a split axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tail {
-    /// Predicates at the leaves.
+    /// Predicates on the leaf computes.
     Guard,
-    /// It does not: proved.
+    /// The split provably does not run past the end.
     Exact,
-    /// Whole tiles run: reads are filled, writes predicated.
+    /// Whole tiles run: reads are filled, and writes are predicated.
     RoundUp,
-    /// Of `[outer, inner]`: the last tile is moved back so that it lies inside. The value is
+    /// For `[outer, inner]`, the last tile is moved back so that it is in bounds. The value is
     /// `min(outer * extent(inner), extent - extent(inner)) + inner`, and some points are visited twice.
     Shift,
-    /// Predicates at the leaves. Lowering leaves them out in a copy of the body for full tiles (`lower::peel`).
+    /// Predicates on the leaf computes. Lowering omits them in a copy of the body for full tiles (`lower::peel`).
     Peel,
 }
 
 impl Split {
-    /// The tile and the point, where the last tile is moved back: then the axis's value is not the sum of its parts.
+    /// Returns the tile and the point if the last tile is moved back. Then the axis's value is not the sum of its parts.
     pub fn shifted(&self) -> Option<[AxisId; 2]> {
         let parts = <[AxisId; 2]>::try_from(self.parts.as_slice()).ok()?;
         (self.tail == Tail::Shift).then_some(parts)
@@ -108,8 +109,8 @@ impl Split {
 }
 
 impl Program {
-    /// The value of an axis over the axes that `bound` says are bound by loops: the meaning of [`crate::expr::Expr::Axis`]
-    /// without clamps. An unbound axis that nothing was made of counts as 0.
+    /// Returns the value of an axis over the axes for which `bound` is true, which loops bind. This is the meaning of
+    /// [`crate::expr::Expr::Axis`] without clamps. An unbound axis that was not consumed counts as 0.
     pub fn axis_value(&self, axis: AxisId, bound: &dyn Fn(AxisId) -> bool) -> ExprId {
         if bound(axis) {
             return self.exprs.axis(axis);
@@ -141,7 +142,7 @@ impl Program {
         }
     }
 
-    /// A digit of a fused axis's value.
+    /// Returns a component of a fused axis's value.
     pub fn digit(&self, fused: AxisId, digit: usize, whole: ExprId) -> ExprId {
         let AxisDef::Fused(digits) = self.axes[fused].def.clone() else { return whole };
         let mut later = self.exprs.int(1);
@@ -157,7 +158,7 @@ impl Program {
         self.exprs.binary(Binary::FloorMod, quotient, extent)
     }
 
-    /// An expression with every axis that is not in `bound` replaced by its value over those that are.
+    /// Returns an expression in which every axis that is not in `bound` is replaced by its value over the bound axes.
     pub fn over_leaves(&self, expr: ExprId, bound: &HashSet<AxisId>) -> ExprId {
         let mut values = HashMap::new();
         let mut open = Vec::new();
@@ -181,9 +182,9 @@ impl Program {
         })
     }
 
-    /// Whether the value of `axis` is made of that of `of`, over whatever loops there are.
+    /// True if the value of `axis` is computed from the value of `of`, whatever loops there are.
     pub fn passes(&self, axis: AxisId, of: AxisId) -> bool {
-        // Few are made of one.
+        // Most axes are computed from few others, so a short list is searched linearly.
         let (mut open, mut seen) = (SmallVec::<[AxisId; 8]>::from_slice(&[axis]), SmallVec::<[AxisId; 8]>::new());
         while let Some(axis) = open.pop() {
             if axis == of {
@@ -202,8 +203,8 @@ impl Program {
         false
     }
 
-    /// The axes that `axis` was made from, outermost first: of what they are made of, all that can be past its extent must be
-    /// in the predicates of a compute under a loop over `axis`.
+    /// The split axes that `axis` was made from, outermost first. A compute in a loop over `axis` needs a predicate for every
+    /// inexact axis among these and the axes that make up their values.
     pub fn split_ancestors(&self, axis: AxisId) -> Vec<AxisId> {
         let mut found = Vec::new();
         let mut open = vec![axis];
@@ -221,7 +222,7 @@ impl Program {
         found
     }
 
-    /// Whether the value of an axis is made of another's.
+    /// True if the value of an axis is computed from the value of `of`.
     pub fn is_made_of(&self, axis: AxisId, of: AxisId) -> bool {
         axis == of
             || match &self.axes[axis].fate {

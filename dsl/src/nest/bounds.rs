@@ -1,4 +1,4 @@
-//! What the kernel or the schedule's head says of scalars: comparisons with numbers, which a launch checks.
+//! Bounds of scalars that the kernel or the schedule's header states: comparisons with numbers, which a launch checks.
 
 use super::known::Known;
 use super::{Program, ScalarId};
@@ -16,21 +16,21 @@ pub struct Bound {
     pub value: f64,
     /// The comparison as text, the scalar first.
     pub text: String,
-    /// Where.
+    /// Where the user wrote it.
     pub span: SpanId,
-    /// As of a [`super::Condition`].
+    /// True if the algorithm needs the bound under every schedule, as for a [`super::Condition`].
     pub needed: bool,
 }
 
 impl Program {
-    /// Which values a scalar has, where a launch takes the program.
+    /// Returns the values that a scalar can have if a launch accepts the program.
     pub fn known_of_scalar(&self, scalar: ScalarId) -> Known {
         let dtype = self.scalars[scalar].dtype;
         let bounds = self.bounds.iter().filter(|bound| bound.scalar == scalar);
         bounds.fold(Known::any(dtype), |known, bound| known.that_is(bound.relation, bound.value)).flushed(dtype)
     }
 
-    /// Whether a bound follows from the others.
+    /// True if a bound follows from the others.
     pub fn implies(&self, bound: &Bound) -> bool {
         let opposite = match bound.relation {
             Relation::Eq => Relation::Ne,

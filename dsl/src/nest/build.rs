@@ -1,24 +1,24 @@
-//! The naive nest: for every stage a dispatch of its own, one loop an axis in the order of the definition, around one
-//! compute. It follows the algorithm and precedes the first directive.
+//! The naive nest: every stage has a dispatch of its own, with one loop for each axis in the order of the definition, around
+//! one compute. It is the starting point of the directives.
 
 use super::path::Path;
 use super::{Access, AxisId, Block, Body, BufferId, Compute, Dispatch, Exec, Loop, Node, NodeKind, Phase, Program, Space, StageId};
 use crate::expr::ExprId;
 use std::collections::{HashMap, HashSet};
 
-/// Gives every stage that a result needs its naive nest, those that it reads first.
+/// Gives a naive nest to every stage that a result needs, producers first.
 pub fn naive(program: &mut Program) {
     let results: Vec<StageId> = program.stages.ids().filter(|s| program.is_result(*s)).collect();
     program.plan = ordered(program, results).into_iter().map(|stage| program.naive_dispatch(stage)).collect();
 }
 
-/// Stages and all that they read, each after those that it reads. The algorithm has no cycles but updates, which read what
-/// they write.
+/// Returns the given stages and all that they read, producers first. The only cycles of the algorithm are updates, which read
+/// the tensor that they write.
 fn ordered(program: &Program, results: Vec<StageId>) -> Vec<StageId> {
     let definitions: HashMap<BufferId, StageId> = program.stages.iter().map(|(id, stage)| (stage.buffer, id)).collect();
     let (mut order, mut seen) = (Vec::new(), HashSet::new());
     for result in results {
-        // A chain of stages may be longer than the stack.
+        // An explicit stack, because a chain of stages may be too long for recursion.
         let mut open = vec![(result, false)];
         while let Some((stage, read)) = open.pop() {
             if read {
@@ -43,7 +43,7 @@ fn values(program: &Program, stage: StageId) -> Vec<ExprId> {
 }
 
 impl Program {
-    /// The naive nest of a stage.
+    /// Makes the naive nest of a stage.
     pub fn naive_dispatch(&mut self, id: StageId) -> Dispatch {
         let stage = self.stages[id].clone();
         let (value, finish, over) = match &stage.body {
@@ -63,26 +63,26 @@ impl Program {
         Dispatch { name: stage.name, local: [1, 1, 1], body }
     }
 
-    /// The places that a stage writes at an index.
+    /// Returns the places that a stage writes at an index.
     pub fn results(&self, stage: StageId, index: Vec<ExprId>) -> Vec<Access> {
         let stage = &self.stages[stage];
         let buffers = stage.buffers().into_iter();
         buffers.map(|buffer| Access { buffer, index: index.clone() }).collect()
     }
 
-    /// Whether a stage defines an output or updates a tensor.
+    /// True if a stage defines an output or updates a tensor.
     pub fn is_result(&self, stage: StageId) -> bool {
         let stage = &self.stages[stage];
         let mut buffers = [stage.buffer].into_iter().chain(stage.also.iter().map(|(buffer, _)| *buffer));
         buffers.any(|buffer| matches!(self.buffers[buffer].space, Space::Output | Space::Update))
     }
 
-    /// Whether a dispatch of the plan computes a stage.
+    /// True if a dispatch of the plan computes a stage.
     pub fn is_planned(&self, stage: StageId) -> bool {
         self.plan.iter().any(|d| Path::is_in(&d.body, stage, Phase::Whole))
     }
 
-    /// Whether an axis has exactly one value, whatever the sizes: no loop is needed for it.
+    /// True if an axis has exactly one value for all sizes, so that it does not need a loop.
     pub fn is_single(&self, axis: AxisId) -> bool {
         self.exprs.as_int(self.axes[axis].extent) == Some(1)
     }

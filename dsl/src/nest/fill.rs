@@ -1,5 +1,5 @@
-//! What an expression is where some of its reads give 0, or something else that is told: the question behind every filled copy and rounded-up
-//! tile.
+//! Computes the possible values of an expression when some of its reads give 0 or another given value. Filled copies and
+//! rounded-up tiles depend on it.
 
 use super::Program;
 pub use super::known::Known;
@@ -7,7 +7,7 @@ use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Unary};
 use crate::launch::{DType, MOST};
 use crate::table::Map;
 
-/// What is known of `expr` where the reads that `filled` names give 0.
+/// Returns the possible values of `expr` if the reads for which `filled` is true give 0.
 pub fn at_fill(program: &Program, expr: ExprId, filled: &dyn Fn(&Read) -> bool) -> Known {
     known_by(program, expr, &|e| match program.exprs.get(e) {
         Expr::Read(read) if filled(read) => Some(Known::exactly(0.0)),
@@ -15,7 +15,7 @@ pub fn at_fill(program: &Program, expr: ExprId, filled: &dyn Fn(&Read) -> bool) 
     })
 }
 
-/// What is known of `expr` by what `told` knows of its parts.
+/// Returns the possible values of `expr`, if `told` gives the values of some of its parts.
 pub fn known_by(program: &Program, expr: ExprId, told: &dyn Fn(ExprId) -> Option<Known>) -> Known {
     known_once(program, expr, told, &mut Map::default())
 }
@@ -46,13 +46,13 @@ fn by_parts(program: &Program, expr: ExprId, part: &mut dyn FnMut(ExprId) -> Kno
         Expr::Cast(to, a) => cast(*to, part(*a), program.exprs.dtype(*a)),
         Expr::Select(cond, a, b) => {
             let mut other = part(*b);
-            // `if x.is_nan() { x } else { b }` is `b`, or NaN.
+            // `if x.is_nan() { x } else { b }` is `b` or NaN.
             if let Expr::Unary(Unary::IsNan, x) = program.exprs.get(*cond)
                 && x == a
             {
                 return if part(*x).can_be_nan() { other.or(Known::exactly(f64::NAN)) } else { other };
             }
-            // `if x == -inf { a } else { x }` is not -inf where `a` is not.
+            // `if x == -inf { a } else { x }` is not -inf if `a` is not.
             if let Expr::Compare(Compare::Eq, x, c) = program.exprs.get(*cond)
                 && x == b
                 && let Some(value) = part(*c).value()
@@ -66,7 +66,7 @@ fn by_parts(program: &Program, expr: ExprId, part: &mut dyn FnMut(ExprId) -> Kno
     }
 }
 
-/// Whether both are the same one value.
+/// True if both have the same single value.
 pub fn is_same(a: Known, b: Known) -> bool {
     a.value().is_some() && a.value() == b.value()
 }
@@ -115,7 +115,7 @@ fn unary(op: Unary, a: Known, dtype: DType) -> Known {
 fn cast(to: DType, a: Known, from: DType) -> Known {
     match (a.is(0.0), from.is_float(), to.is_float()) {
         (true, ..) => Known::exactly(0.0),
-        // Every value of the narrower floats is one of f32.
+        // Every value of the narrower float types is also a value of f32.
         (_, true, true) if to == DType::F32 => a,
         (_, _, true) => a.rounded(to),
         _ => Known::any(to),

@@ -1,25 +1,25 @@
-//! Which values a number can have: an interval of finite ones, and whether it can be an infinity or NaN.
+//! The possible values of a number: an interval of finite values, and flags for infinities and NaN.
 //!
-//! Only what holds for every rounding that Vulkan allows is used. So a result is as wide as a few units in the last place make it, and a number
-//! too small for the type's exponents can be 0, as devices may flush it. The sign of a zero does not count.
+//! The bounds hold for every rounding that Vulkan allows. Intervals are therefore wider by a few units in the last place, and a
+//! number too small for the type's exponents can be 0, because devices may flush it. The sign of a zero does not count.
 
 use crate::launch::{DType, Relation};
 
-/// What is known of a value.
+/// The possible values of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Known {
-    /// The least and the largest finite value that it can have; `None`: it has none.
+    /// The least and the largest possible finite value. `None` if a finite value is impossible.
     finite: Option<(f64, f64)>,
-    /// Whether it can be -inf.
+    /// True if it can be -inf.
     least: bool,
-    /// Whether it can be +inf.
+    /// True if it can be +inf.
     most: bool,
-    /// Whether it can be NaN.
+    /// True if it can be NaN.
     nan: bool,
 }
 
-/// The least number above 0 of a float type that devices do not flush to 0; the largest; and by what part of itself a result may be off:
-/// several units in the last place, as of a division.
+/// Returns the least positive number of a float type that devices do not flush to 0, the largest number, and the relative error
+/// of a result. The error is several units in the last place, because a division may be off by that much.
 fn of_floats(dtype: DType) -> (f64, f64, f64) {
     match dtype {
         DType::F16 => (2f64.powi(-14), 65504.0, 2f64.powi(-8)),
@@ -31,7 +31,7 @@ fn of_floats(dtype: DType) -> (f64, f64, f64) {
 impl Known {
     const NOTHING: Known = Known { finite: None, least: false, most: false, nan: false };
 
-    /// It is this.
+    /// Exactly this value.
     pub fn exactly(value: f64) -> Known {
         Known {
             finite: value.is_finite().then_some((value, value)),
@@ -41,12 +41,12 @@ impl Known {
         }
     }
 
-    /// It is between these, which are part of it.
+    /// A finite value between these ends, inclusive.
     pub fn within(low: f64, high: f64) -> Known {
         Known { finite: (low <= high).then_some((low, high)), ..Known::NOTHING }
     }
 
-    /// It is no infinity and not NaN.
+    /// Any value of the type but infinities and NaN.
     pub fn finite(dtype: DType) -> Known {
         match dtype {
             DType::I32 => Known::within(i32::MIN.into(), i32::MAX.into()),
@@ -58,13 +58,13 @@ impl Known {
         }
     }
 
-    /// It is any value of its type.
+    /// Any value of the type.
     pub fn any(dtype: DType) -> Known {
         let is_float = dtype.is_float();
         Known { least: is_float, most: is_float, nan: is_float, ..Known::finite(dtype) }
     }
 
-    /// The one value that it has.
+    /// Returns the value if only one is possible.
     pub fn value(self) -> Option<f64> {
         match self {
             Known { finite: Some((low, high)), least: false, most: false, nan: false } => (low == high).then_some(low),
@@ -74,12 +74,12 @@ impl Known {
         }
     }
 
-    /// Whether it is this.
+    /// True if `value` is the only possible value.
     pub fn is(self, value: f64) -> bool {
         self.value() == Some(value)
     }
 
-    /// Whether it can be this.
+    /// True if it can be `value`.
     pub fn admits(self, value: f64) -> bool {
         match value {
             f64::NEG_INFINITY => self.least,
@@ -89,22 +89,22 @@ impl Known {
         }
     }
 
-    /// Whether it is no infinity and not NaN.
+    /// True if it can be neither an infinity nor NaN.
     pub fn is_finite(self) -> bool {
         !self.least && !self.most && !self.nan
     }
 
-    /// Whether it can be NaN.
+    /// True if it can be NaN.
     pub fn can_be_nan(self) -> bool {
         self.nan
     }
 
-    /// Whether it has no value.
+    /// True if no value is possible.
     pub fn is_impossible(self) -> bool {
         self.finite.is_none() && self.is_finite()
     }
 
-    /// One of both.
+    /// The values of either.
     pub fn or(self, other: Known) -> Known {
         let finite = match (self.finite, other.finite) {
             (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
@@ -113,12 +113,12 @@ impl Known {
         Known { finite, least: self.least || other.least, most: self.most || other.most, nan: self.nan || other.nan }
     }
 
-    /// The same, unless it is this infinity.
+    /// The same values without this infinity.
     pub fn except(self, infinity: f64) -> Known {
         Known { least: self.least && infinity != f64::NEG_INFINITY, most: self.most && infinity != f64::INFINITY, ..self }
     }
 
-    /// The same, if it stands in a relation to a number. NaN stands in none but `!=`.
+    /// The values for which the relation to a number holds. For NaN only `!=` holds.
     pub fn that_is(self, relation: Relation, number: f64) -> Known {
         let (low, high) = match relation {
             Relation::Ne => return self,
@@ -134,18 +134,18 @@ impl Known {
         Known { finite, least, most, nan: false }
     }
 
-    /// The negative.
+    /// The negated values.
     pub fn negative(self) -> Known {
         Known { finite: self.finite.map(|(low, high)| (-high, -low)), least: self.most, most: self.least, nan: self.nan }
     }
 
-    /// The absolute value.
+    /// The absolute values.
     pub fn magnitude(self) -> Known {
         let of = |(low, high): (f64, f64)| (low.max(-high).max(0.0), high.max(-low));
         Known { finite: self.finite.map(of), least: false, most: self.least || self.most, nan: self.nan }
     }
 
-    /// As a result in a type: rounded, and perhaps flushed to 0 or beyond the largest.
+    /// The values as results in a type: rounded, possibly flushed to 0, or infinite after an overflow.
     pub fn rounded(self, dtype: DType) -> Known {
         let Some((low, high)) = self.finite else { return self };
         if !dtype.is_float() {
@@ -154,14 +154,14 @@ impl Known {
             return if fits { self } else { of };
         }
         let (least, most, part) = of_floats(dtype);
-        // Numbers below the least are rounded by as much as they are.
+        // Numbers below the least normal number have an absolute error, which is at most that number.
         let beyond = |end: f64| if end > 0.0 { (end * (1.0 + part)).max(least) } else { end * (1.0 - part) };
         let (low, high) = (-beyond(-low), beyond(high));
         let finite = Some((low.clamp(-most, most), high.clamp(-most, most)));
         Known { finite, least: self.least || low < -most, most: self.most || high > most, nan: self.nan }.flushed(dtype)
     }
 
-    /// As an operand: devices may take a number too small for the type's exponents for 0.
+    /// The values as operands: devices may flush numbers that are too small for the type's exponents to 0.
     pub fn flushed(self, dtype: DType) -> Known {
         let least = if dtype.is_float() { of_floats(dtype).0 } else { 0.0 };
         let of = |(low, high): (f64, f64)| {
@@ -180,7 +180,7 @@ impl Known {
         let opposite = self.least && other.most || self.most && other.least;
         Known {
             finite,
-            // Any finite value and an infinity are that infinity.
+            // An infinity plus any finite value is that infinity.
             least: self.least && !other.is(f64::INFINITY) || other.least && !self.is(f64::INFINITY),
             most: self.most && !other.is(f64::NEG_INFINITY) || other.most && !self.is(f64::NEG_INFINITY),
             nan: self.nan || other.nan || opposite,
@@ -195,7 +195,7 @@ impl Known {
         });
         let (one, two) = (self.signs(), other.signs());
         let (infinite, others) = ((self.least || self.most), (other.least || other.most));
-        // An infinity times what is above or below 0.
+        // The sign of an infinity times a number depends on the sign of that number.
         let grows = |same: bool| {
             let pairs = [(self.most, two, 0), (self.least, two, 1), (other.most, one, 0), (other.least, one, 1)];
             pairs.into_iter().any(|(is, [above, below], flip)| is && if same == (flip == 0) { above } else { below })
@@ -204,7 +204,7 @@ impl Known {
         Known { finite, least: grows(false), most: grows(true), nan: self.nan || other.nan || zero_of_infinity }
     }
 
-    /// The product with another number, and one more added: rounded once or twice.
+    /// The product with another number, plus `more`. Devices may round once or twice.
     pub fn times_plus(self, other: Known, more: Known, dtype: DType) -> Known {
         let product = self.times(other);
         if product.is(0.0) {
@@ -214,23 +214,23 @@ impl Known {
         once.or(twice)
     }
 
-    /// Whether it can be above 0, and below.
+    /// Returns whether it can be above 0, and whether it can be below 0.
     fn signs(self) -> [bool; 2] {
         let (low, high) = self.finite.unwrap_or((0.0, 0.0));
         [self.most || high > 0.0, self.least || low < 0.0]
     }
 
-    /// Whether it can be 0.
+    /// True if it can be 0.
     pub fn can_be_zero(self) -> bool {
         self.finite.is_some_and(|(low, high)| low <= 0.0 && high >= 0.0)
     }
 
-    /// Whether it can be a finite number below 0.
+    /// True if it can be a finite number below 0.
     pub fn can_be_negative(self) -> bool {
         self.finite.is_some_and(|(low, _)| low < 0.0)
     }
 
-    /// The quotient. That by 0 has either sign.
+    /// The quotient. A quotient by 0 has either sign, because the sign of a zero does not count.
     pub fn over(self, other: Known, dtype: DType) -> Known {
         if self.is(0.0) && other.is_finite() && !other.can_be_zero() {
             return self;
@@ -251,24 +251,24 @@ impl Known {
         }
     }
 
-    /// The same, if it is no less than a number, or NaN.
+    /// The values that are at least `least`, or NaN.
     fn above(self, least: f64) -> Known {
         let finite = self.finite.map(|(low, high)| (low.max(least), high)).filter(|(low, high)| low <= high);
         Known { finite, least: false, ..self }
     }
 
-    /// Whether it is finite and above 0.
+    /// True if it is finite and above 0.
     pub fn is_above_zero(self) -> bool {
         self.is_finite() && self.finite.is_some_and(|(low, _)| low > 0.0)
     }
 
-    /// The larger, or the smaller, of both.
+    /// The larger (or the smaller) of both.
     pub fn extreme(self, other: Known, largest: bool) -> Known {
         if !largest {
             return self.negative().extreme(other.negative(), true).negative();
         }
         let both = self.or(other);
-        // It is no less than what each of them is at least.
+        // The maximum is at least the lower end of each operand.
         let at_least =
             |of: Known| if of.least || of.nan { f64::NEG_INFINITY } else { of.finite.map_or(f64::INFINITY, |(low, _)| low) };
         let low = at_least(self).max(at_least(other));
@@ -276,14 +276,14 @@ impl Known {
         Known { finite, least: both.least && low == f64::NEG_INFINITY, ..both }
     }
 
-    /// A power with this exponent, of a number above 1.
+    /// The power of a base above 1 with this exponent.
     pub fn exponential(self, dtype: DType) -> Known {
         let zero = if self.least { Known::exactly(0.0) } else { Known::NOTHING };
         let finite = if self.finite.is_some() { Known::within(0.0, of_floats(dtype).1) } else { Known::NOTHING };
         Known { most: self.most || self.finite.is_some_and(|(_, high)| high > 0.0), nan: self.nan, ..zero.or(finite) }
     }
 
-    /// The sum of at most so many of these, in any order, rounded after each.
+    /// The sum of at most `count` of these values, in any order, rounded after each addition.
     pub fn summed(self, count: f64, dtype: DType) -> Known {
         let Some((low, high)) = self.finite.filter(|_| self.is_finite() && dtype.is_float()) else { return Known::any(dtype) };
         let growth = (1.0 + of_floats(dtype).2).powf(count);

@@ -1,12 +1,12 @@
-//! How many bytes local buffers and all-reduces take: what `promote` asks before it makes a copy, what lowering asks when all is
-//! made, and the verifier at last.
+//! The bytes that local buffers and all-reduces take. `promote` uses them before it makes a copy, lowering when everything is
+//! made, and the verifier at the end.
 
 use super::{AllReduce, BufferId, How, Program, Scope, Space};
 use crate::launch::{DType, Feature};
 use crate::profile::Profile;
 
 impl Program {
-    /// The bytes of an element of a buffer in local memory, where halves without arithmetic are kept as floats.
+    /// Returns the bytes of an element in local memory. Without the feature for 16-bit float arithmetic, `f16` is stored as `f32` there.
     pub fn element_bytes(&self, buffer: BufferId, profile: &Profile) -> i64 {
         match self.buffers[buffer].dtype {
             DType::F16 if !profile.has(Feature::F16) => 4,
@@ -17,7 +17,7 @@ impl Program {
         }
     }
 
-    /// The bytes of a local buffer, with its padding and versions; `None`: its shape is not made of literals.
+    /// Returns the bytes of a local buffer, with its padding and versions. `None` if its shape has other extents than literals.
     pub fn local_bytes(&self, buffer: BufferId, profile: &Profile) -> Option<i64> {
         let b = &self.buffers[buffer];
         let mut shape: Vec<i64> = b.shape.iter().map(|n| self.exprs.as_int(*n)).collect::<Option<_>>()?;
@@ -28,8 +28,9 @@ impl Program {
         shape.iter().try_fold(one, |product, n| product.checked_mul(*n))
     }
 
-    /// The shared memory that an all-reduce needs in a workgroup of so many invocations: one state an invocation, or a subgroup, for
-    /// each lane; of the rows of matrices, the results of each subgroup and all elements, unless these lie over a buffer.
+    /// Returns the shared memory that an all-reduce needs in a workgroup of this many invocations. For each lane it holds one state
+    /// for each invocation or subgroup. For the rows of matrices, it holds the results of each subgroup and all elements, unless
+    /// the elements reuse the storage of a buffer.
     pub fn all_reduce_bytes(&self, reduction: &AllReduce, lanes: i64, invocations: i64, profile: &Profile) -> i64 {
         let state: i64 = reduction.src.iter().map(|place| self.element_bytes(place.buffer, profile)).sum();
         let subgroup = profile.subgroup.map_or(1, i64::from);

@@ -1,90 +1,95 @@
 //! The nest: a kernel as loops over axes, from the first naive form to the last before SPIR-V.
 //!
-//! # The way
-//! [`crate::algorithm`] makes a [`Program`] of pure stages with an empty plan; [`naive`](build) gives every stage that
-//! is not inlined a dispatch with a perfect nest around one [`Phase::Whole`] compute; the directives
-//! ([`crate::schedule`]) rewrite that; [`crate::lower`] turns `Whole` into init, update and finish, and copies into loops;
-//! [`crate::verify`] checks any of these forms; the backend emits the last.
+//! # From kernel to SPIR-V
+//! [`crate::algorithm`] makes a [`Program`] of pure stages with an empty plan. [`naive`](build) gives every stage that is not
+//! inlined a dispatch with a perfect nest around one [`Phase::Whole`] compute. The directives ([`crate::schedule`]) rewrite
+//! these nests. [`crate::lower`] turns `Whole` into init, update and finish, and copies into loops. [`crate::verify`] checks
+//! any of these forms, and the backend emits the last one.
 //!
 //! # Axes
-//! A stage is written on its *root* axes: one for every dimension of its output, one for every range of its reduction.
-//! An axis's value lies in `0..extent`. Directives never rename an axis inside an expression: they *consume* it
-//! ([`Fate`]) and make others. An expression's `Axis(a)` means
-//! - the loop's value, where a loop around it binds `a`;
-//! - else, by `a`'s fate: of a split axis, the sum of its parts, each times the product of the later parts' extents (where the
-//!   last tile is moved back, [`Tail::Shift`] says what); of a fused axis, its digit of the fused one's value
-//!   (`into / (product of later extents) % own extent`, where the first needs no `%`).
+//! A stage is written on its *root* axes: one for every dimension of its output, and one for every range of its reduction. The
+//! value of an axis is in `0..extent`. Directives never rename an axis inside an expression: they *consume* it ([`Fate`]) and
+//! make other axes from it. An expression's `Axis(a)` means
+//! - the loop's value, if an enclosing loop binds `a`;
+//! - otherwise a value that follows from the fate of `a`. A split axis is the sum of its parts, each times the product of the
+//!   later parts' extents (if the last tile is moved back, see [`Tail::Shift`]). A fused axis is its component of the fused
+//!   axis's value, as in a mixed-radix number: `into / (product of later extents) % own extent`. The first component needs no
+//!   `%`.
 //!
-//! So an axis is not a loop: after lowering, one axis can be bound by three loops (of init, update and finish).
-//! An axis of extent 1 can be bound by none: its value is 0.
+//! An axis is therefore not a loop: after lowering, three loops (of init, update and finish) can bind one axis. An axis of
+//! extent 1 does not need a loop: its value is 0.
 //!
 //! # Predicates
-//! A split whose factors do not provably divide runs past its axis's extent. Such an axis is *inexact*
-//! ([`Split::exact`] is false), and each [`Compute`] below it lists it in `preds`. A [`Pred`] on axis `a` means, at every
-//! point where `value(a) >= extent(a)`:
-//! - in every read and every index of the compute, `a` counts as `extent(a) - 1` (the *clamped* value; what `a` is made
-//!   of is clamped first where it is itself in `preds`), so no read leaves its buffer;
-//! - where an extent names an inexact axis (`j in 0..i + 1`), that counts as clamped too, in loops and in predicates, with
-//!   everything that it is made of: past the end of `i`, a loop over `j` runs as at the last `i`;
-//! - a write to global or shared memory does not happen;
-//! - an update takes the monoid's identity instead of its item, if `a` belongs to the reduction. (For a parallel axis it
-//!   does not matter what the accumulator holds: its finish is predicated.)
-//! - with [`Tail::RoundUp`] on a reduction's axis, instead of the last: every read that depends on `a` gives 0. The
+//! A split whose factors do not provably divide the extent runs past it. Such an axis is *inexact* ([`Split::exact`] is false),
+//! and each [`Compute`] in its loop lists it in `preds`. A [`Pred`] on axis `a` means, at every point where
+//! `value(a) >= extent(a)`:
+//! - Every read and every index of the compute uses `extent(a) - 1` for `a` (the *clamped* value), so no read is out of bounds.
+//!   If the axes that make up `a` are in `preds` themselves, they are clamped first.
+//! - If an extent names an inexact axis (`j in 0..i + 1`), that axis is clamped there too, with everything that makes it up,
+//!   both in loops and in predicates. For example, past the end of `i`, a loop over `j` runs as for the last `i`.
+//! - A write to global or shared memory does not happen.
+//! - An update takes the monoid's identity instead of its item, if `a` is a reduction axis. (For a parallel axis, the
+//!   accumulator may hold any value, because its finish is predicated.)
+//! - With [`Tail::RoundUp`] on a reduction axis, the previous rule is replaced: every read that depends on `a` gives 0. The
 //!   directive has proved that the item is then the identity.
 //!
-//! An axis whose extent is 0 has no value to clamp to. Its loops run no iteration, and a dispatch with an empty grid is not
-//! run; where they run all the same (a hull of `0..i` where `i` is 0), the backend runs the compute where its predicates
-//! hold, and nowhere else.
+//! An axis of extent 0 has no value to clamp to. Its loops have no iterations, and a dispatch with an empty grid is not run. If
+//! they run nevertheless (for example a hull of `0..i` where `i` is 0), the backend runs the compute only where its predicates
+//! hold.
 //!
-//! An axis bound to threads whose extent is less than the slot's local size is also listed in `preds` of everything
-//! under its loop: the inactive invocations are those out of range.
+//! If an axis bound to threads has a smaller extent than its slot's local size, it is also listed in the `preds` of everything
+//! in its loop: the inactive invocations are those that are out of range.
 //!
 //! # Memory
-//! A [`NodeKind::Alloc`] gives a buffer its life: everything that touches a shared, register or fragment buffer stands in its
-//! body. `Register` memory is private to an invocation, and one element a constant index: after unrolling, an index may
-//! name only unrolled axes, lanes, and axes bound to subgroups, lanes or threads. The latter tell which invocation owns
-//! the element and take no part in the address: reader and writer must be the same invocation. A dimension that is
-//! indexed by such an *owner* is indexed by it alone, and takes no room. The same holds for `Fragment` memory and axes
-//! bound to subgroups. A parallel axis that is bound within the buffer's life must own a dimension of it; one that is
-//! bound outside need not. While directives are applied, registers that invocations have between them
-//! ([`Program::dealt`]) are one box, without dimensions for owners; these are made when all stages have their loops.
+//! A [`NodeKind::Alloc`] is the scope of a buffer: every access to a shared, register or fragment buffer is nested in its body.
+//! `Register` memory is private to an invocation, and each element has a constant index. After unrolling, an index may
+//! therefore name only unrolled axes, lanes, and axes bound to subgroups, lanes or threads. The bound axes say which invocation
+//! owns the element, and are not part of the address: the reader and the writer must be the same invocation. A dimension that
+//! is indexed by such an *owner* has no other term in its index, and takes no space. The same holds for `Fragment` memory and
+//! axes bound to subgroups. A parallel axis that is bound within the buffer's scope must own one of its dimensions; an axis
+//! that is bound outside need not. While directives are applied, registers that are distributed across invocations
+//! ([`Program::dealt`]) are one box, without dimensions for owners. These dimensions are added when all stages have their
+//! loops.
 //!
-//! Two axes bound to the same level and slot have the same value in the same invocation, whatever their names.
+//! Two axes bound to the same level and slot have the same value in the same invocation, even if their names differ.
 //!
-//! Every shared buffer of a dispatch has bytes of its own, and so has every [`AllReduce`] that needs some.
+//! Every shared buffer of a dispatch has its own bytes, and so has every [`AllReduce`] that needs shared memory.
 //!
 //! # Stages within stages
-//! [`Program::hosts`] lists the stages that stand within the nest of another one. A promoted tensor's copy is such a stage
-//! ([`Body::Map`] on [`AxisDef::Made`] axes, [`Phase::Whole`]) whose buffer is the copy; where a result is promoted, it is the
-//! one that writes it back, and the host writes the copy. A stage that is computed at a loop of another shares that loop's axis:
-//! its own root's [`Fate`] is a split whose parts are the other's axis and its own, so that one axis can be a part of several.
-//! [`Program::placed`] says which element of the algorithm's stage each of its elements is.
+//! [`Program::hosts`] lists the stages that are computed within the nest of another stage, their host. The copy of a promoted
+//! tensor is such a stage ([`Body::Map`] on [`AxisDef::Made`] axes, [`Phase::Whole`]), whose buffer is the copy. If a result is
+//! promoted, the host writes the copy, and the copy's stage writes the result back. A stage that is computed at a loop of its
+//! host shares that loop's axis: the [`Fate`] of its own root is a split whose parts are the host's axis and its own, so that
+//! one axis can be a part of several axes. [`Program::placed`] maps each element of such a stage to an element of the
+//! algorithm's stage.
 //!
-//! A stage is what the algorithm says, in every form of a nest. What a reduction stores besides its state may read copies, as its
-//! items may: before lowering that is its compute's [`Compute::finish`].
+//! In every form of a nest, a stage is the algorithm's stage. The values that a reduction stores besides its state may read
+//! copies, as its items may: before lowering, such a value is its compute's [`Compute::finish`].
 //!
 //! # Barriers
-//! A [`NodeKind::Barrier`] orders the accesses of the invocations of a workgroup, or of a subgroup, to the memory that they share. It has two
-//! parts ([`Part`]), which may be nodes of their own: an invocation *arrives*, and later *waits* until all have arrived. What each has done
-//! before it arrives comes before what all do after they have waited; what stands between the parts comes in no order with either, nor with
-//! what others do between them. Each arrive has one wait on every path behind it, and each wait one arrive before it; the next arrive of that
-//! scope comes behind the wait. So what goes through an iteration of a loop has as many arrives as waits, but the one of an iteration may be
-//! waited for in the next.
+//! A [`NodeKind::Barrier`] orders the accesses to shared memory by the invocations of a workgroup or of a subgroup. It has two
+//! parts ([`Part`]), which may be separate nodes: an invocation *arrives*, and later *waits* until all have arrived. Everything
+//! that each invocation has done before it arrives happens before everything that all do after they have waited. The accesses
+//! between the two parts are ordered neither with these nor with the accesses of other invocations between the parts. On every
+//! path, each arrive is followed by one wait, and each wait is preceded by one arrive. The next arrive of the same scope
+//! follows the wait. An iteration of a loop therefore has as many arrives as waits, but the wait for the arrive of an iteration
+//! may be in the next one.
 //!
-//! Devices without split barriers run a whole one somewhere between the two, which orders all that the parts do, and more
-//! ([`Dispatch::with_whole_barriers`]).
+//! Devices without split barriers run a whole barrier somewhere between the two parts. It orders everything that the parts
+//! order, and more ([`Dispatch::with_whole_barriers`]).
 //!
 //! # Pipelines
-//! [`Program::pipelines`] lists shared copies that are made ahead of the steps that read them; the steps are the iterations of a serial
-//! loop. Until lowering, such a copy stands where its directive has put it, within that loop. Then its life is around the loop, which it
-//! outlasts, and what was one nest is two: one *fetches* into registers (a stage of its own, [`Made::registers`]), the other *stores* those.
-//! (Without registers there is one, which copies.) What is fetched is that of another step: an axis of its own ([`Made::step`]) counts it, as
-//! long as the loop's, bound by loops of one iteration ([`Exec::Step`]):
-//! - before the pipelined loop, of its first iterations. Without any, nothing is fetched;
-//! - within it, of one that comes later. Past the last one, that one again: what is fetched and stored then, nobody reads.
+//! [`Program::pipelines`] lists shared copies that are prefetched for later steps. The steps are the iterations of a serial
+//! loop. Until lowering, such a copy is placed within that loop, as its directive says. Lowering moves the scope of its buffer
+//! around the loop, because the contents outlive an iteration, and turns its nest into two: one *fetches* into registers (a
+//! stage of its own, [`Made::registers`]), and the other *stores* these registers. (Without registers there is one nest, which
+//! copies.) The elements fetched are for another step. An axis of its own ([`Made::step`]) counts this step. It has the extent
+//! of the loop's axis, and is bound by loops of one iteration ([`Exec::Step`]):
+//! - before the pipelined loop, for its first iterations. If the loop has none, nothing is fetched;
+//! - within it, for a later iteration. Past the last one, the last one is fetched again: these elements are stored but never read.
 //!
-//! The stages of both say what the copy holds: the first one on the step's axis, the second one on the loop's. Of several buffers
-//! ([`Buffer::versions`]), the one of a step is that of the step's number.
+//! The two stages describe the contents of the copy: the first on the step's axis, the second on the loop's axis. If there are
+//! several buffers ([`Buffer::versions`]), the buffer of a step is chosen by the step's number.
 
 mod axis;
 mod bounds;
@@ -120,12 +125,12 @@ use crate::expr::{Const, ExprId, Exprs, Read};
 use std::collections::{BTreeMap, BTreeSet};
 use tilewright_launch::{DType, Layout, Limit, Relation};
 
-/// A kernel with concrete dtypes and parameters, as far as it is scheduled and lowered.
+/// A kernel with concrete dtypes and parameters, at any stage of scheduling and lowering.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// The kernel's name.
     pub name: String,
-    /// Every expression.
+    /// All expressions.
     pub exprs: Exprs,
     /// Symbolic and derived dims; a derived one names only earlier ones. Parameters, and dims that a fact equates with
     /// a literal, are literals in every expression.
@@ -134,7 +139,7 @@ pub struct Program {
     pub scalars: Arena<ScalarId, Scalar>,
     /// Every axis that was ever made.
     pub axes: Arena<AxisId, Axis>,
-    /// Tensors, temporaries, local buffers.
+    /// Tensors, temporaries and local buffers.
     pub buffers: Arena<BufferId, Buffer>,
     /// The stages in order of definition.
     pub stages: Arena<StageId, Stage>,
@@ -144,87 +149,90 @@ pub struct Program {
     pub outputs: Vec<BufferId>,
     /// Parameters and their values.
     pub parameters: Vec<(String, i64)>,
-    /// What lies packed in memory.
+    /// Buffers that are packed in memory.
     pub packed: Vec<Packed>,
     /// Tensors of the launch that may have gaps between their elements.
     pub strided: Vec<Strided>,
-    /// What was computed when an input was prepared.
+    /// Buffers whose contents were computed when an input was prepared.
     pub prepared: Vec<Prepared>,
-    /// Symbolic dims that are specialization constants of the words.
+    /// Symbolic dims that are specialization constants of the SPIR-V module.
     pub pinned: Vec<DimId>,
-    /// What a dispatch only reads is not marked so (`emit(readonly: no)`).
+    /// True if buffers that a dispatch only reads are not marked as read-only (`emit(readonly: no)`).
     pub unmarked: bool,
     /// The schedule's tuned constants.
     pub tuned: Vec<Tuned>,
-    /// What the kernel states and needs, what the schedule's head states, and what the launch checks because a directive asked for it.
+    /// The conditions that the kernel states and needs, those in the schedule's header, and those that the launch checks because a
+    /// directive asked for it.
     pub conditions: Vec<Condition>,
-    /// The same of scalars.
+    /// Conditions on scalars, from the same sources.
     pub bounds: Vec<Bound>,
-    /// Indices that the kernel's reductions compare, which 32 bits must hold. The launch checks them.
+    /// Indices that the kernel's reductions compare, which must fit in 32 bits. The launch checks them.
     pub limits: Vec<Limit>,
-    /// Tensors that the kernel or the schedule's head says hold neither infinities nor NaN.
+    /// Tensors that contain neither infinities nor NaN, as the kernel or the schedule's header says.
     pub finite: Vec<BufferId>,
-    /// The stages that are computed within the nest of another one: copies, and what is placed at a loop.
+    /// The stages that are computed within the nest of another stage: copies, and stages that are placed at a loop.
     pub hosts: BTreeMap<StageId, StageId>,
-    /// The stages that `compute_at` placed, each with the element of the algorithm's stage that its own element is: a read of that stage's
-    /// buffer, whose indices name the placed stage's axes and the host's.
+    /// The stages that `compute_at` placed. Each maps its own element to an element of the algorithm's stage: a read of that
+    /// stage's buffer, whose indices name the axes of the placed stage and of the host.
     pub placed: BTreeMap<StageId, ExprId>,
-    /// Registers that the invocations of a workgroup have between them: dimensions of them belong to axes that are bound to those.
+    /// Registers that are distributed across the invocations of a workgroup: some dimensions belong to axes that are bound to
+    /// invocations.
     pub dealt: BTreeSet<BufferId>,
-    /// The reductions' axes that are bound to workgroups or invocations: how their parts become one.
+    /// The reduction axes that are bound to workgroups or invocations, with how their partial results are combined.
     pub strategies: BTreeMap<AxisId, How>,
-    /// Axes bound to workgroups that are counted downwards: their last value is that of the first workgroup.
+    /// Axes bound to workgroups that are counted downwards: the first workgroup has their last value.
     pub down: BTreeSet<AxisId>,
-    /// Axes of reductions past whose ends the items are the identity by themselves, once the stages that they read are computed there.
+    /// Reduction axes whose items are the identity past the end without predicates, once the stages that they read are computed there.
     pub neutral: BTreeSet<AxisId>,
-    /// Online reductions over blocks of items, that stages within their nests compute.
+    /// Online reductions over blocks of items, which stages within their nests compute.
     pub running: Vec<Running>,
-    /// Axes of which each value has an expression of its own, as the rows of a transform: the heuristic schedule writes them out.
+    /// Axes whose values each have an expression of their own, like the rows of a transform: the heuristic schedule unrolls them.
     pub rows: Vec<AxisId>,
-    /// Stages that are parts of another one now: their names, and its.
+    /// Stages that were merged into another stage: their names, and the name of that stage.
     pub merged: Vec<(String, String)>,
-    /// Shared copies that are made ahead of the steps that read them.
+    /// Shared copies that are prefetched for later steps.
     pub pipelines: Vec<Pipelined>,
-    /// The dispatches, in order. Empty: not yet scheduled.
+    /// The dispatches, in order. Empty if the program is not yet scheduled.
     pub plan: Vec<Dispatch>,
-    /// Every obligation that came up, and what became of it.
+    /// Every obligation that was raised, and how it was met.
     pub ledger: Vec<Obligation>,
-    /// What decompositions are expected to make of their results.
+    /// The expected rounding errors of decomposed results.
     pub rounding: Vec<Rounding>,
-    /// Whether it is a version for more facts than the schedule was written for.
+    /// True for a version that is specialized for more facts than the schedule was written for.
     pub specialized: bool,
-    /// Which reads the kernel clamps.
+    /// The reads that the kernel clamps.
     pub clamps: Clamps,
-    /// Where the nodes of the last form come from in the user's files, as far as that is known.
+    /// The places in the user's files that the nodes of the last form come from, as far as they are known.
     pub places: Places,
 }
 
-/// Which clamps of reads are the kernel's own. The compiler clamps others: reads that an `if` keeps inside, and those past a tail's end.
+/// The clamps of reads that are the kernel's own. The compiler clamps other reads: those that an `if` keeps in bounds, and
+/// those past the end of a tail.
 #[derive(Clone, Debug, Default)]
 pub struct Clamps {
-    /// Tensors that the kernel reads by `.clamp()`.
+    /// Tensors that the kernel reads with `.clamp()`.
     pub written: BTreeSet<BufferId>,
-    /// Reads without it that are clamped.
+    /// Clamped reads without `.clamp()`.
     pub guarded: BTreeSet<ExprId>,
 }
 
-/// An online reduction over blocks of items: its state is a maximum, and sums below it; so are its items, one block's. These may
-/// go on from the state ([`Phase::Resume`]).
+/// An online reduction over blocks of items. Its state is a maximum and sums relative to that maximum. Its items have the same
+/// form: each is the state of one block. An item may continue from the state ([`Phase::Resume`]).
 #[derive(Clone, Debug)]
 pub struct Running {
-    /// What it defines.
+    /// The buffer that it defines.
     pub target: BufferId,
-    /// The state below the maximum of an item that is no less than its own: over [`crate::expr::Expr::State`], and
+    /// The state relative to an item's maximum, if that is at least the state's own: over [`crate::expr::Expr::State`], and
     /// [`crate::expr::Expr::Item`] of the maximum.
     pub below: Vec<ExprId>,
 }
 
-/// How a decomposed result rounds.
+/// The rounding error of a decomposed result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
     /// Its name.
     pub result: String,
-    /// The expected error, relative to the result: roots of mean squares.
+    /// The expected error, relative to the result: a root mean square.
     pub expected: f64,
     /// The largest possible error, relative to the largest input times the largest weight times the number of products.
     pub worst: f64,
@@ -235,7 +243,7 @@ pub struct Rounding {
 pub struct Dim {
     /// Its name.
     pub name: String,
-    /// The value of a derived dim; `None`: symbolic, known at launch, at least 0.
+    /// The value of a derived dim. `None` for a symbolic dim, which is known at launch and is at least 0.
     pub derived: Option<ExprId>,
     /// Where it is declared.
     pub span: SpanId,
@@ -250,49 +258,49 @@ pub struct Scalar {
     pub dtype: DType,
 }
 
-/// A buffer that is a tensor in another layout: its shape is that in memory.
+/// A buffer that is a tensor in another layout. Its shape is the shape in memory.
 #[derive(Clone, Debug)]
 pub struct Packed {
     /// The buffer.
     pub buffer: BufferId,
-    /// The row-major buffer that it is a copy of, or that is a copy of it; `None`: it is the tensor itself.
+    /// The row-major buffer that is copied to or from this one. `None` if this buffer is the tensor itself.
     pub of: Option<BufferId>,
     /// Names of the tensor's indices.
     pub axes: Vec<String>,
     /// The tensor's shape.
     pub shape: Vec<ExprId>,
-    /// Where its elements are.
+    /// The places of its elements.
     pub layout: Layout,
-    /// What the memory beyond them holds: a literal.
+    /// The contents of the memory outside of the elements: a literal.
     pub fill: ExprId,
-    /// By which statement.
+    /// The statement that packs it.
     pub span: SpanId,
 }
 
-/// A tensor of the launch whose elements lie as those of a view do.
+/// A tensor of the launch whose elements are laid out as in a view.
 #[derive(Clone, Debug)]
 pub struct Strided {
     /// The buffer.
     pub buffer: BufferId,
-    /// By how many elements each dimension steps in memory, over dims. One that is free is a dim of its own.
+    /// The stride of each dimension in elements, over dims. A free stride is a dim of its own.
     pub strides: Vec<ExprId>,
-    /// Those that are.
+    /// The free strides.
     pub free: Vec<DimId>,
-    /// By which statement.
+    /// The statement that says so.
     pub span: SpanId,
 }
 
 impl Strided {
-    /// The name of the dim that a stride is, as facts write it.
+    /// Returns the name of the dim for a free stride, as facts write it.
     pub fn dim(tensor: &str, axis: usize) -> String {
         format!("{tensor}.stride({axis})")
     }
 }
 
-/// A buffer that the launch reads, and that was computed of an input when that was prepared.
+/// A buffer that the launch reads, and that was computed from an input when the input was prepared.
 #[derive(Clone, Copy, Debug)]
 pub struct Prepared {
-    /// The buffer, which no stage of the program defines.
+    /// The buffer, which none of the program's stages defines.
     pub buffer: BufferId,
     /// The input.
     pub of: BufferId,
@@ -303,11 +311,11 @@ pub struct Prepared {
 pub struct Tuned {
     /// Its name.
     pub name: String,
-    /// What it is in this program.
+    /// Its value in this program.
     pub value: i64,
-    /// What it could be.
+    /// All values that it may have.
     pub candidates: Vec<i64>,
-    /// Whether a number named it.
+    /// True if a number in the schedule has used it.
     pub used: bool,
     /// Where it is declared.
     pub span: SpanId,
@@ -331,54 +339,54 @@ pub struct Buffer {
     pub name: String,
     /// The element type.
     pub dtype: DType,
-    /// Elements per dimension, outermost first; of local buffers, literals. None: it has one element.
+    /// The extents, outermost first; literals for local buffers. If empty, the buffer has one element.
     pub shape: Vec<ExprId>,
-    /// Where it lives.
+    /// The memory that holds it.
     pub space: Space,
-    /// Elements by which each row (the innermost dimension) of a local buffer is longer than its shape says.
+    /// The elements of padding after each row (the innermost dimension) of a local buffer.
     pub row_pad: u32,
-    /// If above 0: the elements of a shared buffer's rows lie in groups of so many, and those of row `r` are permuted: group
-    /// `g` lies where group `g ^ (r % m)` would, where `m` is the largest power of two that divides the groups of a row.
+    /// If above 0, the rows of a shared buffer are permuted in groups of this many elements: group `g` of row `r` is stored where
+    /// group `g ^ (r % m)` would be, where `m` is the largest power of two that divides the number of groups in a row.
     pub swizzle: u32,
-    /// Copies of a local buffer for multi-buffering. If more than 1, accesses carry the version as an extra first index,
-    /// taken modulo this.
+    /// Copies of a local buffer for multi-buffering. If more than 1, accesses have the version as an additional first index, taken
+    /// modulo this number.
     pub versions: u32,
     /// Where it is declared.
     pub span: SpanId,
 }
 
-/// Where a buffer lives.
+/// The memory that holds a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Device memory: the caller's, read only.
+    /// Device memory: the caller's, read-only.
     Input,
     /// Device memory: the caller's, updated in place.
     Update,
     /// Device memory: written.
     Output,
-    /// Device memory that lives for one launch.
+    /// Device memory whose contents last for one launch.
     Temporary,
     /// Known at compile time, row-major.
     Constant(Vec<Const>),
-    /// A workgroup's.
+    /// Shared memory of a workgroup.
     Shared,
-    /// An invocation's.
+    /// Registers of an invocation.
     Register,
-    /// A subgroup's cooperative matrices. The buffer's last two dimensions are the elements of all matrices, tiled by
-    /// `rows x columns`. They are touched in loops over two sides ([`Exec::Matrix`]), the same ones everywhere: rows and columns of an
-    /// accumulator; rows and depth, or depth and columns, of a factor.
+    /// Cooperative matrices of a subgroup. The buffer's last two dimensions are the elements of all matrices, tiled by
+    /// `rows x columns`. They are accessed in loops over two sides ([`Exec::Matrix`]), which are the same everywhere: rows and
+    /// columns for an accumulator; rows and depth, or depth and columns, for a factor.
     Fragment {
         /// Rows of one matrix.
         rows: u32,
         /// Columns of one matrix.
         columns: u32,
-        /// Whether all columns of a matrix are one. Then the last dimension is its rows, which a loop over rows alone touches.
+        /// True if all columns of a matrix are equal. Then the last dimension is the rows, and a loop over rows alone accesses it.
         spread: bool,
     },
 }
 
 impl Space {
-    /// Whether it is device memory.
+    /// True for device memory.
     pub fn is_global(&self) -> bool {
         matches!(self, Space::Input | Space::Update | Space::Output | Space::Temporary)
     }
@@ -387,40 +395,40 @@ impl Space {
 /// A stage: the values of one buffer at every point of its axes.
 #[derive(Clone, Debug)]
 pub struct Stage {
-    /// The name of what it defines.
+    /// The name of the buffer that it defines.
     pub name: String,
-    /// What it defines; indexed by exactly `axes`, in order.
+    /// The buffer that it defines, indexed by exactly `axes`, in order.
     pub buffer: BufferId,
     /// Its parallel root axes, one for each dimension of `buffer`.
     pub axes: Vec<AxisId>,
-    /// What it computes.
+    /// The values that it computes.
     pub body: Body,
-    /// What else a reduction stores, and where: the other components of its state. Indexed as `buffer` is.
+    /// The buffers for the other components of a reduction's state, and the values stored there. They are indexed as `buffer` is.
     pub also: Vec<(BufferId, ExprId)>,
     /// The definition.
     pub span: SpanId,
 }
 
-/// What a stage computes at a point.
+/// The value of a stage at a point.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// A value.
     Map(ExprId),
     /// A reduction.
     Reduce {
-        /// How items combine.
+        /// How items are combined.
         monoid: Monoid,
         /// The root axes that it runs over.
         over: Vec<AxisId>,
         /// The item at a point, one value for each component of the state.
         lift: Vec<ExprId>,
-        /// What is stored, over [`crate::expr::Expr::State`] and the parallel axes.
+        /// The stored value, over [`crate::expr::Expr::State`] and the parallel axes.
         finish: ExprId,
     },
 }
 
 impl Stage {
-    /// The expressions of what it computes.
+    /// The expressions that it computes.
     pub fn values(&self) -> Vec<ExprId> {
         let own: Vec<ExprId> = match &self.body {
             Body::Map(value) => vec![*value],
@@ -429,7 +437,7 @@ impl Stage {
         own.into_iter().chain(self.also.iter().map(|(_, value)| *value)).collect()
     }
 
-    /// The same, to be changed.
+    /// The same expressions, mutable.
     pub fn values_mut(&mut self) -> Vec<&mut ExprId> {
         let own: Vec<&mut ExprId> = match &mut self.body {
             Body::Map(value) => vec![value],
@@ -438,25 +446,25 @@ impl Stage {
         own.into_iter().chain(self.also.iter_mut().map(|(_, value)| value)).collect()
     }
 
-    /// The values that it stores, over its parallel axes alone, to be changed.
+    /// The values that it stores, over its parallel axes alone, mutable.
     pub fn stored_mut(&mut self) -> impl Iterator<Item = &mut ExprId> {
         let (Body::Map(own) | Body::Reduce { finish: own, .. }) = &mut self.body;
         std::iter::once(own).chain(self.also.iter_mut().map(|(_, value)| value))
     }
 }
 
-/// An associative and commutative operation with an identity. The state can be a tuple (argmax: value and index).
+/// An associative and commutative operation with an identity. The state can be a tuple (for argmax, value and index).
 #[derive(Clone, Debug)]
 pub struct Monoid {
-    /// The user's name for it: `sum`, `argmax`.
+    /// The user's name for the operation, for example `sum` or `argmax`.
     pub name: String,
-    /// The identity, whose types are the state's: literals.
+    /// The identity: literals whose types are the state's.
     pub identity: Vec<ExprId>,
     /// The new state over `State(n)` and `Item(n)`.
     pub combine: Vec<ExprId>,
 }
 
-/// Something that the prover may use.
+/// A condition that the prover may use.
 #[derive(Clone, Debug)]
 pub struct Condition {
     /// The left side, over dims.
@@ -465,26 +473,26 @@ pub struct Condition {
     pub relation: Relation,
     /// The right side, over dims.
     pub right: ExprId,
-    /// As the user wrote it.
+    /// The condition as the user wrote it.
     pub text: String,
-    /// Where.
+    /// Where the user wrote it.
     pub span: SpanId,
-    /// Whether the algorithm needs it, under whatever schedule: where it does not hold, there is no launch at all.
+    /// True if the algorithm needs the condition under every schedule: if it does not hold, the kernel cannot be launched.
     pub needed: bool,
 }
 
-/// Something that must hold for a variant to be right.
+/// A condition under which a variant is correct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obligation {
-    /// What must hold, in one line.
+    /// The condition, in one line.
     pub what: String,
-    /// What became of it.
+    /// How it was met.
     pub state: State,
     /// The directive or expression that raised it.
     pub span: SpanId,
 }
 
-/// What became of an obligation.
+/// How an obligation was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// It holds for all sizes that the facts admit.
@@ -493,26 +501,26 @@ pub enum State {
     Guarded,
     /// The launch refuses sizes for which it does not hold.
     CheckedAtLaunch,
-    /// The user said so.
+    /// The user stated it.
     Assumed,
-    /// A property of the variant that is not an obligation: the length of its chains of additions.
+    /// Not an obligation but a property of the variant: the length of its chains of additions.
     Stated,
 }
 
 impl Stage {
-    /// What it writes: the buffer, and those of the other components of a reduction's state.
+    /// Returns the buffers that it writes: its own, and those of the other components of a reduction's state.
     pub fn buffers(&self) -> Vec<BufferId> {
         [self.buffer].into_iter().chain(self.also.iter().map(|(buffer, _)| *buffer)).collect()
     }
 
-    /// Whether this is a copy's stage: on axes that no algorithm knows.
+    /// True for the stage of a copy: its axes do not come from the algorithm.
     pub fn is_copy(&self, program: &Program) -> bool {
         matches!(self.body, Body::Map(_)) && self.axes.iter().all(|a| program.axes[*a].def == AxisDef::Made)
     }
 }
 
 impl Program {
-    /// Notes an obligation, once.
+    /// Records an obligation in the ledger, once.
     pub fn owe(&mut self, what: impl Into<String>, state: State, span: SpanId) {
         let obligation = Obligation { what: what.into(), state, span };
         if !self.ledger.contains(&obligation) {
@@ -520,17 +528,18 @@ impl Program {
         }
     }
 
-    /// What is packed of a tensor of the launch, which is itself packed.
+    /// Returns the layout of a tensor of the launch that is packed itself.
     pub fn packed(&self, buffer: BufferId) -> Option<&Packed> {
         self.packed.iter().find(|p| p.buffer == buffer && p.of.is_none())
     }
 
-    /// By how many elements each dimension of a buffer steps in memory; `None`: it has no gaps.
+    /// Returns the stride of each dimension of a buffer, in elements. `None` if it has no gaps.
     pub fn strides(&self, buffer: BufferId) -> Option<&[ExprId]> {
         self.strided.iter().find(|s| s.buffer == buffer).map(|s| s.strides.as_slice())
     }
 
-    /// The indices of a read, each with the extent of its dimension. A version, which comes first, has none.
+    /// The indices of a read, each with the extent of its dimension. A version, which comes first, is skipped because it has no
+    /// dimension.
     pub fn dimensions<'p>(&'p self, read: &'p Read) -> impl Iterator<Item = (ExprId, ExprId)> + 'p {
         let shape = &self.buffers[read.buffer].shape;
         let versions = read.index.len().saturating_sub(shape.len());

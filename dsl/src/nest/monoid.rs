@@ -1,17 +1,17 @@
-//! What hardware can combine by itself: monoids that are one operation.
+//! Monoids that hardware can combine, because they are one operation.
 
 use super::Monoid;
 use crate::expr::{Binary, Expr, Exprs};
 use crate::launch::{DType, Feature};
 
 impl Monoid {
-    /// Whether items are states that have taken in what was before ([`Program::running`](super::Program::running)). Their updates do nothing
-    /// where others take the identity.
+    /// True if items are states that already include the previous state ([`Program::running`](super::Program::running)). For such a
+    /// monoid, an update that would take the identity does nothing instead.
     pub fn goes_on(&self, exprs: &Exprs) -> bool {
         self.combine.first().is_some_and(|combine| matches!(exprs.get(*combine), Expr::Item(0)))
     }
 
-    /// The operation and its type, if the monoid is one: not of tuples.
+    /// Returns the operation and its type, if the monoid is a single operation. A monoid on tuples is not.
     pub fn operation(&self, exprs: &Exprs) -> Option<(Binary, DType)> {
         let [combine] = self.combine.as_slice() else { return None };
         let Expr::Binary(op, a, b) = exprs.get(*combine) else { return None };
@@ -21,13 +21,13 @@ impl Monoid {
         }
     }
 
-    /// The operation, if one instruction may do it across a subgroup. None of integers: NVIDIA's driver gets those wrong
-    /// (`docs/drivers.md`), and shuffles do it.
+    /// Returns the operation if one instruction may combine it across a subgroup. Integers use shuffles instead, because NVIDIA's
+    /// driver gets their instructions wrong (`docs/drivers.md`).
     pub fn of_subgroups(&self, exprs: &Exprs) -> Option<(Binary, DType)> {
         self.operation(exprs).filter(|(_, dtype)| !dtype.is_int())
     }
 
-    /// Whether memory can combine states atomically: with no feature, with one, or not at all.
+    /// Returns the feature, if any, with which memory can combine states atomically; `None` if it cannot.
     pub fn atomic(&self, exprs: &Exprs) -> Option<Option<Feature>> {
         use Binary::{Add, And, Max, Min, Or, Xor};
         match self.operation(exprs)? {

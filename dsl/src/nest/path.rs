@@ -1,35 +1,35 @@
-//! The way from a dispatch down to a stage's compute, taken apart so that directives can move, split and wrap the loops
-//! on it, and put together again. Whatever stands beside the way stays with the frame it stands in.
+//! The path from a dispatch down to a stage's compute. It is opened into frames so that directives can move, split and wrap its
+//! loops, and then closed again. Siblings of the path stay with the frame whose block they are in.
 
 use super::walk;
 use super::{AxisId, Block, BufferId, Compute, Exec, Level, Loop, Node, NodeKind, Phase, Slot, StageId};
 use crate::diag::SpanId;
 
-/// The way from a dispatch's body to one compute.
+/// The path from a dispatch's body to one compute.
 #[derive(Clone, Debug)]
 pub struct Path {
     /// The nodes around the compute, outermost first.
     pub frames: Vec<Frame>,
-    /// What stands before the compute in its block.
+    /// The nodes that precede the compute in its block.
     pub before: Block,
     /// The compute.
     pub compute: Compute,
-    /// Where it was made.
+    /// The directive or definition that made it.
     pub span: SpanId,
-    /// What stands after it.
+    /// The nodes that follow the compute in its block.
     pub after: Block,
 }
 
-/// A node that encloses the rest of the way, and its siblings.
+/// A node that encloses the rest of the path, and its siblings.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// What stands before it in its block.
+    /// The nodes that precede it in its block.
     pub before: Block,
     /// The node.
     pub head: Head,
     /// The directive that made it.
     pub span: SpanId,
-    /// What stands after it.
+    /// The nodes that follow it in its block.
     pub after: Block,
 }
 
@@ -43,7 +43,7 @@ pub enum Head {
         /// Its execution.
         exec: Exec,
     },
-    /// A buffer's life.
+    /// The scope of a buffer.
     Alloc {
         /// The buffer.
         buffer: BufferId,
@@ -51,12 +51,12 @@ pub enum Head {
 }
 
 impl Frame {
-    /// A loop with nothing beside it.
+    /// Makes a loop without siblings.
     pub fn looped(axis: AxisId, exec: Exec, span: SpanId) -> Frame {
         Frame { before: Vec::new(), head: Head::Loop { axis, exec }, span, after: Vec::new() }
     }
 
-    /// The axis and execution, if it is a loop.
+    /// Returns the axis and execution, if it is a loop.
     pub fn as_loop(&self) -> Option<(AxisId, Exec)> {
         match self.head {
             Head::Loop { axis, exec } => Some((axis, exec)),
@@ -64,7 +64,7 @@ impl Frame {
         }
     }
 
-    /// The level it is bound to, if it is a bound loop.
+    /// Returns the level and slot, if it is a bound loop.
     pub fn level(&self) -> Option<(Level, Slot)> {
         match self.head {
             Head::Loop { exec: Exec::Bind(level, slot), .. } => Some((level, slot)),
@@ -72,7 +72,7 @@ impl Frame {
         }
     }
 
-    /// The node around a body, and its siblings.
+    /// Wraps a body in the node, and adds its siblings.
     pub fn close(self, body: Block) -> Block {
         let kind = match self.head {
             Head::Loop { axis, exec } => NodeKind::Loop(Loop::new(axis, exec, body)),
@@ -86,7 +86,8 @@ impl Frame {
 }
 
 impl Path {
-    /// Takes apart the way to the compute of a stage and phase, if the block holds one. There are no branches yet.
+    /// Opens the path to the compute of a stage and phase, if the block contains one. Branches are not searched, because lowering
+    /// makes them later.
     pub fn open(block: &Block, stage: StageId, phase: Phase) -> Option<Path> {
         for (i, node) in block.iter().enumerate() {
             let siblings = || (block[..i].to_vec(), block[i + 1..].to_vec());
@@ -111,7 +112,7 @@ impl Path {
         None
     }
 
-    /// Whether [`Path::open`] finds one.
+    /// True if a block contains the compute of a stage and phase.
     pub fn is_in(block: &Block, stage: StageId, phase: Phase) -> bool {
         let is_it = |node: &Node| matches!(&node.kind, NodeKind::Compute(c) if c.stage == stage && c.phase == phase);
         walk::nodes(block).any(is_it)
@@ -125,22 +126,22 @@ impl Path {
         self.frames.into_iter().rev().fold(block, |body, frame| frame.close(body))
     }
 
-    /// The place of the loop over an axis.
+    /// Returns the position of the loop over an axis.
     pub fn position(&self, axis: AxisId) -> Option<usize> {
         self.frames.iter().position(|f| f.as_loop().is_some_and(|(a, _)| a == axis))
     }
 
-    /// The axes bound on the way, outermost first.
+    /// The axes bound on the path, outermost first.
     pub fn axes(&self) -> impl DoubleEndedIterator<Item = AxisId> {
         self.frames.iter().filter_map(|f| f.as_loop().map(|(a, _)| a))
     }
 
-    /// How many frames, from the outside, are loops bound to workgroups.
+    /// Counts the outermost frames that are loops bound to workgroups.
     pub fn workgroup_depth(&self) -> usize {
         self.frames.iter().take_while(|f| matches!(f.level(), Some((Level::Workgroup, _)))).count()
     }
 
-    /// Takes a frame out. Its siblings stay where they were, around what it enclosed.
+    /// Removes a frame. Its siblings become siblings of the next inner node.
     pub fn remove(&mut self, at: usize) -> Frame {
         let mut frame = self.frames.remove(at);
         let (before, after) = match self.frames.get_mut(at) {

@@ -1,39 +1,39 @@
-//! Shared copies that are made ahead of the steps that read them. A directive says which, and lowering makes them so: the loop over the
-//! steps then fetches and stores for later steps (the nest's page says how).
+//! Shared copies that are prefetched for later steps. A directive names them. Lowering then makes the loop over the steps fetch
+//! and store for later steps, as [the module's page](super) describes.
 
 use super::{AxisId, BufferId, Program, StageId};
 use crate::diag::SpanId;
 use crate::expr::{Expr, ExprId};
 
-/// A copy that a pipeline makes.
+/// A copy that is prefetched.
 #[derive(Clone, Debug)]
 pub struct Pipelined {
     /// The serial loop whose iterations are the steps.
     pub axis: AxisId,
     /// The copy, in shared memory.
     pub copy: BufferId,
-    /// The stage that says what it holds in a step.
+    /// The stage that defines its contents in a step.
     pub stage: StageId,
-    /// How many buffers it has.
+    /// The number of buffers.
     pub buffers: u32,
-    /// Where registers are filled for a later step; `None`: the copy is made without registers between.
+    /// The place where registers are filled for a later step. `None` if the copy does not go through registers.
     pub fetch: Option<Place>,
-    /// Where the copy is written.
+    /// The place where the copy is written.
     pub store: Place,
     /// The directive.
     pub span: SpanId,
-    /// What lowering has made of it.
+    /// The axis and stage that lowering has made for it.
     pub made: Option<Made>,
 }
 
-/// A place in a step, and whether it is before the barrier there.
+/// A place in a step, before or after the barrier there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Between which stages.
+    /// The point between stages.
     pub at: Point,
-    /// Whether it is before the barrier that stands there.
+    /// True if it precedes the barrier at that point.
     pub early: bool,
-    /// Where that is said, or the directive.
+    /// The argument that says so, or the directive.
     pub span: SpanId,
 }
 
@@ -53,25 +53,25 @@ pub enum Point {
 /// A pipelined copy in the last form of the nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// The axis that counts the step for which something is fetched.
+    /// The axis that counts the step that is fetched.
     pub step: AxisId,
-    /// The stage that fetches into registers; `None`: the copy does not go through registers.
+    /// The stage that fetches into registers. `None` if the copy does not go through registers.
     pub registers: Option<StageId>,
 }
 
 impl Program {
-    /// The pipeline that makes a copy.
+    /// Returns the pipeline that makes a copy.
     pub fn pipeline_of(&self, copy: BufferId) -> Option<&Pipelined> {
         self.pipelines.iter().find(|p| p.copy == copy)
     }
 
-    /// How many buffers a local buffer has, or will have when it is lowered.
+    /// Returns the number of buffers of a local buffer, including those that lowering will add for a pipeline.
     pub fn versions(&self, buffer: BufferId) -> u32 {
         let buffers = self.pipeline_of(buffer).map_or(1, |p| p.buffers);
         self.buffers[buffer].versions.max(buffers)
     }
 
-    /// An expression with another axis in the place of one.
+    /// Replaces the axis `from` by `to` in an expression.
     pub fn renamed(&self, e: ExprId, from: AxisId, to: AxisId) -> ExprId {
         let new = self.exprs.axis(to);
         self.exprs.replace(e, &mut |exprs, id| (*exprs.get(id) == Expr::Axis(from)).then_some(new))

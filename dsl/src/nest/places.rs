@@ -1,4 +1,4 @@
-//! Where nodes come from in the user's files: plain data, for those who have no [`Spans`](crate::diag::Spans) and do not need them.
+//! The places in the user's files that nodes come from. They are plain data, for code that has no [`Spans`](crate::diag::Spans).
 
 use super::{Program, walk};
 use crate::diag::{Place, SpanId};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The places of a program's nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// The files' names. The first one is the schedule's.
+    /// The names of the files. The first one is the schedule's.
     pub files: Vec<String>,
     /// File, line and column, the latter two counted from 1.
     of: BTreeMap<SpanId, [u32; 3]>,
@@ -29,7 +29,7 @@ impl Places {
 }
 
 impl Program {
-    /// Notes the places of all its nodes. They are looked up only now, for those that are left: that is slow within rustc.
+    /// Records the places of all nodes. They are looked up only now, for the nodes that remain, because the lookup is slow within rustc.
     pub(crate) fn locate(&mut self, schedule: SpanId, place: &dyn Fn(SpanId) -> Option<Place>) {
         let mut places = Places::default();
         if let Some(Place { file, .. }) = place(schedule) {

@@ -1,13 +1,13 @@
-//! What a read of a stage's result asks of the stage: the values of its axes, kept inside, and whether the read is inside. It is part of what
-//! a nest means: passes and the verifier both take it from here.
+//! The values of a stage's axes for a read of its result, clamped into the stage, and the condition that the read is in bounds.
+//! This is part of the meaning of a nest, so both the passes and the verifier use it.
 
 use super::{AxisId, Buffer};
 use crate::expr::{Binary, Compare, ExprId, Exprs, Outside, Read};
 use std::collections::HashMap;
 use tilewright_launch::DType;
 
-/// The value of each of a stage's axes where it is read, kept within the stage; and whether the read is inside, if it may
-/// not be.
+/// Returns the value of each of a stage's axes for a read, clamped into the stage. Also returns the condition that the read is
+/// in bounds, if it may be out of bounds.
 pub(crate) fn points(exprs: &Exprs, axes: &[AxisId], buffer: &Buffer, read: &Read) -> (HashMap<AxisId, ExprId>, Option<ExprId>) {
     let (mut points, mut inside) = (HashMap::new(), None);
     for (d, ((axis, index), extent)) in axes.iter().zip(&read.index).zip(&buffer.shape).enumerate() {
@@ -16,13 +16,14 @@ pub(crate) fn points(exprs: &Exprs, axes: &[AxisId], buffer: &Buffer, read: &Rea
             Outside::Clamp(sides) | Outside::Fill(_, sides) => sides.get(d).copied().unwrap_or((true, true)),
         };
         let point = bring_inside(exprs, *index, *extent, (low, high), &mut inside);
-        // An axis is an index, whatever the reader makes its value of.
+        // An axis is an index, whatever type the reader computes its value in.
         points.insert(*axis, exprs.as_index(point));
     }
     (points, inside)
 }
 
-/// An index brought inside its dimension on the sides where it may leave it; `inside` collects where it does not.
+/// Clamps an index into its dimension on the sides where it may be out of bounds. The condition that it is in bounds is added
+/// to `inside`.
 pub(crate) fn bring_inside(
     exprs: &Exprs,
     index: ExprId,
@@ -47,7 +48,7 @@ pub(crate) fn bring_inside(
     point
 }
 
-/// Conditions that hold together.
+/// Returns the conjunction of the conditions.
 pub(crate) fn both(exprs: &Exprs, first: Option<ExprId>, second: ExprId) -> ExprId {
     debug_assert_eq!(exprs.dtype(second), DType::Bool);
     first.map_or(second, |first| exprs.binary(Binary::And, first, second))

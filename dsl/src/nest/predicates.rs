@@ -1,11 +1,11 @@
-//! Which predicates a point of a stage needs: every inexact axis that it is made of.
+//! The predicates of a stage's points: every inexact axis that they depend on needs one.
 
 use super::{AxisDef, AxisId, AxisKind, Body, Fate, Pred, Program, StageId, Tail};
 use crate::expr::{Binary, Compare, Expr, ExprId};
 use std::collections::HashSet;
 
 impl Program {
-    /// The axes that the algorithm gave a stage: parallel ones, then the reduction's.
+    /// Returns the axes that the algorithm gave a stage: parallel axes, then reduction axes.
     pub fn root_axes(&self, stage: StageId) -> Vec<AxisId> {
         let stage = &self.stages[stage];
         let over: &[AxisId] = match &stage.body {
@@ -15,8 +15,8 @@ impl Program {
         stage.axes.iter().chain(over).copied().collect()
     }
 
-    /// The axes that a stage begins with: what the algorithm gave it, or `rfactor`, which gives parts; and before these what
-    /// they are parts of.
+    /// Returns the axes that a stage begins with: those of the algorithm, or the parts that `rfactor` made. Each part is preceded
+    /// by the axes that it is a part of.
     pub fn family(&self, stage: StageId) -> Vec<AxisId> {
         let mut family = Vec::new();
         self.root_axes(stage).into_iter().for_each(|axis| self.with_whole(axis, &mut family));
@@ -33,15 +33,15 @@ impl Program {
         family.push(axis);
     }
 
-    /// The predicates of a stage's whole compute.
+    /// Returns the predicates of a stage's whole compute.
     pub fn stage_predicates(&self, stage: StageId) -> Vec<Pred> {
         let roots = self.root_axes(stage);
         let whole: Vec<AxisId> = self.reduced_whole(stage).into_iter().filter(|a| !roots.contains(a)).collect();
         self.predicates(&[whole, roots].concat())
     }
 
-    /// The axes of a reduction of which a stage has parts, to reduce or, of partial results, for its own: another stage has the
-    /// other parts, and those axes, too, can be past their extents.
+    /// Returns the reduction axes that `rfactor` has split between this stage and another one. The stage reduces some parts of
+    /// them, or has other parts as dimensions of its partial results. These axes, too, can be past their extents.
     pub fn reduced_whole(&self, stage: StageId) -> Vec<AxisId> {
         let roots = match self.stages[stage].body {
             Body::Reduce { .. } => self.root_axes(stage),
@@ -51,7 +51,7 @@ impl Program {
         roots.iter().flat_map(|a| self.split_ancestors(*a)).filter(reduction).collect()
     }
 
-    /// The predicates of a point of these root axes: inexact axes, what is made of others before those.
+    /// Returns the predicates of a point of these root axes: the inexact axes, each before the axes that make it up.
     pub fn predicates(&self, roots: &[AxisId]) -> Vec<Pred> {
         let mut found = Vec::new();
         let mut seen = HashSet::new();
@@ -59,8 +59,8 @@ impl Program {
         found
     }
 
-    /// An axis's extent as it counts everywhere: what it names and what that is made of, where it can be past its own extent, counts as the
-    /// last value within. `None`: that is a digit of a fused axis, or moved back.
+    /// Returns an axis's extent with every axis that it names clamped to its last value, if that axis can run past its own extent.
+    /// `None` if a clamped axis is a component of a fused axis, or its last tile is moved back.
     pub fn clamped_extent(&self, axis: AxisId) -> Option<ExprId> {
         let extent = self.axes[axis].extent;
         let clamped: Vec<(AxisId, ExprId)> =
@@ -71,8 +71,9 @@ impl Program {
         }))
     }
 
-    /// Whether an axis that an index depends on ends where another one says that can be past its own extent. In the end of a loop that one
-    /// counts as its last value within, and in the index it does not: what the loop's end says of the two together does not hold.
+    /// True if the extent of an axis that the index depends on names an axis that can run past its own extent. That axis is clamped
+    /// in the end of the loop but not in the index, so the relation between the two that the loop's end states does not hold in the
+    /// index.
     pub fn is_clamped_apart(&self, index: ExprId) -> bool {
         let (mut open, mut seen) = (self.named(index), HashSet::new());
         while let Some(axis) = open.pop() {
@@ -93,7 +94,7 @@ impl Program {
         false
     }
 
-    /// The axes that an expression names.
+    /// Returns the axes that an expression names.
     pub fn named(&self, e: ExprId) -> Vec<AxisId> {
         let mut named = Vec::new();
         self.exprs.uses_axis(e, &mut |axis| {
@@ -103,7 +104,7 @@ impl Program {
         named
     }
 
-    /// The value of an axis, clamped.
+    /// Returns the clamped value of an axis.
     pub(super) fn clamped(&self, axis: AxisId) -> Option<ExprId> {
         let preds = self.predicates(&[axis]);
         let is_inexact = preds.iter().any(|pred| pred.axis == axis);
@@ -128,15 +129,15 @@ impl Program {
         Some(value)
     }
 
-    /// Of an axis that is split into tiles and points, whether a tile is full: then the axis is within its extent where the point is.
-    /// `None` as for [`Program::clamped_extent`], or where the axis is not split so, or not by a positive literal.
+    /// Returns the condition that the tile of a split axis is full, so that the axis is in bounds at every point of the tile.
+    /// `None` as for [`Program::clamped_extent`], or if the axis is not split into tiles and points by a positive literal.
     pub fn in_full_tile(&self, axis: AxisId) -> Option<ExprId> {
         let (tile, points, extent) = self.tiled(axis)?;
         let full = self.exprs.binary(Binary::FloorDiv, extent, points);
         Some(self.exprs.compare(Compare::Lt, tile, full))
     }
 
-    /// The tile that an axis is in, the points of a tile, and the axis's extent.
+    /// Returns the tile of an axis, the number of points of a tile, and the axis's extent.
     fn tiled(&self, axis: AxisId) -> Option<(ExprId, ExprId, ExprId)> {
         let Fate::Split(split) = &self.axes[axis].fate else { return None };
         let [tile, point] = split.parts[..] else { return None };
@@ -144,13 +145,13 @@ impl Program {
         if split.shifted().is_some() || self.exprs.as_int(points).is_none_or(|points| points <= 0) {
             return None;
         }
-        // Reads are at the clamped tile.
+        // The tile is clamped, because reads use the clamped tile.
         Some((self.clamped(tile)?, points, self.clamped_extent(axis)?))
     }
 
-    /// Whether what is read past the end of an axis, rounded up, is filled. Whole tiles of a parallel axis run either way:
-    /// only a reduction's reads are. A part of an axis takes the identity: that an index past the part is past its axis is
-    /// not plain.
+    /// True if reads past the rounded-up end of an axis are filled. Only those of a reduction are, because whole tiles of a
+    /// parallel axis run either way. A part of an axis takes the identity instead, because an index past the end of the part need
+    /// not be past the end of its axis.
     pub fn can_fill(&self, axis: AxisId) -> bool {
         let axis = &self.axes[axis];
         axis.kind == AxisKind::Reduction && !matches!(axis.def, AxisDef::Part { .. })

@@ -1,5 +1,5 @@
-//! Walks over a nest, for what looks at nodes and not at how they nest. What computes something of each block, or changes how
-//! nodes nest, goes through [`Node::blocks`] itself.
+//! Walks over a nest, for code that does not depend on how the nodes are nested. Code that computes a result for each block, or
+//! changes the nesting, uses [`Node::blocks`] itself.
 
 use super::{AxisId, Block, Exec, Node, NodeKind};
 use crate::diag::SpanId;
@@ -7,11 +7,11 @@ use crate::diag::SpanId;
 /// A loop around a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Around {
-    /// What it counts.
+    /// Its axis.
     pub axis: AxisId,
-    /// How it runs.
+    /// How its iterations are executed.
     pub exec: Exec,
-    /// The directive that made it so.
+    /// The directive that made it.
     pub span: SpanId,
 }
 
@@ -34,12 +34,12 @@ pub fn nodes(block: &[Node]) -> impl Iterator<Item = &Node> {
     })
 }
 
-/// Shows each node to `f`, before those inside it.
+/// Calls `f` for each node, before the nodes inside it.
 pub fn each_mut(block: &mut Block, f: &mut dyn FnMut(&mut Node)) {
     within_mut(block, &mut |node, _| f(node));
 }
 
-/// Shows each node to `f`, before those inside it, with the loops around it, the outermost first.
+/// Calls `f` for each node, before the nodes inside it, with the loops around it, outermost first.
 pub fn within<'n>(block: &'n [Node], f: &mut dyn FnMut(&'n Node, &[Around])) {
     fn go<'n>(block: &'n [Node], around: &mut Vec<Around>, f: &mut dyn FnMut(&'n Node, &[Around])) {
         for node in block {
@@ -53,7 +53,7 @@ pub fn within<'n>(block: &'n [Node], f: &mut dyn FnMut(&'n Node, &[Around])) {
     go(block, &mut Vec::new(), f);
 }
 
-/// The same of nodes that `f` may change, but for their blocks.
+/// Like [`within`], but `f` may change the node. It must not change the node's blocks.
 pub fn within_mut(block: &mut Block, f: &mut dyn FnMut(&mut Node, &[Around])) {
     fn go(block: &mut Block, around: &mut Vec<Around>, f: &mut dyn FnMut(&mut Node, &[Around])) {
         for node in block {

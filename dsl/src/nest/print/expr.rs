@@ -1,10 +1,10 @@
-//! Expressions as text, in Rust's syntax and with no parentheses that its precedences make needless.
+//! Expressions as text, in Rust's syntax, with parentheses only where its precedences need them.
 
 use super::Printer;
 use crate::expr::{Binary, Compare, Const, Expr, ExprId, Outside, Read, Unary};
 use crate::launch::DType;
 
-/// Rust's precedences, loosest first.
+/// Rust's precedences, from the loosest to the tightest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Tight {
     Any,
@@ -22,21 +22,21 @@ enum Tight {
     Postfix,
 }
 
-/// Parts of an expression that is written out, at most: what a few shared values make can be endless.
+/// The most parts of an expression that are printed. A few shared values can have an exponential number of parts.
 const LONGEST: u32 = 600;
 
 impl Printer<'_> {
-    /// An expression, or `…` if it is too long to be read.
+    /// Returns the text of an expression, or `…` if it is too long to read.
     pub fn expr(&self, id: ExprId) -> String {
         self.within(id, Tight::Any)
     }
 
-    /// Expressions with commas between them.
+    /// Returns the texts of expressions, separated by commas.
     pub fn exprs(&self, ids: &[ExprId]) -> String {
         ids.iter().map(|id| self.expr(*id)).collect::<Vec<_>>().join(", ")
     }
 
-    /// In parentheses if it is looser than its place.
+    /// Returns the text, in parentheses if the expression is looser than its place allows.
     fn within(&self, id: ExprId, place: Tight) -> String {
         if self.program.exprs.size(id) > LONGEST {
             return "…".into();
@@ -97,7 +97,7 @@ impl Printer<'_> {
     fn binary(&self, op: Binary, a: ExprId, b: ExprId) -> (String, Tight) {
         let bools = self.program.exprs.dtype(a) == DType::Bool;
         let (sign, tight, next) = match op {
-            // Indices wrap: where the parentheses of a sum stand makes no difference.
+            // Sums of indices wrap, so their grouping makes no difference.
             Binary::Add if self.program.exprs.dtype(a) == DType::I32 => ("+", Tight::Sum, Tight::Sum),
             Binary::Add => ("+", Tight::Sum, Tight::Product),
             Binary::Sub => ("-", Tight::Sum, Tight::Product),
@@ -129,7 +129,7 @@ fn constant(c: Const) -> (String, Tight) {
     let value = c.value();
     let text = match c.dtype {
         DType::Bool => (c.bits != 0).to_string(),
-        // The shortest text that an f32 reads back; f16 and bf16 are f32s.
+        // Prints the shortest text that reads back as the same f32. An f16 or bf16 value is also an f32.
         DType::F32 | DType::F16 | DType::BF16 => format!("{:?}", value as f32),
         DType::I32 | DType::U32 | DType::I8 | DType::U8 => format!("{value}"),
     };

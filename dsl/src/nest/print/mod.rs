@@ -1,5 +1,4 @@
-//! The nest as text that a person reads: golden nests, a variant's rustdoc, the warnings of `show`, the verifier's
-//! errors.
+//! The nest as readable text: for golden nests, a variant's rustdoc, the warnings of `show`, and the verifier's errors.
 //!
 //! ```text
 //! dispatch output, local 8 x 2 x 1
@@ -14,8 +13,8 @@
 //!             update acc[ow''] += input[ow * 2 + k] * filter[k]  where ow < OW
 //! ```
 //!
-//! Indices name the algorithm's own axes. The lines that begin with `with` say what the consumed ones are made of, as far
-//! as the dispatch mentions them. Names that several axes share are told apart as `names` describes.
+//! Indices name the algorithm's own axes. The lines that begin with `with` give the values of the consumed axes that the
+//! dispatch mentions. `names` says how axes that share a name are distinguished.
 
 mod expr;
 mod names;
@@ -31,18 +30,18 @@ use crate::expr::{Expr, ExprId};
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-/// All dispatches of a program.
+/// Returns the text of all dispatches of a program.
 pub fn plan(program: &Program) -> String {
     let printer = Printer::new(program);
     program.plan.iter().map(|dispatch| printer.dispatch(dispatch)).collect()
 }
 
-/// An expression as the kernel has it, for messages: without the clamps that the compiler added.
+/// Returns an expression as the kernel has it, without the clamps that the compiler added. Messages use this.
 pub fn expr(program: &Program, id: ExprId) -> String {
     Printer { is_written: true, ..Printer::new(program) }.expr(id)
 }
 
-/// An axis's name.
+/// Returns an axis's name.
 pub fn axis(program: &Program, id: AxisId) -> String {
     Printer::new(program).axis(id)
 }
@@ -51,9 +50,9 @@ pub fn axis(program: &Program, id: AxisId) -> String {
 #[derive(Debug)]
 pub struct Printer<'a> {
     program: &'a Program,
-    /// The names of all axes, once one is wanted.
+    /// The names of all axes, computed on first use.
     axes: OnceCell<Vec<String>>,
-    /// Whether clamps of the compiler's own are left out.
+    /// True if the clamps that the compiler added are omitted.
     is_written: bool,
 }
 
@@ -63,7 +62,7 @@ impl<'a> Printer<'a> {
         Printer { program, axes: OnceCell::new(), is_written: false }
     }
 
-    /// An axis's name.
+    /// Returns an axis's name.
     pub fn axis(&self, id: AxisId) -> String {
         self.axes
             .get_or_init(|| names::axes(self.program))
@@ -72,7 +71,7 @@ impl<'a> Printer<'a> {
             .unwrap_or_else(|| self.program.axes[id].name.clone())
     }
 
-    /// A dispatch with all its nodes.
+    /// Returns the text of a dispatch with all its nodes.
     pub fn dispatch(&self, dispatch: &Dispatch) -> String {
         let [x, y, z] = dispatch.local;
         let mut text = format!("dispatch {}, local {x} x {y} x {z}\n", dispatch.name);
@@ -81,7 +80,7 @@ impl<'a> Printer<'a> {
         text
     }
 
-    /// What the consumed axes are made of that the dispatch mentions.
+    /// Returns the values of the consumed axes that the dispatch mentions.
     fn legend(&self, dispatch: &Dispatch) -> String {
         let (mut bound, mut mentioned) = (HashSet::new(), Vec::new());
         mentions(self.program, &dispatch.body, &mut bound, &mut mentioned);
@@ -122,7 +121,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A node without the nodes inside it, in one line.
+    /// Returns a node without the nodes inside it, in one line.
     pub fn line(&self, node: &Node) -> String {
         match &node.kind {
             NodeKind::Loop(looped) => self.looped(looped),
@@ -136,7 +135,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The axes that loops of a block bind, and those that its expressions and predicates name, in order.
+/// Collects the axes that the loops of a block bind, and those that its expressions and predicates name, in order.
 fn mentions(program: &Program, block: &Block, bound: &mut HashSet<AxisId>, named: &mut Vec<AxisId>) {
     for node in walk::nodes(block) {
         if let NodeKind::Loop(looped) = &node.kind {
@@ -149,7 +148,7 @@ fn mentions(program: &Program, block: &Block, bound: &mut HashSet<AxisId>, named
     }
 }
 
-/// The expressions and axes that a node holds itself.
+/// Returns the expressions and axes that a node holds itself.
 fn parts(program: &Program, node: &Node) -> (Vec<ExprId>, Vec<AxisId>) {
     match &node.kind {
         NodeKind::Compute(Compute { dst, value, preds, .. }) => {

@@ -1,18 +1,19 @@
-//! What axes are called in prints: a name that tells every axis from every other.
+//! Unique names of axes in prints.
 //!
-//! A directive may keep a consumed axis's name for a part of it. The part is then written with a prime: of `oc`, tiled
-//! twice, the outer tile is `oc'` and the inner one `oc''`. So are the axes of a copy of a stage, which have the names of
-//! the first. An axis whose name stands in several stages is written with its own stage's: `mean.k`.
+//! A directive may give the name of a consumed axis to a part of it. The part is then printed with a prime. For example, if
+//! `oc` is tiled twice, the outer tile is `oc'` and the inner one `oc''`. The axes of a copy of a stage get primes too, because
+//! they have the names of the first stage's axes. If axes of several stages have one name, it is prefixed with the stage's
+//! name: `mean.k`.
 
 use crate::arena::Id;
 use crate::nest::{AxisDef, AxisId, Program, StageId};
 use std::collections::{HashMap, HashSet};
 
-/// The name of every axis, by its index.
+/// Returns the name of every axis, by its index.
 pub(super) fn axes(program: &Program) -> Vec<String> {
     let made: HashMap<AxisId, StageId> = program.stages.iter().flat_map(|(id, s)| s.axes.iter().map(move |a| (*a, id))).collect();
     let families: Vec<Option<StageId>> = program.axes.ids().map(|axis| stage(program, axis, &made)).collect();
-    // Stages of one name (a copy in a prologue, and in a loop) are told apart by primes.
+    // Stages of one name (a copy in a prologue and in a loop) are distinguished by primes.
     let names: HashMap<StageId, &str> = program.stages.iter().map(|(id, s)| (id, s.name.as_str())).collect();
     let named = |stage: StageId| names.get(&stage).copied().unwrap_or_default();
     let mut stages_of: HashMap<&str, HashSet<Option<&str>>> = HashMap::new();
@@ -35,7 +36,7 @@ pub(super) fn axes(program: &Program) -> Vec<String> {
     names
 }
 
-/// The stage that an axis comes from; `made` knows those of copies.
+/// Returns the stage that an axis comes from. `made` has the stages of the axes of copies.
 fn stage(program: &Program, axis: AxisId, made: &HashMap<AxisId, StageId>) -> Option<StageId> {
     match &program.axes[axis].def {
         AxisDef::Root(stage) => Some(*stage),

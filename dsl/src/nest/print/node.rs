@@ -24,12 +24,12 @@ impl Printer<'_> {
         }
     }
 
-    /// How the parts of a reduction become one.
+    /// Says how the partial results of a reduction are combined.
     fn reduced(&self, axis: AxisId) -> String {
         self.program.strategies.get(&axis).map_or_else(String::new, |h| format!(", reduced by {}", how(*h)))
     }
 
-    /// A buffer as it is declared: `shared a_s: f32[8, 32 + 4]`.
+    /// Returns the declaration of a buffer, for example `shared a_s: f32[8, 32 + 4]`.
     pub fn declaration(&self, buffer: BufferId) -> String {
         let b = &self.program.buffers[buffer];
         let pad = if b.row_pad > 0 { format!(" + {}", b.row_pad) } else { String::new() };
@@ -46,7 +46,7 @@ impl Printer<'_> {
         format!("{} {}: {versions}{}[{shape}{pad}]{matrices}{ahead}", space(&b.space), b.name, b.dtype)
     }
 
-    /// How a copy is to be made ahead, until it is.
+    /// Describes how a copy will be prefetched, until lowering has made it so.
     fn ahead(&self, buffer: BufferId) -> String {
         let Some(pipeline) = self.program.pipeline_of(buffer).filter(|p| p.made.is_none()) else { return String::new() };
         let place = |place: Place| {
@@ -63,7 +63,7 @@ impl Printer<'_> {
         format!(", pipelined: {buffers}{fetch}, store {}", place(pipeline.store))
     }
 
-    /// A place: `acc[i, j]`.
+    /// Returns the text of an access, for example `acc[i, j]`.
     pub fn access(&self, access: &Access) -> String {
         format!("{}[{}]", self.program.buffers[access.buffer].name, self.exprs(&access.index))
     }
@@ -89,7 +89,7 @@ impl Printer<'_> {
         format!("{word} {dst} = {value}{preds}")
     }
 
-    /// `+=`, or the monoid's name before the sign.
+    /// Returns `+=`, or the monoid's name and `=`.
     fn assignment(&self, stage: StageId) -> String {
         match self.monoid(stage) {
             "sum" => "+=".into(),
@@ -152,7 +152,7 @@ fn how(how: How) -> &'static str {
     }
 }
 
-/// What a loop is bound to: `thread x`.
+/// Returns the level and slot of a loop, for example `thread x`.
 pub(crate) fn bound(of: Level, along: Slot) -> String {
     format!("{} {}", level(of), slot(along))
 }
