@@ -1,7 +1,7 @@
-//! Atoms: what polynomials count as variables, hash-consed, and what is known of each by what it is.
+//! Atoms: the variables of polynomials, hash-consed, with the facts that follow from each atom's definition.
 //!
-//! Equal atoms have equal ids, so two spellings of a value compare as polynomials once their floors and minima are brought
-//! to one form ([`super::floor`]).
+//! Equal atoms have equal ids. Two spellings of a value therefore compare as equal polynomials, once their floors and minima
+//! are normalized ([`super::floor`]).
 
 use super::mono::{AtomId, MAX_ATOMS};
 use super::poly::Poly;
@@ -12,28 +12,29 @@ use crate::table::Map;
 use smallvec::SmallVec;
 use tilewright_launch::DType;
 
-/// What an atom stands for.
+/// The value that an atom stands for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Atom {
-    /// A dim. A derived one, unless a polynomial says all of it.
+    /// A dim. A derived dim is an atom only if its definition is not fully a polynomial.
     Dim(DimId),
     /// An axis: `0 <= a < extent`.
     Axis(AxisId),
-    /// `num` divided by `den >= 1`, rounded to minus infinity.
+    /// `num` divided by `den >= 1`, rounded towards minus infinity.
     Floor { num: Poly, den: Poly },
-    /// `min(p, 0)`: with it, `min(a, b) = b + min(a - b, 0)` and `max(a, b) = a - min(a - b, 0)`.
+    /// `min(p, 0)`. Other minima and maxima are written with it: `min(a, b) = b + min(a - b, 0)` and `max(a, b) = a - min(a - b, 0)`.
     Min0(Poly),
-    /// A choice.
+    /// A select.
     Select(Box<Select>),
-    /// `num / den`, which leaves no remainder, by a fact.
+    /// `num / den`, which leaves no remainder because of a fact.
     Quotient { num: Poly, den: Poly },
-    /// A value of data; with an axis, where in its range an argmin or argmax found what is read.
+    /// A value of data. With an axis, the position in its range at which the argmin or argmax `of` found its value.
     Data { of: ExprId, axis: Option<AxisId> },
     /// An element of a constant table, converted to `to`.
     Element { of: BufferId, to: DType, index: Vec<Poly> },
 }
 
-/// `then` where `yes` holds, `other` where `no` does: exactly one of them does, but both may know less than that.
+/// `then` if `yes` holds, `other` if `no` holds. Exactly one of the conditions is true, but both formulas may be weaker than
+/// the conditions.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Select {
     pub(super) yes: Formula,
@@ -42,7 +43,7 @@ pub(super) struct Select {
     pub(super) other: Poly,
 }
 
-/// What a condition says, as far as the prover reads it: negations pushed down to the comparisons.
+/// The part of a condition that the prover understands, with negations pushed down to the comparisons.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Formula {
     /// `p >= 0`.
@@ -51,16 +52,16 @@ pub(super) enum Formula {
     Zero(Poly),
     /// `p != 0`.
     NonZero(Poly),
-    /// All hold.
+    /// All parts hold.
     All(Vec<Formula>),
-    /// One holds.
+    /// At least one part holds.
     Any(Vec<Formula>),
-    /// Nothing is known.
+    /// The condition is not understood, so it implies no facts.
     Unknown,
 }
 
 impl Formula {
-    /// The polynomials in it.
+    /// Collects the polynomials in it.
     pub(super) fn polys<'a>(&'a self, out: &mut Vec<&'a Poly>) {
         match self {
             Formula::NonNeg(p) | Formula::Zero(p) | Formula::NonZero(p) => out.push(p),
@@ -69,7 +70,7 @@ impl Formula {
         }
     }
 
-    /// The same of other polynomials; a part whose polynomial is lost is unknown.
+    /// Maps the polynomials. A part whose polynomial maps to `None` becomes unknown.
     pub(super) fn map(&self, f: &mut dyn FnMut(&Poly) -> Option<Poly>) -> Formula {
         match self {
             Formula::NonNeg(p) => f(p).map_or(Formula::Unknown, Formula::NonNeg),
@@ -83,7 +84,7 @@ impl Formula {
 }
 
 impl Atom {
-    /// The polynomials that it is made of.
+    /// The polynomials in the atom's definition.
     pub(super) fn parts(&self) -> SmallVec<[&Poly; 4]> {
         match self {
             Atom::Dim(_) | Atom::Axis(_) | Atom::Data { .. } => SmallVec::new(),
@@ -100,12 +101,12 @@ impl Atom {
     }
 }
 
-/// An atom, and what it depends on.
+/// An atom, and the atoms that it depends on.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) atom: Atom,
-    /// Eliminations go from high ranks to low ones: an atom ranks above what it is made of, an axis above what its extent
-    /// is made of.
+    /// The order of elimination: proofs replace atoms of high rank first. An atom ranks above the atoms in its definition, and an
+    /// axis above the atoms in its extent.
     pub(super) rank: u32,
     /// The atoms that occur within it, at any depth.
     pub(super) within: Vec<AtomId>,
@@ -116,7 +117,7 @@ pub(super) struct Entry {
 pub(super) struct Atoms {
     entries: Arena<AtomId, Entry>,
     known: Map<Atom, AtomId>,
-    /// What is known of floors besides their definition: how they relate to floors of the same numerator.
+    /// Facts about floors that do not follow from one definition alone: relations to floors of the same numerator.
     relations: Map<AtomId, Vec<Poly>>,
 }
 
@@ -126,12 +127,12 @@ impl Atoms {
         &self.entries[id]
     }
 
-    /// The atom's id, if it was ever made.
+    /// Returns the atom's id, if the atom exists.
     pub(super) fn find(&self, atom: &Atom) -> Option<AtomId> {
         self.known.get(atom).copied()
     }
 
-    /// Adds an atom, or finds it; `None`: there are too many. `floor` is the least rank it may have.
+    /// Returns the id of an atom, which is added if needed. `None` if there are too many atoms. `floor` is its least rank.
     pub(super) fn add(&mut self, atom: Atom, floor: u32) -> Option<AtomId> {
         if let Some(id) = self.known.get(&atom) {
             return Some(*id);
@@ -140,7 +141,7 @@ impl Atoms {
             return None;
         }
         let mut within: Vec<AtomId> = Vec::new();
-        // A quotient stands for a dim from then on: what it is made of is gone.
+        // A quotient stands for a dim from now on, and the dim in its definition is replaced by it. So it contains no other atoms.
         let parts = if matches!(atom, Atom::Quotient { .. }) { SmallVec::new() } else { atom.parts() };
         for part in parts {
             for inner in part.atoms() {
@@ -157,22 +158,22 @@ impl Atoms {
         Some(id)
     }
 
-    /// The highest rank in a polynomial.
+    /// Returns the highest rank in a polynomial.
     pub(super) fn rank(&self, p: &Poly) -> u32 {
         p.atoms().iter().map(|a| self.entries[*a].rank).max().unwrap_or(0)
     }
 
-    /// Whether `atom` occurs in the polynomial, at any depth.
+    /// True if `atom` occurs in the polynomial, at any depth.
     pub(super) fn occurs(&self, atom: AtomId, p: &Poly) -> bool {
         p.atoms().iter().any(|a| *a == atom || self.occurs_within(atom, *a))
     }
 
-    /// Whether `atom` occurs within `whole`.
+    /// True if `atom` occurs within `whole`.
     pub(super) fn occurs_within(&self, atom: AtomId, whole: AtomId) -> bool {
         self.entries[whole].within.binary_search(&atom).is_ok()
     }
 
-    /// The atoms of a polynomial, at any depth.
+    /// Returns the atoms of a polynomial, at any depth.
     pub(super) fn deep(&self, p: &Poly) -> Vec<AtomId> {
         let mut all: Vec<AtomId> = Vec::new();
         for atom in p.atoms() {
@@ -184,7 +185,7 @@ impl Atoms {
         all
     }
 
-    /// Notes that the polynomials, in which `atom` occurs, are at least 0.
+    /// Records that these polynomials, in which `atom` occurs, are at least 0.
     pub(super) fn relate(&mut self, atom: AtomId, facts: impl IntoIterator<Item = Poly>) {
         let known = self.relations.entry(atom).or_default();
         for fact in facts {
@@ -194,7 +195,8 @@ impl Atoms {
         }
     }
 
-    /// What is at least 0 because of what the atom is; not an axis's bounds, which hold only where it is in scope.
+    /// Returns polynomials that are at least 0 by the definition of the atom. The bounds of an axis are not included, because they
+    /// hold only in its scope.
     pub(super) fn facts(&self, id: AtomId) -> Vec<Poly> {
         let this = Poly::atom(id);
         let own = match &self.entries[id].atom {
@@ -204,7 +206,7 @@ impl Atoms {
                 let above = below.as_ref().and_then(|rest| den.plus(-1)?.sub(rest));
                 [below, above]
             }
-            // Minima and choices are taken apart into their cases.
+            // Proofs split minima and selects into their cases instead.
             Atom::Dim(_)
             | Atom::Axis(_)
             | Atom::Min0(_)
@@ -218,7 +220,7 @@ impl Atoms {
     }
 }
 
-/// The least rank of an atom that is a dim: above the dims that its definition names.
+/// Returns the least rank of a dim's atom: a derived dim ranks above the dims in its definition.
 pub(super) fn dim_rank(program: &Program, dim: DimId) -> u32 {
     u32::from(program.dims[dim].derived.is_some())
 }

@@ -1,9 +1,9 @@
-//! What is known of the dims: that they are not negative, what derived ones are, and what the schedule's conditions and
-//! the prover's assumptions say.
+//! Facts about dims: they are not negative, derived dims have their definitions, and the program's conditions and the prover's
+//! assumptions hold.
 //!
-//! An equation becomes a replacement where it can (`N % 4 == 0` is `N = 4 * q`; a derived dim's definition
-//! `OW = floor(n / S) + 1` makes the floor `OW - 1`), so that polynomials are compared after it; what it says besides, and
-//! every inequality, is a fact.
+//! If possible, an equation becomes a replacement, so that polynomials are compared after it. For example, `N % 4 == 0` becomes
+//! `N = 4 * q`, and the definition `OW = floor(n / S) + 1` of a derived dim replaces the floor by `OW - 1`. Inequalities, and
+//! whatever else an equation implies, become facts.
 
 use super::atoms::{Atom, Formula};
 use super::context::Context;
@@ -15,11 +15,11 @@ use crate::nest::{Condition, DimId};
 use std::collections::{BTreeSet, HashMap};
 use tilewright_launch::Relation;
 
-/// Equations that follow from equations end here.
+/// The most equations that are derived from one equation, one after another.
 const MAX_EQUATIONS: u32 = 64;
 
 impl Context<'_> {
-    /// Reads the program's dims, and those of its conditions that `take` picks.
+    /// Loads the program's dims, and the conditions whose index `take` accepts.
     pub(super) fn load(&mut self, take: &dyn Fn(usize) -> bool) {
         let program = self.program;
         for (id, dim) in program.dims.iter() {
@@ -28,7 +28,7 @@ impl Context<'_> {
                 self.facts.extend(dim);
             }
         }
-        // A condition on symbolic dims can be what makes a derived one's divisor positive.
+        // Conditions on symbolic dims come first, because the divisor of a derived dim may be positive only by such a condition.
         let taken = || program.conditions.iter().enumerate().filter(|(i, _)| take(*i)).map(|(_, c)| c);
         let (late, early): (Vec<&Condition>, Vec<&Condition>) = taken().partition(|c| self.is_late(c));
         self.telling(early).into_iter().for_each(|c| self.condition(c));
@@ -41,8 +41,9 @@ impl Context<'_> {
         self.find_signs();
     }
 
-    /// Conditions without those that say of a multiple of 8 that it is one of 4: each is a replacement, and those of one
-    /// dim would pile up. The largest numbers come first; what makes them a multiple of more than a dim can be is left out.
+    /// Removes divisibility conditions that others imply, because each is a replacement and those of one dim would accumulate. For
+    /// example, a multiple of 8 is a multiple of 4. The largest divisors come first. Conditions are also dropped if the common
+    /// multiple exceeds the largest dim.
     fn telling<'c>(&self, conditions: Vec<&'c Condition>) -> Vec<&'c Condition> {
         let exprs = &self.program.exprs;
         let modulus = |c: &Condition| match *exprs.get(c.left) {
@@ -69,21 +70,21 @@ impl Context<'_> {
         conditions.into_iter().enumerate().filter(|(n, _)| !idle.contains(n)).map(|(_, c)| c).collect()
     }
 
-    /// Whether a condition names a derived dim.
+    /// True if a condition names a derived dim.
     fn is_late(&self, condition: &Condition) -> bool {
         let exprs = &self.program.exprs;
         let derived = |e: &Expr| matches!(e, Expr::Dim(d) if self.program.dims[*d].derived.is_some());
         [condition.left, condition.right].into_iter().any(|side| exprs.any(side, &mut { derived }))
     }
 
-    /// A derived dim: an atom whose floor is known, or what its definition says.
+    /// Loads a derived dim: its definition becomes an equation.
     fn define(&mut self, id: DimId, value: ExprId) {
         let definition = self.poly(value);
         let dim = self.dim(id);
         if let Some(zero) = definition.zip(dim).and_then(|(p, dim)| p.sub(&dim)) {
             self.equate(zero, MAX_EQUATIONS);
         }
-        // Launches refuse dims that come out negative.
+        // Launches refuse sizes for which a derived dim is negative.
         let dim = self.dim(id);
         self.facts.extend(dim);
     }
@@ -103,7 +104,7 @@ impl Context<'_> {
         }
     }
 
-    /// Takes a formula for true.
+    /// Assumes that a formula holds.
     pub(super) fn suppose(&mut self, formula: &Formula) {
         match formula {
             Formula::NonNeg(p) => self.push_fact(p),
@@ -133,7 +134,7 @@ impl Context<'_> {
         }
     }
 
-    /// Whether a formula is refuted by what is known.
+    /// True if the facts refute a formula.
     fn is_impossible(&mut self, formula: &Formula) -> bool {
         let none = BTreeSet::new();
         let mut negative = |p: Option<Poly>| p.is_some_and(|p| self.prove_in(&none, &p));
@@ -147,12 +148,12 @@ impl Context<'_> {
         }
     }
 
-    /// Uses that `p` is 0.
+    /// Adds the equation `p = 0`. At most `left` more equations are derived from it.
     fn equate(&mut self, p: Poly, left: u32) {
         let Some(p) = self.resolve(&p) else { return };
         let g = p.content();
         if g == 0 || p.constant_term() % g != 0 {
-            // A constant, or never 0 on integers.
+            // `p` is a constant, or cannot be 0 for integers.
             self.absurd |= !p.is_zero();
             return;
         }
@@ -161,7 +162,7 @@ impl Context<'_> {
             return self.remember_zero(p);
         }
         if let Some((quotient, rest)) = self.exact_floor(&p) {
-            // Both follow from `p`: the floor is the quotient, and the rest is its multiple.
+            // `p` implies both: the floor equals the quotient, and the rest is a multiple of the divisor.
             self.equate(rest, left - 1);
             return self.equate(quotient, left - 1);
         }
@@ -181,8 +182,8 @@ impl Context<'_> {
         self.zeros.push(p);
     }
 
-    /// In `p = ±(r - den * floor)` with the floor nowhere else: `r = den * q` for a quotient `q` that is the floor. Gives
-    /// what is 0: the floor less `q`, and `r - den * q`.
+    /// Matches `p = ±(r - den * floor)` where the floor occurs only once. Then `p = 0` says that `r = den * q` for a quotient `q`
+    /// that equals the floor. Returns the two polynomials that are 0: the floor minus `q`, and `r - den * q`.
     fn exact_floor(&mut self, p: &Poly) -> Option<(Poly, Poly)> {
         for id in p.atoms() {
             let Atom::Floor { den, .. } = self.atoms.get(id).atom.clone() else { continue };
@@ -206,7 +207,7 @@ impl Context<'_> {
         None
     }
 
-    /// An atom that an equation gives as a polynomial of others: floors before dims, derived dims before symbolic ones.
+    /// Solves an equation for an atom. Floors are preferred to dims, and derived dims to symbolic ones.
     fn solvable(&self, p: &Poly) -> Option<(AtomId, Poly)> {
         let mut best: Option<(u32, AtomId, Poly)> = None;
         for id in p.atoms() {
@@ -221,7 +222,7 @@ impl Context<'_> {
                 Atom::Floor { .. } => 1000 + entry.rank,
                 Atom::Dim(_) | Atom::Axis(_) => 10 + entry.rank,
                 Atom::Quotient { .. } => 1,
-                // Their cases are worth more than a replacement.
+                // Splitting these into cases proves more than a replacement.
                 Atom::Min0(_) | Atom::Select(_) | Atom::Data { .. } | Atom::Element { .. } => continue,
             };
             if let Some(value) = value
@@ -234,7 +235,7 @@ impl Context<'_> {
         best.map(|(_, id, value)| (id, value))
     }
 
-    /// In `x + g * (…) + c = 0`: `x = g * q - c`.
+    /// For `x + g * (…) + c = 0`, returns `x` and `g * q - c`, where `q` is a new quotient.
     fn divisible(&mut self, p: &Poly) -> Option<(AtomId, Poly)> {
         for id in p.atoms() {
             let (factor, rest) = p.split(id);
@@ -251,9 +252,9 @@ impl Context<'_> {
         None
     }
 
-    /// Replaces an atom everywhere.
+    /// Replaces an atom by a value everywhere.
     fn replace_atom(&mut self, id: AtomId, value: Poly, left: u32) {
-        // What the atom is stays true of the value.
+        // The facts from the atom's definition also hold for the value.
         let facts = self.atoms.facts(id);
         self.facts.extend(facts);
         self.equal.insert(id, value);
@@ -272,7 +273,7 @@ impl Context<'_> {
             };
         }
         let zeros = std::mem::take(&mut self.zeros);
-        // A floor that has a value may now be spelled by other atoms: that spelling has the value too.
+        // A floor that has a value may now have another spelling, because atoms in it were replaced. That spelling has the same value.
         let stale = self.respelled();
         for zero in zeros.into_iter().chain(stale) {
             self.equate(zero, left.saturating_sub(1));
@@ -306,7 +307,7 @@ impl Context<'_> {
         resolved
     }
 
-    /// Draws from what is not 0 on which side of 0 it is.
+    /// Adds a fact for each nonzero polynomial whose sign is provable.
     pub(super) fn find_signs(&mut self) {
         let none = BTreeSet::new();
         for p in self.nonzeros.clone() {
@@ -324,7 +325,7 @@ impl Context<'_> {
         self.forget();
     }
 
-    /// Whether no sizes satisfy the facts, as far as that is found.
+    /// True if the facts provably contradict each other, so that no sizes satisfy them. False if no contradiction is found.
     pub(super) fn is_absurd(&mut self) -> bool {
         let none = BTreeSet::new();
         let refuted = |cx: &mut Self, p: &Poly| p.neg().and_then(|p| p.plus(-1)).is_some_and(|p| cx.prove_in(&none, &p));
@@ -332,8 +333,8 @@ impl Context<'_> {
     }
 }
 
-/// The fewest of some conditions that cannot all hold, by their places, found by leaving out one after another: `absurd`
-/// says whether those that it is given cannot.
+/// Returns a minimal set of conditions that cannot all hold, by their indices. It leaves out one condition after another.
+/// `absurd` says whether the given conditions contradict each other.
 pub(super) fn contradicting(absurd: impl Fn(&[usize]) -> bool, count: usize) -> Option<Vec<usize>> {
     let mut kept: Vec<usize> = (0..count).collect();
     if !absurd(&kept) {
@@ -349,7 +350,7 @@ pub(super) fn contradicting(absurd: impl Fn(&[usize]) -> bool, count: usize) -> 
 }
 
 impl Context<'_> {
-    /// Whether a condition is proved.
+    /// True if a condition is proved.
     pub(super) fn holds(&mut self, condition: &Condition) -> bool {
         let Some((a, b)) = self.poly(condition.left).zip(self.poly(condition.right)) else { return false };
         let none = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The state of a prover: its atoms, its facts, and what it has translated so far.
+//! The state of a prover: its atoms, its facts, and the expressions that it has translated.
 
 use super::View;
 use super::atoms::{Atom, Atoms, dim_rank};
@@ -14,46 +14,46 @@ use crate::table::Map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Proofs within proofs (a floor's divisor is positive, a minimum is decided) end here.
+/// The most proofs nested in each other. For example, a floor needs a proof that its divisor is positive.
 const MAX_NESTING: u32 = 4;
 
-/// Sets of axes whose questions are prepared for.
+/// The most sets of axes for which facts and samples are kept.
 const MAX_GROUNDS: usize = 64;
 
 /// A set of axes.
 pub(super) type Axes = Rc<BTreeSet<AxisId>>;
 
-/// See the module's page.
+/// The state of a prover, as the module's page describes it.
 #[derive(Debug)]
 pub(super) struct Context<'p> {
     pub(super) program: &'p Program,
     pub(super) view: View,
     pub(super) atoms: Atoms,
-    /// Atoms that a fact equates with a polynomial of others. No value contains, at any depth, an atom that has one.
+    /// Atoms that a fact equates with a polynomial of other atoms. The polynomials do not contain these atoms, at any depth.
     pub(super) equal: BTreeMap<AtomId, Poly>,
-    /// What is at least 0, everywhere.
+    /// Polynomials that are at least 0 everywhere.
     pub(super) facts: Vec<Poly>,
-    /// What is 0 and gave no entry of `equal`.
+    /// Polynomials that are 0 but could not be solved for an atom of `equal`.
     pub(super) zeros: Vec<Poly>,
-    /// What is not 0.
+    /// Polynomials that are not 0.
     pub(super) nonzeros: Vec<Poly>,
-    /// The axes that are in range in whatever is asked: those of assumptions.
+    /// The axes that are in range in every claim, because the assumptions name them.
     pub(super) scope: BTreeSet<AxisId>,
-    /// Whether there are assumptions among the facts.
+    /// True if some facts are assumptions.
     pub(super) assumes: bool,
-    /// Whether the facts were found to contradict each other.
+    /// True if the facts were found to contradict each other.
     pub(super) absurd: bool,
-    /// How data is read, if it is.
+    /// The state of reading data, if this prover reads data.
     pub(super) data: Option<Data>,
     pub(super) translated: Map<ExprId, Option<Poly>>,
     pub(super) axes: Map<ExprId, Axes>,
-    /// What was proved briefly, or not.
+    /// The results of brief proofs.
     pub(super) brief: Map<Poly, bool>,
-    /// What questions about some axes start from.
+    /// The facts and samples from which proofs about some axes start.
     pub(super) grounds: Map<Vec<AxisId>, Ground>,
-    /// Sizes that the program's conditions admit, once they were needed.
+    /// Sizes that satisfy the program's conditions, computed on first use.
     pub(super) sizes: Option<Sizes>,
-    /// What is left to be spent on the claim.
+    /// The work that may still be spent on the claim.
     pub(super) work: u32,
     pub(super) nesting: u32,
     pub(super) depth: u32,
@@ -84,7 +84,7 @@ impl<'p> Context<'p> {
         }
     }
 
-    /// The atom as a polynomial: what it equals, if that is known.
+    /// Returns the atom as a polynomial, or the polynomial that it equals.
     pub(super) fn atom(&mut self, atom: Atom, rank: u32) -> Option<Poly> {
         let id = self.atoms.add(atom, rank)?;
         Some(self.equal.get(&id).cloned().unwrap_or_else(|| Poly::atom(id)))
@@ -95,7 +95,7 @@ impl<'p> Context<'p> {
         self.atom(Atom::Dim(dim), rank)
     }
 
-    /// An axis as an atom of its own.
+    /// Returns an axis as an atom.
     pub(super) fn axis_atom(&mut self, axis: AxisId) -> Option<Poly> {
         if let Some(id) = self.atoms.find(&Atom::Axis(axis)) {
             return Some(self.equal.get(&id).cloned().unwrap_or_else(|| Poly::atom(id)));
@@ -108,7 +108,7 @@ impl<'p> Context<'p> {
         self.atom(Atom::Axis(axis), rank + 1)
     }
 
-    /// The polynomial over atoms that equal nothing else.
+    /// Replaces all atoms that equal another polynomial.
     pub(super) fn resolve(&mut self, p: &Poly) -> Option<Poly> {
         if self.equal.is_empty() {
             return Some(p.clone());
@@ -118,7 +118,7 @@ impl<'p> Context<'p> {
         })
     }
 
-    /// The axes in an expression that the view takes for atoms, and those in their extents.
+    /// Returns the axes in an expression that are atoms in this view, and those in their extents.
     pub(super) fn axes_of(&mut self, e: ExprId) -> Axes {
         if let Some(axes) = self.axes.get(&e) {
             return axes.clone();
@@ -165,7 +165,7 @@ impl<'p> Context<'p> {
         found
     }
 
-    /// The axes that occur in polynomials, at any depth, and those in their extents.
+    /// Returns the axes that occur in polynomials, at any depth, and those in their extents.
     pub(super) fn axes_in<'a>(&mut self, polys: impl IntoIterator<Item = &'a Poly>) -> BTreeSet<AxisId> {
         let mut axes = BTreeSet::new();
         for p in polys {
@@ -181,12 +181,12 @@ impl<'p> Context<'p> {
         axes
     }
 
-    /// Whether `p >= 0` wherever these axes, which are closed under extents, are in range.
+    /// True if `p >= 0` is proved wherever these axes are in range. The set must contain the axes of its own extents.
     pub(super) fn prove_in(&mut self, axes: &BTreeSet<AxisId>, p: &Poly) -> bool {
         self.prove_rounds(axes, p, ROUNDS.len())
     }
 
-    /// Whether `p >= 0` wherever its axes are in range, with little effort: for what only makes a form shorter.
+    /// True if `p >= 0` is proved with little effort wherever its axes are in range. It is used for simplifications, which are optional.
     pub(super) fn prove_briefly(&mut self, p: &Poly) -> bool {
         if let Some(known) = self.brief.get(p) {
             return *known;
@@ -216,7 +216,7 @@ impl<'p> Context<'p> {
         self.nesting += 1;
         let (axes, ground) = self.take_ground(axes);
         if self.nesting == 1 {
-            // What the ground costs is not the claim's: the same claim, asked again, would find it there.
+            // The cost of the ground is not charged to the claim, because the same claim, asked again, would find it in the cache.
             self.work = MAX_WORK;
         }
         let (proved, ground) = Query::ask(self, ground, p, rounds);
@@ -235,13 +235,13 @@ impl<'p> Context<'p> {
     }
 
     fn keep_ground(&mut self, axes: Vec<AxisId>, ground: Ground) {
-        // What was found deep within other questions knows less.
+        // A ground made in a nested proof may have fewer facts, so it is not kept.
         if self.nesting <= 1 && self.grounds.len() < MAX_GROUNDS {
             self.grounds.insert(axes, ground);
         }
     }
 
-    /// The least value that is seen at some points with these axes in range.
+    /// Returns the least value of `p` at the sample points with these axes in range.
     pub(super) fn least_seen(&mut self, axes: &BTreeSet<AxisId>, p: &Poly) -> Option<i128> {
         let (axes, mut ground) = self.take_ground(axes);
         let least = ground.samples.iter_mut().filter_map(|sample| self.value_at(p, sample)).min();
@@ -249,8 +249,8 @@ impl<'p> Context<'p> {
         least
     }
 
-    /// Whether one of these axes is proved to have no value, wherever those that its extent names are in range: then there is no point
-    /// at which a claim about them has a meaning.
+    /// True if one of these axes provably has no value wherever the axes of its extent are in range. A claim about them then holds,
+    /// because there is no point at which it has a meaning.
     pub(super) fn is_about_nothing(&mut self, axes: &BTreeSet<AxisId>) -> bool {
         let (axes, ground) = self.take_ground(axes);
         let is_seen = !ground.samples.is_empty();
@@ -262,7 +262,7 @@ impl<'p> Context<'p> {
         !is_seen && axes.into_iter().any(is_empty)
     }
 
-    /// The same state, to which facts are to be added.
+    /// Returns a copy of the state, to which facts can be added.
     pub(super) fn fork(&self) -> Context<'p> {
         Context {
             atoms: self.atoms.clone(),
@@ -280,7 +280,7 @@ impl<'p> Context<'p> {
         }
     }
 
-    /// Drops what was found with fewer facts.
+    /// Drops results that were computed with fewer facts.
     pub(super) fn forget(&mut self) {
         self.translated.clear();
         self.brief.clear();

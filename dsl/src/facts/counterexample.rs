@@ -1,4 +1,4 @@
-//! Sizes and axes for which a claim is false, found by trying small ones.
+//! A search for small sizes and axis values for which a claim is false.
 
 use super::context::Context;
 use super::eval::{Eval, Point, Values};
@@ -10,17 +10,17 @@ use crate::nest::{AxisId, DimId};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Sizes that are tried.
+/// The most sizes that are tried.
 const MAX_SIZES: usize = 4000;
-/// Points that are tried.
+/// The most points that are tried.
 const MAX_POINTS: usize = 6000;
-/// Small values of a dim, before those that literals suggest.
+/// The number of small values that are tried for each dim, before those near literals.
 const SMALL: i64 = 12;
 
-/// Values for which a claim is false. Displayed as `IW = 3, ow = 1`.
+/// Values for which a claim is false. It is displayed as `IW = 3, ow = 1`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counterexample {
-    /// Dims and then axes, by name.
+    /// The dims, and then the axes, by name.
     pub values: Vec<(String, i64)>,
 }
 
@@ -35,8 +35,8 @@ impl fmt::Display for Counterexample {
 }
 
 impl Prover<'_> {
-    /// Sizes that the conditions admit, and axes in range, for which the claim is false; `None`: none was found among
-    /// small ones.
+    /// Returns sizes that satisfy the conditions, and axis values in range, for which the claim is false. `None` if no small values
+    /// were found.
     pub fn counterexample(&self, claim: Claim<'_>) -> Option<Counterexample> {
         let mut context = self.context.borrow_mut();
         let operands = match claim {
@@ -83,7 +83,7 @@ struct Search<'s, 'p> {
 }
 
 impl Search<'_, '_> {
-    /// Sizes by growing sums of their places among the candidates, so that small ones come first.
+    /// Tries sizes in the order of the sum of their positions among the candidates, so that small sizes come first.
     fn run(&mut self, candidates: &[(DimId, Vec<i64>)]) -> Option<Point> {
         let mut sizes = 0;
         let longest: usize = candidates.iter().map(|(_, values)| values.len().saturating_sub(1)).sum();
@@ -108,14 +108,14 @@ impl Search<'_, '_> {
         None
     }
 
-    /// Tries the values of the axes from the `at`th on.
+    /// Tries the values of the axes from number `at` on.
     fn at_axes(&mut self, point: &mut Point, at: usize) -> Option<Point> {
         let Some(axis) = self.axes.get(at) else {
             self.points = self.points.checked_sub(1)?;
             return self.refutes(point).then(|| point.clone());
         };
         let extent = self.eval.value(self.eval.program.axes[*axis].extent, point)?;
-        // Both ends first; all values of small ones.
+        // The ends come first. For a small extent, all values follow.
         let values = [extent - 1, 0].into_iter().chain(1..(extent - 1).min(6));
         for (i, value) in values.enumerate() {
             if value < 0 || value >= extent || (i == 1 && extent == 1) {
@@ -155,7 +155,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// The first places with this sum, if there are any.
+/// Sets the first positions with this sum. False if there are none.
 fn first(places: &mut [usize], total: usize, candidates: &[(DimId, Vec<i64>)]) -> bool {
     let mut left = total;
     for (place, (_, values)) in places.iter_mut().zip(candidates).rev() {
@@ -165,9 +165,9 @@ fn first(places: &mut [usize], total: usize, candidates: &[(DimId, Vec<i64>)]) -
     left == 0
 }
 
-/// The next places of the same sum, if there are any.
+/// Sets the next positions with the same sum. False if there are none.
 fn next(places: &mut [usize], candidates: &[(DimId, Vec<i64>)]) -> bool {
-    // Raise a place, by what those after it then lack; they start again from their first.
+    // Raise one position by 1. The later ones share the remaining sum, starting from their first combination.
     for at in (0..places.len().saturating_sub(1)).rev() {
         let after: usize = places[at + 1..].iter().sum();
         if after > 0 && places[at] + 1 < candidates[at].1.len() {
@@ -179,7 +179,7 @@ fn next(places: &mut [usize], candidates: &[(DimId, Vec<i64>)]) -> bool {
 }
 
 impl Context<'_> {
-    /// The dims in an expression, those in its axes' extents included.
+    /// Collects the dims in an expression.
     fn expr_dims(&self, e: ExprId, dims: &mut BTreeSet<DimId>) {
         self.program.exprs.any(e, &mut |e| {
             if let Expr::Dim(dim) = e {
@@ -206,7 +206,7 @@ impl Context<'_> {
         }
     }
 
-    /// The conditions that have to do with these dims, to which all are added that these then have to do with.
+    /// Returns the conditions that constrain these dims. Dims that are related to them by conditions or definitions are added to `dims`.
     fn relevant_conditions(&self, dims: &mut BTreeSet<DimId>) -> Vec<usize> {
         let mut relevant = BTreeSet::new();
         loop {
@@ -216,7 +216,7 @@ impl Context<'_> {
                     self.expr_dims(value, dims);
                 }
             }
-            // A derived dim that a launch refuses as negative speaks of the dims that it is made of.
+            // A derived dim that must not be negative also constrains the dims in its definition.
             for (id, dim) in self.program.dims.iter() {
                 let mut own = BTreeSet::new();
                 if let Some(value) = dim.derived {
@@ -241,18 +241,18 @@ impl Context<'_> {
         }
     }
 
-    /// The axes, each after those that its extent depends on.
+    /// Returns the axes, each after the axes that its extent depends on.
     pub(super) fn outer_first<'a>(&mut self, axes: impl IntoIterator<Item = &'a AxisId>) -> Vec<AxisId> {
         let mut keyed: Vec<(usize, AxisId)> = Vec::new();
         for axis in axes {
             keyed.push((self.axes_of(self.program.axes[*axis].extent).len(), *axis));
         }
-        // What an extent depends on is closed: those axes depend on fewer.
+        // The set of axes that an extent depends on includes their own extents' axes, so those axes depend on fewer.
         keyed.sort_unstable();
         keyed.into_iter().map(|(_, axis)| axis).collect()
     }
 
-    /// The values that are tried of each symbolic dim: small ones, and what is near literals.
+    /// Returns the values to try for each symbolic dim: small values, and values near literals.
     pub(super) fn candidates(&mut self, dims: &BTreeSet<DimId>, relevant: &[usize]) -> Vec<(DimId, Vec<i64>)> {
         let mut literals = BTreeSet::new();
         for i in relevant {
@@ -284,7 +284,7 @@ impl Context<'_> {
             let mut values: Vec<i64> = (1..=SMALL).map(|n| n * step - (step - rest) % step).collect();
             let near = literals.iter().flat_map(|l| [l - 1, *l, l + 1]);
             values.extend(near.filter(|v| *v > 0 && v.rem_euclid(step) == rest));
-            // Nothing is said of most empty tensors: 0 comes last.
+            // Most claims hold trivially for empty tensors, so 0 comes last.
             values.push(0);
             let mut seen = BTreeSet::new();
             values.retain(|v| *v >= 0 && seen.insert(*v));
@@ -293,7 +293,7 @@ impl Context<'_> {
         all
     }
 
-    /// A point by names: the dims that the claim names and those that are not derived, and the axes.
+    /// Names the values of a point: symbolic dims, derived dims that the claim names, and axes.
     fn named(&self, point: &Point, named: &BTreeSet<DimId>, axes: &[AxisId]) -> Counterexample {
         let program = self.program;
         let shown = |dim: &DimId| program.dims[*dim].derived.is_none() || named.contains(dim);

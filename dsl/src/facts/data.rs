@@ -1,10 +1,10 @@
-//! What is known of data: the values that tensors and scalar arguments hold.
+//! Facts about data: the values of tensors and scalar arguments.
 //!
-//! A prover [about data](super::Prover::about_data) reads an integer of data as an atom within the bounds of its type. So a condition that
-//! compares data with a size bounds it. An element of a tensor that the kernel defines is read as its definition: of argmin and argmax, a
-//! position within the range.
+//! A prover [about data](super::Prover::about_data) reads an integer of data as an atom within the bounds of its type. So a
+//! condition that compares data with a size bounds the data. An element of a tensor that the kernel defines is read as its
+//! definition. For an argmin or argmax, it is a position within the range.
 //!
-//! Arithmetic on data wraps. It is read as that of integers where the result is proved to fit.
+//! Arithmetic on data wraps. It is read as integer arithmetic if the result provably fits in the type.
 
 use super::atoms::Atom;
 use super::context::Context;
@@ -13,18 +13,18 @@ use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Unary};
 use crate::nest::{AxisId, Body, DimId, Space, Stage};
 use tilewright_launch::{DType, MOST};
 
-/// Above the dims and axes that data is compared with: a proof replaces data by these.
+/// A rank above the dims and axes that data is compared with, so that a proof replaces data by them.
 const RANK: u32 = 64;
 
-/// Definitions that are read through, one within another.
+/// The most definitions that are read through, one within another.
 const MAX_DEFINITIONS: u32 = 8;
 
-/// Where data is read.
+/// The state of reading data.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Data {
-    /// Definitions that are being read through.
+    /// The number of definitions that are being read through.
     within: u32,
-    /// Of the reduction whose result is being read: the position of argmin or argmax.
+    /// The position of the argmin or argmax, while its result is being read.
     position: Option<Poly>,
 }
 
@@ -40,7 +40,7 @@ impl Context<'_> {
         self.forget();
     }
 
-    /// An integer of data that is nothing else: what its definition or its type says. `None` where data is not read.
+    /// Reads an integer of data by its definition, or as an atom within its type's bounds. `None` if the prover does not read data.
     pub(super) fn datum(&mut self, e: ExprId, dtype: DType) -> Option<Poly> {
         let data = self.data.as_ref()?;
         let exprs = &self.program.exprs;
@@ -53,7 +53,7 @@ impl Context<'_> {
         known.or_else(|| self.between(Atom::Data { of: e, axis: None }, range(exprs, e, dtype)?))
     }
 
-    /// A sum, difference or product of data, where it is proved not to wrap.
+    /// Returns a sum, difference or product of data if it provably does not wrap.
     pub(super) fn fitting(&mut self, e: ExprId, dtype: DType, value: Option<Poly>) -> Option<Poly> {
         self.data.as_ref()?;
         let (value, (least, greatest)) = (value?, dtype.int_range()?);
@@ -62,7 +62,7 @@ impl Context<'_> {
         sides.iter().all(|side| self.prove_in(&axes, side)).then_some(value)
     }
 
-    /// An atom between two numbers.
+    /// Returns an atom between two numbers.
     pub(super) fn between(&mut self, atom: Atom, (least, greatest): (i64, i64)) -> Option<Poly> {
         let id = self.atoms.add(atom.clone(), RANK)?;
         let this = Poly::atom(id);
@@ -70,7 +70,7 @@ impl Context<'_> {
         self.atom(atom, RANK)
     }
 
-    /// An element of a tensor that the kernel defines, as its definition says.
+    /// Reads an element of a tensor that the kernel defines by its definition.
     fn defined(&mut self, read: &Read) -> Option<Poly> {
         let program = self.program;
         let of = |stage: &&Stage| stage.buffer == read.buffer;
@@ -88,7 +88,7 @@ impl Context<'_> {
             Body::Reduce { over, lift, finish, .. } => {
                 self.position(read, (stage, &index), over, lift).and_then(|position| {
                     let finish = at(&program.exprs, *finish, &stage.axes, &index);
-                    // The state is another one of each read.
+                    // The translation of the state differs for each read, so it must not be cached.
                     let translated = std::mem::take(&mut self.translated);
                     self.data = Some(Data { within: data.within + 1, position: Some(position) });
                     let value = self.poly(finish);
@@ -101,7 +101,7 @@ impl Context<'_> {
         value
     }
 
-    /// The indices of a read that takes an element of its tensor and nothing else, as indices of that element.
+    /// Returns the in-bounds indices of a read. `None` if the read may give a fill value instead of an element.
     pub(super) fn kept(&mut self, read: &Read) -> Option<Vec<ExprId>> {
         let exprs = &self.program.exprs;
         match &read.outside {
@@ -118,11 +118,12 @@ impl Context<'_> {
         }
     }
 
-    /// The position that an argmin or argmax finds: the item's at some point of its ranges, which are not empty.
+    /// Returns the position that an argmin or argmax finds: the position component of its item, at some point of its ranges. The
+    /// ranges are not empty.
     fn position(&mut self, read: &Read, (stage, index): (&Stage, &[ExprId]), over: &[AxisId], lift: &[ExprId]) -> Option<Poly> {
         let exprs = &self.program.exprs;
         let [_, position] = lift else { return None };
-        // Of a float that is NaN, the position counts as none, and the finish has the first for it.
+        // The position of a NaN item counts as invalid, and the finish replaces it by the first position.
         let position = match exprs.get(*position) {
             Expr::Select(_, _, position) => *position,
             _ => *position,
@@ -143,7 +144,7 @@ impl Context<'_> {
     }
 }
 
-/// An expression of a definition's axes at a point of them.
+/// Replaces the axes of a definition by the indices of a point.
 fn at(exprs: &Exprs, e: ExprId, axes: &[AxisId], point: &[ExprId]) -> ExprId {
     exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
         Expr::Axis(axis) => axes.iter().position(|a| a == axis).and_then(|n| point.get(n)).copied(),
@@ -151,7 +152,7 @@ fn at(exprs: &Exprs, e: ExprId, axes: &[AxisId], point: &[ExprId]) -> ExprId {
     })
 }
 
-/// Bounds of a value: those of its type, or tighter ones by the operation that makes it.
+/// Returns bounds of a value: those of its type, or tighter bounds by the operation that computes it.
 fn range(exprs: &Exprs, e: ExprId, dtype: DType) -> Option<(i64, i64)> {
     let whole = dtype.int_range()?;
     Some(match *exprs.get(e) {
@@ -172,7 +173,7 @@ fn range(exprs: &Exprs, e: ExprId, dtype: DType) -> Option<(i64, i64)> {
     })
 }
 
-/// A literal's value, as its type has it; of one that is converted, where both types have it.
+/// Returns the value of a literal. A converted literal must have the same value in both types.
 fn literal(exprs: &Exprs, e: ExprId) -> Option<i64> {
     match exprs.get(e) {
         Expr::Const(c) => Some(c.value() as i64),

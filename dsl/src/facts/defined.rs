@@ -1,4 +1,4 @@
-//! Which values the elements of an intermediate can have, by its definition.
+//! The possible values of an intermediate's elements, by its definition.
 
 use super::Prover;
 use crate::expr::{Expr, ExprId, Outside};
@@ -7,20 +7,21 @@ use crate::nest::known::Known;
 use crate::nest::{AxisId, Body, BufferId, Program, Space};
 use tilewright_launch::MOST;
 
-/// Definitions that read definitions are followed so far.
+/// The most definitions that are followed, one within another.
 const MAX_DEPTH: u32 = 8;
 
-/// Which values the elements can have, of buffers all of whose elements `is_whole` says to be written before they are read. (A running maximum
-/// begins where the blocks before ended, so it is one of the same values.)
+/// Returns the possible values of a buffer's elements. A definition is used only for buffers for which `is_whole` is true: all
+/// their elements are written before they are read. (A running maximum starts from the previous blocks' maximum, so its values
+/// are among the same values.)
 pub(crate) fn known_of(program: &Program, buffer: BufferId, is_whole: &dyn Fn(BufferId) -> bool) -> Known {
     of_buffer(program, buffer, is_whole, 0)
 }
 
 fn of_buffer(program: &Program, buffer: BufferId, is_whole: &dyn Fn(BufferId) -> bool, depth: u32) -> Known {
     let dtype = program.buffers[buffer].dtype;
-    // What is updated in place has other values before.
+    // Tensors that are updated in place have other values before the update.
     let is_made_once = !matches!(program.buffers[buffer].space, Space::Input | Space::Update);
-    // Atomics have one stage that fills a buffer, and one that adds to it.
+    // A reduction by atomics has two stages: one fills the buffer, the other adds to it.
     let mut stages = program.stages.values().filter(|stage| stage.buffers().contains(&buffer));
     let (Some(stage), None) = (stages.next(), stages.next()) else { return Known::any(dtype) };
     if stage.buffer != buffer || !is_made_once || !is_whole(buffer) || depth >= MAX_DEPTH {
@@ -54,7 +55,7 @@ fn of_buffer(program: &Program, buffer: BufferId, is_whole: &dyn Fn(BufferId) ->
     }
 }
 
-/// The most values that an axis can have: of a symbolic extent, a power of two that facts keep it within.
+/// Returns the most values that an axis can have. For a symbolic extent, this is the least of a few powers of two that provably bound it.
 fn extent(program: &Program, axis: AxisId) -> f64 {
     let extent = program.axes[axis].extent;
     let bounded = |power: &i64| Prover::new(program).less_equal(extent, program.exprs.int(*power));

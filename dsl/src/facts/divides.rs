@@ -5,13 +5,13 @@ use super::context::Context;
 use super::mono::AtomId;
 use super::poly::{Poly, gcd};
 
-/// Minima and choices that are taken apart within each other.
+/// The most minima and selects that are split into cases within each other.
 const MAX_CASES: u32 = 4;
-/// Multiples of an equation that are tried.
+/// The most multiples of an equation that are tried.
 const MAX_MULTIPLES: i128 = 64;
 
 impl Context<'_> {
-    /// Whether `c` divides the polynomial's value always. `c >= 1`.
+    /// True if `c` provably divides the polynomial's value. `c >= 1`.
     pub(super) fn divides(&mut self, c: i128, p: &Poly) -> bool {
         self.divides_at(c, p, MAX_CASES)
     }
@@ -24,7 +24,7 @@ impl Context<'_> {
         rest.is_zero() || self.by_zeros(c, &rest) || (cases > 0 && self.by_cases(c, &rest, cases))
     }
 
-    /// A number that divides every value of the atom; 0 if it is 0.
+    /// Returns a number that divides every value of the atom. It is 0 if the atom is 0.
     fn known_factor(&self, atom: AtomId) -> i128 {
         let all = |p: &Poly| gcd(p.content(), p.constant_term());
         match &self.atoms.get(atom).atom {
@@ -39,7 +39,7 @@ impl Context<'_> {
         }
     }
 
-    /// With a multiple of something that is 0 added.
+    /// Adds a multiple of a polynomial that is 0.
     fn by_zeros(&self, c: i128, p: &Poly) -> bool {
         let vanishes = |zero: &Poly, k: i128| {
             let sum = zero.scale(k).and_then(|z| p.add(&z));

@@ -1,5 +1,5 @@
-//! Between which ends a polynomial lies at a glance, each atom taken for itself: most of what is asked is that an index of literal
-//! tiles is not negative, or within a tile, and needs no search.
+//! Bounds of a polynomial from bounds of each atom alone. Most claims say that an index of literal tiles is not negative or is
+//! within a tile, and need no search.
 
 use super::atoms::Atom;
 use super::context::Context;
@@ -8,7 +8,7 @@ use super::poly::Poly;
 use crate::nest::AxisId;
 use std::collections::BTreeSet;
 
-/// The least value that can be, and the greatest if one is known.
+/// A lower bound, and an upper bound if one is known.
 #[derive(Clone, Copy)]
 struct Ends {
     low: i128,
@@ -16,7 +16,7 @@ struct Ends {
 }
 
 impl Context<'_> {
-    /// Whether `p >= 0` by its ends, where these axes are in range.
+    /// True if the bounds show that `p >= 0`, with these axes in range.
     pub(super) fn is_plain(&self, axes: &BTreeSet<AxisId>, p: &Poly) -> bool {
         self.ends(axes, p).is_some_and(|ends| ends.low >= 0)
     }
@@ -33,7 +33,7 @@ impl Context<'_> {
         Some(sum)
     }
 
-    /// Of a product of what is not negative.
+    /// Returns the bounds of a product of atoms that are not negative.
     fn product_ends(&self, axes: &BTreeSet<AxisId>, mono: &Mono) -> Option<Ends> {
         let mut product = Ends { low: 1, high: Some(1) };
         for atom in mono.atoms() {

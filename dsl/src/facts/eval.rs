@@ -1,4 +1,4 @@
-//! The value of an expression at one point.
+//! Evaluation of expressions at one point.
 
 use super::View;
 use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
@@ -7,10 +7,10 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use tilewright_launch::DType;
 
-/// Deeper expressions have no value.
+/// The maximum depth of an expression that is evaluated. Deeper expressions have no value here.
 const MAX_DEPTH: u32 = 120;
 
-/// Values by id, in the order of the ids. There are few, and points are copied often.
+/// Values by id, sorted by id. A sorted list is enough, because there are few values and points are copied often.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Values<I>(SmallVec<[(I, i64); 8]>);
 
@@ -53,14 +53,14 @@ impl<I: Ord + Copy> FromIterator<(I, i64)> for Values<I> {
     }
 }
 
-/// Sizes and axes.
+/// Values of dims and axes.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
     pub(super) dims: Values<DimId>,
     pub(super) axes: Values<AxisId>,
 }
 
-/// What evaluates.
+/// Evaluates expressions of a program.
 #[derive(Clone, Copy)]
 pub(super) struct Eval<'p> {
     pub(super) program: &'p Program,
@@ -68,7 +68,7 @@ pub(super) struct Eval<'p> {
 }
 
 impl Eval<'_> {
-    /// The value of an index or a bool (0 or 1); `None`: it depends on data, or the point lacks something.
+    /// Returns the value of an index or a bool (0 or 1). `None` if it depends on data, or on a dim or axis without a value.
     pub(super) fn value(&self, e: ExprId, at: &Point) -> Option<i64> {
         self.deep(e, at, MAX_DEPTH)
     }
@@ -103,7 +103,7 @@ impl Eval<'_> {
             Expr::Cast(_, a) => self.deep(*a, at, depth)?,
             Expr::Scalar(_) | Expr::Read(_) | Expr::MulAdd(..) | Expr::State(_) | Expr::Item(_) => return None,
         };
-        // An index has any size. Data that would wrap has no value here.
+        // An index has any size. Data must fit in its type, because evaluation does not wrap.
         let fits = |(least, greatest)| (least..=greatest).contains(&value);
         (exprs.is_index(e) || dtype.int_range().is_none_or(fits)).then_some(value)
     }
@@ -127,7 +127,7 @@ impl Eval<'_> {
             })
     }
 
-    /// The value of an axis, as the view has it.
+    /// Returns the value of an axis in this view.
     fn axis(&self, axis: AxisId, at: &Point, depth: u32) -> Option<i64> {
         if let Some(value) = at.axes.get(axis) {
             return Some(value);

@@ -1,4 +1,4 @@
-//! One form for floors, minima and choices: what makes equal values equal polynomials.
+//! Normal forms of floors, minima and selects, so that equal values become equal polynomials.
 
 use super::atoms::{Atom, Formula, Select};
 use super::context::Context;
@@ -6,10 +6,10 @@ use super::mono::{AtomId, Mono};
 use super::poly::{Poly, gcd};
 
 impl Context<'_> {
-    /// `num / den`, rounded to minus infinity. The caller knows that `den >= 1` wherever this is evaluated.
+    /// Returns `num / den`, rounded towards minus infinity. The caller must know that `den >= 1` wherever this is evaluated.
     ///
-    /// Multiples of the divisor are taken out, `floor(floor(a / b) / c)` becomes `floor(a / (b * c))`, a common divisor
-    /// goes, and what is proved to lie in `0..den` has the floor 0.
+    /// Multiples of the divisor are taken out of the floor, `floor(floor(a / b) / c)` becomes `floor(a / (b * c))`, a common
+    /// divisor is cancelled, and the floor of a numerator that is provably in `0..den` is 0.
     pub(super) fn floor(&mut self, num: &Poly, den: &Poly) -> Option<Poly> {
         if den.as_constant() == Some(1) {
             return Some(num.clone());
@@ -21,7 +21,7 @@ impl Context<'_> {
         }
         match (rest.as_constant(), den.as_constant()) {
             (Some(c), Some(d)) => return whole.plus(c.div_euclid(d)),
-            // Of any divisor.
+            // These two hold for every divisor.
             (Some(c @ (0 | -1)), None) => return whole.plus(c),
             _ => {}
         }
@@ -36,8 +36,8 @@ impl Context<'_> {
         whole.add(&quotient)
     }
 
-    /// Notes how a floor relates to those of the same numerator by multiples of its divisor beside it: `floor(a / (d * k))` is
-    /// `floor(floor(a / d) / k)`, what is left of a digit of a digit.
+    /// Records how a floor relates to floors of the same numerator in `beside` whose divisors are multiples of its divisor:
+    /// `floor(a / (d * k))` is `floor(floor(a / d) / k)`. Proofs about a component of a component of an axis need these relations.
     fn relate_floors(&mut self, quotient: &Poly, beside: &Poly) {
         let floor = |cx: &Self, id: AtomId| match &cx.atoms.get(id).atom {
             Atom::Floor { num, den } => Some((num.clone(), den.clone())),
@@ -56,8 +56,9 @@ impl Context<'_> {
         }
     }
 
-    /// `floor((floor(a / b) + k) / c) = floor((a + k * b) / (b * c))`, for an integer `k` in which no such floor has the coefficient 1.
-    /// How the two floors relate is noted, for the sake of the digits of fused axes. `None`: it is no such floor.
+    /// Applies `floor((floor(a / b) + k) / c) = floor((a + k * b) / (b * c))`, where `k` is an integer without another floor of
+    /// coefficient 1. The relation between the two floors is recorded, because proofs about components of fused axes need it.
+    /// `None` if `rest` does not have this form.
     fn nested_floor(&mut self, rest: &Poly, den: &Poly) -> Option<Poly> {
         let singles = rest.variable_terms().iter().filter(|(_, c)| *c == 1).filter_map(|(mono, _)| mono.single());
         let mut floors = singles.filter_map(|id| match &self.atoms.get(id).atom {
@@ -79,18 +80,18 @@ impl Context<'_> {
         Some(quotient)
     }
 
-    /// Whether `0 <= p < den` wherever the axes in them are in range.
+    /// True if `0 <= p < den` is proved wherever their axes are in range.
     fn is_digit(&mut self, p: &Poly, den: &Poly) -> bool {
         self.prove_briefly(p) && den.sub(p).and_then(|d| d.plus(-1)).is_some_and(|d| self.prove_briefly(&d))
     }
 
-    /// `num - den * floor(num / den)`.
+    /// Returns `num - den * floor(num / den)`.
     pub(super) fn modulo(&mut self, num: &Poly, den: &Poly) -> Option<Poly> {
         let quotient = self.floor(num, den)?;
         num.sub(&den.mul(&quotient)?)
     }
 
-    /// `min(p, 0)`, of a `p` whose last coefficient is positive: `min(p, 0) = p + min(-p, 0)`.
+    /// Returns `min(p, 0)`. The atom's polynomial has a positive last coefficient, since `min(p, 0) = p + min(-p, 0)`.
     pub(super) fn min0(&mut self, p: &Poly) -> Option<Poly> {
         if let Some(c) = p.as_constant() {
             return Some(Poly::constant(c.min(0)));
@@ -107,19 +108,19 @@ impl Context<'_> {
         if flip { p.add(&atom) } else { Some(atom) }
     }
 
-    /// The smaller of two.
+    /// Returns the smaller of two polynomials.
     pub(super) fn min(&mut self, a: &Poly, b: &Poly) -> Option<Poly> {
         let less = self.min0(&a.sub(b)?)?;
         b.add(&less)
     }
 
-    /// The greater of two.
+    /// Returns the greater of two polynomials.
     pub(super) fn max(&mut self, a: &Poly, b: &Poly) -> Option<Poly> {
         let less = self.min0(&a.sub(b)?)?;
         a.sub(&less)
     }
 
-    /// `then` where `yes` holds, `other` where `no` does.
+    /// Returns `then` if `yes` holds, `other` if `no` holds.
     pub(super) fn choice(&mut self, yes: Formula, no: Formula, then: Poly, other: Poly) -> Option<Poly> {
         if then == other {
             return Some(then);
@@ -127,12 +128,12 @@ impl Context<'_> {
         self.atom(Atom::Select(Box::new(Select { yes, no, then, other })), 0)
     }
 
-    /// The polynomial with an atom replaced by a value, within atoms too.
+    /// Replaces an atom by a value, also within other atoms.
     pub(super) fn substitute(&mut self, p: &Poly, atom: AtomId, value: &Poly) -> Option<Poly> {
         self.rebuild(p, &mut |_, id| (id == atom).then(|| value.clone()), &|cx, id| cx.atoms.occurs_within(atom, id))
     }
 
-    /// The polynomial with each atom replaced for which `f` has a value, and those made anew whose parts change.
+    /// Replaces each atom for which `f` has a value. Atoms for which `inside` is true are rebuilt from their changed parts.
     pub(super) fn rebuild(
         &mut self,
         p: &Poly,
@@ -195,12 +196,12 @@ impl Context<'_> {
     }
 }
 
-/// `(q, r)` with `num = q * den + r`. Of a constant divisor, the constant term is divided with a remainder at least 0, the
-/// others truncated.
+/// Returns `(q, r)` with `num = q * den + r`. For a constant divisor, the constant term is divided with a remainder of at least
+/// 0, and the other coefficients are truncated.
 fn take_out(num: &Poly, den: &Poly) -> Option<(Poly, Poly)> {
     let Some(d) = den.as_constant() else {
         let (quotient, rest) = num.div_rem(den)?;
-        // Of a divisor with several terms, a partial quotient can be longer than what it divided.
+        // For a divisor with several terms, the remainder can have more terms than the numerator. Then nothing is taken out.
         let shorter = den.terms.len() == 1 || rest.terms.len() < num.terms.len();
         return Some(if shorter { (quotient, rest) } else { (Poly::default(), num.clone()) });
     };
@@ -213,7 +214,7 @@ fn take_out(num: &Poly, den: &Poly) -> Option<(Poly, Poly)> {
     Some((whole, rest))
 }
 
-/// The fraction without a constant that divides all of the divisor and all but the constant term of the numerator.
+/// Cancels a common divisor of the divisor's terms and of the numerator's terms except the constant one.
 fn reduce(num: Poly, den: Poly) -> (Poly, Poly) {
     let g = gcd(gcd(num.content(), den.content()), den.constant_term());
     if g <= 1 {

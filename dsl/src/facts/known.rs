@@ -1,4 +1,4 @@
-//! What is at least 0 where a question is asked, found by the atoms in it.
+//! The facts that hold for a question, indexed by the atoms in them.
 
 use super::atoms::Atoms;
 use super::context::Context;
@@ -15,14 +15,14 @@ use std::rc::Rc;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
     facts: Vec<Rc<Poly>>,
-    /// The places of the facts in which an atom occurs.
+    /// The positions of the facts in which an atom occurs.
     by_atom: Vec<SmallVec<[u32; 6]>>,
-    /// Atoms whose own facts were learned: in order, and by atom.
+    /// Atoms whose own facts were learned: in this order, and as a flag for each atom.
     atoms: Vec<AtomId>,
     covered: Vec<bool>,
 }
 
-/// A point to go back to.
+/// A state to which the facts can be reset.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     facts: usize,
@@ -30,7 +30,7 @@ pub(super) struct Mark {
 }
 
 impl Known {
-    /// Adds a fact, and those that hold by what its atoms are.
+    /// Adds a fact, and the facts that follow from the definitions of its atoms.
     pub(super) fn learn(&mut self, atoms: &Atoms, fact: Poly) {
         let fact = fact.tightened();
         if fact.as_constant().is_some_and(|c| c >= 0) || self.contains(&fact) {
@@ -45,7 +45,7 @@ impl Known {
         self.learn_atoms(atoms, &fact);
     }
 
-    /// Adds what holds by what the atoms of a polynomial are.
+    /// Adds the facts that follow from the definitions of a polynomial's atoms.
     pub(super) fn learn_atoms(&mut self, atoms: &Atoms, p: &Poly) {
         for (mono, _) in &p.terms {
             for atom in mono.atoms() {
@@ -74,7 +74,7 @@ impl Known {
         }
     }
 
-    /// The places of the facts in which an atom occurs.
+    /// Returns the positions of the facts in which an atom occurs.
     pub(super) fn about(&self, atom: AtomId) -> &[u32] {
         self.by_atom.get(atom.index()).map_or(&[], SmallVec::as_slice)
     }
@@ -87,12 +87,12 @@ impl Known {
         Mark { facts: self.facts.len(), atoms: self.atoms.len() }
     }
 
-    /// The facts that were learned since.
+    /// Returns the facts that were learned after the mark.
     pub(super) fn since(&self, mark: Mark) -> &[Rc<Poly>] {
         &self.facts[mark.facts..]
     }
 
-    /// Forgets what was learned since.
+    /// Forgets the facts that were learned after the mark.
     pub(super) fn undo(&mut self, mark: Mark) {
         for fact in self.facts.drain(mark.facts..).rev() {
             for atom in fact.atoms() {
@@ -105,7 +105,7 @@ impl Known {
     }
 }
 
-/// An atom's entry, of a list that grows as atoms are made.
+/// Returns an atom's entry. The list grows as atoms are made.
 fn at<T: Default + Clone>(list: &mut Vec<T>, atom: AtomId) -> &mut T {
     if list.len() <= atom.index() {
         list.resize(atom.index() + 1, T::default());
@@ -113,16 +113,16 @@ fn at<T: Default + Clone>(list: &mut Vec<T>, atom: AtomId) -> &mut T {
     &mut list[atom.index()]
 }
 
-/// What a question starts from: kept, because many are asked of the same axes.
+/// The facts and samples from which a question starts. They are kept, because many questions are about the same axes.
 #[derive(Debug, Default)]
 pub(super) struct Ground {
     pub(super) known: Known,
-    /// Points at which all of that holds.
+    /// Points at which all facts hold.
     pub(super) samples: Vec<Sample>,
 }
 
 impl Context<'_> {
-    /// What is known where these axes, which are closed under extents, are in range.
+    /// Returns the ground for these axes in range. The set must contain the axes of its own extents.
     pub(super) fn ground(&mut self, axes: &[AxisId]) -> Ground {
         let mut known = Known::default();
         for fact in &self.facts {
@@ -134,7 +134,7 @@ impl Context<'_> {
         Ground { known, samples: self.samples(axes) }
     }
 
-    /// `0 <= axis < extent`, and so `extent >= 1`.
+    /// Learns `0 <= axis < extent`, and so `extent >= 1`.
     fn learn_axis(&mut self, known: &mut Known, axis: AxisId) {
         let Some(value) = self.axis_atom(axis) else { return };
         let extent = self.program.axes[axis].extent;
@@ -145,7 +145,7 @@ impl Context<'_> {
         self.learn_positive(known, extent);
     }
 
-    /// That an extent is at least 1; of a product of factors that are not negative, that each is.
+    /// Learns that an extent is at least 1. If it is a product of factors that are not negative, each of them is at least 1, too.
     fn learn_positive(&mut self, known: &mut Known, extent: ExprId) {
         if let Some(less) = self.poly(extent).and_then(|e| e.plus(-1)) {
             known.learn(&self.atoms, less);
@@ -156,7 +156,7 @@ impl Context<'_> {
                 self.learn_positive(known, a);
                 self.learn_positive(known, b);
             }
-            // `(x + r) / d >= 1` for `r < d`: tiles of `x`.
+            // `(x + r) / d >= 1` implies `x >= 1` if `r < d`. Such a quotient counts the tiles of `x`.
             Expr::Binary(Binary::FloorDiv, a, d) => {
                 let (x, r) = match *exprs.get(a) {
                     Expr::Binary(Binary::Add, x, r) => (x, self.poly(r)),

@@ -1,14 +1,13 @@
-//! The prover: what holds for all sizes that a program admits, and for all values of the axes in it.
+//! The prover: it decides claims about all sizes that a program admits, and all values of the axes in it.
 //!
-//! Indices are polynomials in dims and axes, whose floors, minima and choices are atoms (`atoms`); facts are polynomials
-//! that are at least 0, and equations replace atoms (`conditions`); a proof replaces atoms by their bounds until no
-//! term is negative (`prove`). All of it is bounded: what takes too long, overflows or is beyond it is "not proved", and
-//! every caller has a guard, a check at launch or an error for that. What is proved is true of the integers that the
-//! expressions mean; that 32 bits hold them is checked elsewhere.
+//! Indices are polynomials in dims and axes, whose floors, minima and selects are atoms (`atoms`). Facts are polynomials that
+//! are at least 0, and equations replace atoms (`conditions`). A proof replaces atoms by their bounds until no term is negative
+//! (`prove`). All of this is bounded: a claim that takes too long, overflows or is out of its scope is "not proved", and every
+//! caller has a guard, a check at launch or an error for this case. A proved claim is true for the integers that the
+//! expressions mean. Other code checks that these integers fit in 32 bits.
 //!
-//! A claim is about all points at which it has a meaning: the axes that it names are within their extents, and so those
-//! extents are at least 1. Of axes that it does not name nothing is assumed; they may be empty. A claim about an axis without values
-//! holds, whatever it says.
+//! A claim is about all points at which it has a meaning: the axes that it names are in range, so their extents are at least 1.
+//! The axes that it does not name may be empty. A claim that names an axis without values is true.
 
 mod atoms;
 mod clamps;
@@ -42,16 +41,16 @@ use context::Context;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// Which axes are variables of their own.
+/// The axes that are variables of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum View {
-    /// All.
+    /// All axes.
     Roots,
-    /// Those that were not consumed; the others are made of these.
+    /// The axes that were not consumed. The others are computed from them.
     Leaves,
 }
 
-/// A side of a claim: an expression, a number or a polynomial of the same prover.
+/// A side of a claim: an expression, a number, or a polynomial of the same prover.
 #[derive(Clone, Copy, Debug)]
 pub enum Operand<'a> {
     /// An expression.
@@ -80,7 +79,7 @@ impl<'a> From<&'a Poly> for Operand<'a> {
     }
 }
 
-/// Something to be proved.
+/// A statement to prove.
 #[derive(Clone, Copy, Debug)]
 pub enum Claim<'a> {
     /// `a < b`.
@@ -91,26 +90,27 @@ pub enum Claim<'a> {
     Equal(Operand<'a>, Operand<'a>),
     /// `0 <= a && a < b`.
     Inside(Operand<'a>, Operand<'a>),
-    /// `a % c == 0`; of a `c` below 1 nothing is proved.
+    /// `a % c == 0`. It is not proved for a `c` below 1.
     Divides(i64, Operand<'a>),
 }
 
-/// Proves claims about a program's dims and axes. It holds the program as it was when the prover was made, but for new expressions.
+/// Proves claims about a program's dims and axes. It uses the program as it was when the prover was made, except for new expressions.
 #[derive(Debug)]
 pub struct Prover<'p> {
     context: RefCell<Context<'p>>,
-    /// What holds besides, with what it is compared to.
+    /// The assumptions: each is a condition, and the value that it has.
     assumed: Vec<(ExprId, bool)>,
 }
 
 impl<'p> Prover<'p> {
-    /// Every axis is a variable within its own extent, a consumed one too: the view of what a stage computes, and of the
-    /// values of axes once they are clamped.
+    /// Makes a prover for which every axis is a variable within its own extent, even if it was consumed. Use it for the values that
+    /// a stage computes, and for clamped values of axes.
     pub fn new(program: &'p Program) -> Prover<'p> {
         Prover::with_view(program, View::Roots)
     }
 
-    /// A consumed axis is what its parts make it, past its own extent where a split is inexact: the view of addresses.
+    /// Makes a prover for which a consumed axis is computed from its parts, so that it can be past its own extent if a split is
+    /// inexact. Use it for addresses.
     pub fn on_leaves(program: &'p Program) -> Prover<'p> {
         Prover::with_view(program, View::Leaves)
     }
@@ -119,9 +119,9 @@ impl<'p> Prover<'p> {
         Prover { context: RefCell::new(Context::loaded(program, view)), assumed: Vec::new() }
     }
 
-    /// A prover that knows besides that `cond`, a bool, holds (or, with `holds` false, that it does not). Of comparisons
-    /// of indices joined by `&&`, `||` and `!` it uses what it understands. It speaks of points where the condition was
-    /// evaluated: the axes that it names count as in range in every claim.
+    /// Returns a prover that also knows that the bool `cond` holds, or that it does not if `holds` is false. It understands
+    /// comparisons of indices joined by `&&`, `||` and `!`, and ignores other parts. Its claims are about points where the
+    /// condition is evaluated: the axes that the condition names are in range in every claim.
     pub fn assuming(&self, cond: ExprId, holds: bool) -> Prover<'p> {
         let mut context = self.context.borrow().fork();
         let axes = context.axes_of(cond);
@@ -135,15 +135,15 @@ impl<'p> Prover<'p> {
         Prover { context: RefCell::new(context), assumed }
     }
 
-    /// A prover whose claims and assumptions may be about data, too: what tensors and scalar arguments hold.
+    /// Returns a prover whose claims and assumptions may also be about data: the values of tensors and scalar arguments.
     pub fn about_data(&self) -> Prover<'p> {
         let mut context = self.context.borrow().fork();
         context.read_data();
         Prover { context: RefCell::new(context), assumed: self.assumed.clone() }
     }
 
-    /// A prover for points at which an expression is defined: no divisor in it is 0, and the axes of divisors are in range. Nothing is
-    /// assumed where the expression has a choice, as a divisor may belong to one case alone.
+    /// Returns a prover for points at which an expression is defined: its divisors are not 0, and the axes of the divisors are in
+    /// range. If the expression contains a select, nothing is assumed, because a divisor may be evaluated in one case only.
     pub fn where_defined(&self, e: ExprId) -> Prover<'p> {
         let mut context = self.context.borrow().fork();
         let (program, mut divisors, mut chooses) = (context.program, Vec::new(), false);
@@ -168,8 +168,8 @@ impl<'p> Prover<'p> {
         Prover { context: RefCell::new(context), assumed: self.assumed.clone() }
     }
 
-    /// A prover that knows of the program what the algorithm says, and not what the schedule's head and directives state: facts can make a
-    /// claim harder to see.
+    /// Returns a prover that knows only the algorithm, without the conditions of the schedule's header and directives. Facts can
+    /// make a claim harder to prove.
     pub fn without_facts(&self) -> Prover<'p> {
         let known = self.context.borrow();
         let mut context = Context::new(known.program, known.view);
@@ -177,7 +177,7 @@ impl<'p> Prover<'p> {
         Prover { context: RefCell::new(context), assumed: Vec::new() }
     }
 
-    /// A prover for whose claims these axes too are in range: those of the loops around a place.
+    /// Returns a prover for which these axes, too, are in range: for example, those of the loops around a place.
     pub fn within(&self, axes: impl IntoIterator<Item = AxisId>) -> Prover<'p> {
         let mut context = self.context.borrow().fork();
         for axis in axes {
@@ -189,65 +189,65 @@ impl<'p> Prover<'p> {
         Prover { context: RefCell::new(context), assumed: self.assumed.clone() }
     }
 
-    /// A copy, to be asked. What a prover can prove may depend on the questions before: where a pass and the verifier must agree, each asks a
-    /// fresh copy of a prover that is itself never asked.
+    /// Returns a copy. The answers of a prover may depend on earlier questions. If a pass and the verifier must agree, each asks a
+    /// fresh copy of a prover that is never asked itself.
     #[must_use]
     pub fn afresh(&self) -> Prover<'p> {
         self.within([])
     }
 
-    /// `a >= 0`.
+    /// Proves `a >= 0`.
     pub fn nonneg<'a>(&self, a: impl Into<Operand<'a>>) -> bool {
         self.less_equal(0, a)
     }
 
-    /// `a >= 1`.
+    /// Proves `a >= 1`.
     pub fn positive<'a>(&self, a: impl Into<Operand<'a>>) -> bool {
         self.less_equal(1, a)
     }
 
-    /// `a != 0`.
+    /// Proves `a != 0`.
     pub fn nonzero<'a>(&self, a: impl Into<Operand<'a>>) -> bool {
         let a = a.into();
         self.less(0, a) || self.less(a, 0)
     }
 
-    /// `a >= least`.
+    /// Proves `a >= least`.
     pub fn at_least<'a>(&self, a: impl Into<Operand<'a>>, least: i64) -> bool {
         self.less_equal(least, a)
     }
 
-    /// `a < b`.
+    /// Proves `a < b`.
     pub fn less<'a>(&self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> bool {
         self.proves(Claim::Less(a.into(), b.into()))
     }
 
-    /// `a + distance <= b`.
+    /// Proves `a + distance <= b`.
     pub fn less_by<'a>(&self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>, distance: i64) -> bool {
         self.context.borrow_mut().proves_order(a.into(), b.into(), distance)
     }
 
-    /// `a <= b`.
+    /// Proves `a <= b`.
     pub fn less_equal<'a>(&self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> bool {
         self.proves(Claim::LessEqual(a.into(), b.into()))
     }
 
-    /// `a == b`.
+    /// Proves `a == b`.
     pub fn equal<'a>(&self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> bool {
         self.proves(Claim::Equal(a.into(), b.into()))
     }
 
-    /// `0 <= index && index < extent`.
+    /// Proves `0 <= index && index < extent`.
     pub fn inside<'a>(&self, index: impl Into<Operand<'a>>, extent: impl Into<Operand<'a>>) -> bool {
         self.proves(Claim::Inside(index.into(), extent.into()))
     }
 
-    /// `a % c == 0`. `false` for a `c` below 1.
+    /// Proves `a % c == 0`. False for a `c` below 1.
     pub fn divides<'a>(&self, c: i64, a: impl Into<Operand<'a>>) -> bool {
         self.proves(Claim::Divides(c, a.into()))
     }
 
-    /// Whether a claim is proved.
+    /// True if a claim is proved.
     pub fn proves(&self, claim: Claim<'_>) -> bool {
         let mut context = self.context.borrow_mut();
         match claim {
@@ -259,12 +259,12 @@ impl<'p> Prover<'p> {
         }
     }
 
-    /// The polynomial that an expression is; `None`: it depends on data, or is none.
+    /// Returns an expression as a polynomial. `None` if it depends on data, or is not a polynomial of atoms.
     pub fn poly(&self, e: ExprId) -> Option<Poly> {
         self.context.borrow_mut().poly(e)
     }
 
-    /// The least number that is proved to be an upper bound.
+    /// Returns the least upper bound that is proved.
     pub fn upper<'a>(&self, a: impl Into<Operand<'a>>) -> Option<i64> {
         let mut context = self.context.borrow_mut();
         let a = a.into();
@@ -274,7 +274,7 @@ impl<'p> Prover<'p> {
         context.greatest_lower_from(&axes, &negated, clamped)?.checked_neg()
     }
 
-    /// The greatest number that is proved to be a lower bound.
+    /// Returns the greatest lower bound that is proved.
     pub fn lower<'a>(&self, a: impl Into<Operand<'a>>) -> Option<i64> {
         let mut context = self.context.borrow_mut();
         let a = a.into();
@@ -284,8 +284,8 @@ impl<'p> Prover<'p> {
         context.greatest_lower_from(&axes, &p, clamped)
     }
 
-    /// The fewest of the program's conditions, as places in [`Program::conditions`], that no sizes satisfy together, if
-    /// there are such. One alone contradicts that dims are not negative, or what a derived dim is.
+    /// Returns a minimal set of the program's conditions that no sizes satisfy together, as indices into [`Program::conditions`]. A
+    /// single condition contradicts the definition of a derived dim, or that dims are not negative.
     pub fn contradiction(&self) -> Option<Vec<usize>> {
         if self.assumed.is_empty() && !self.is_impossible() {
             return None;
@@ -302,12 +302,12 @@ impl<'p> Prover<'p> {
         conditions::contradicting(absurd, program.conditions.len())
     }
 
-    /// Whether it is found that no sizes satisfy the conditions and the assumptions.
+    /// True if the conditions and assumptions provably contradict each other, so that no sizes satisfy them.
     pub fn is_impossible(&self) -> bool {
         self.context.borrow_mut().is_absurd()
     }
 
-    /// Whether a condition's removal would leave it proved by the others: its place in [`Program::conditions`].
+    /// True if the other conditions imply a condition, which is given by its index in [`Program::conditions`].
     pub fn is_redundant(&self, condition: usize) -> bool {
         let (program, view) = {
             let context = self.context.borrow();
@@ -321,7 +321,7 @@ impl<'p> Prover<'p> {
 }
 
 impl Context<'_> {
-    /// `a + distance <= b`.
+    /// Proves `a + distance <= b`.
     fn proves_order(&mut self, a: Operand<'_>, b: Operand<'_>, distance: i64) -> bool {
         let axes = self.operand_axes([a, b]);
         let difference = self.operand(b).zip(self.operand(a)).and_then(|(b, a)| b.sub(&a)?.plus(-distance));
@@ -364,12 +364,12 @@ impl Context<'_> {
         match operand {
             Operand::Expr(e) => self.poly(e),
             Operand::Int(n) => Some(Poly::constant(n)),
-            // Of the prover that this one was made from, before its assumptions.
+            // The polynomial may come from the prover that this one was made from, before its assumptions.
             Operand::Poly(p) => self.resolve(p),
         }
     }
 
-    /// The axes that operands name, at any depth.
+    /// Returns the axes that operands name, at any depth.
     fn operand_axes<'a>(&mut self, operands: impl IntoIterator<Item = Operand<'a>>) -> BTreeSet<AxisId> {
         let mut axes = BTreeSet::new();
         for operand in operands {
@@ -382,23 +382,24 @@ impl Context<'_> {
         axes
     }
 
-    /// The greatest 32-bit number that `p` is proved not to be below, where one may be known.
+    /// Returns the greatest 32-bit lower bound of `p` that is proved. `known` is a lower bound that was proved by other means.
     fn greatest_lower_from(&mut self, axes: &BTreeSet<AxisId>, p: &Poly, known: Option<i64>) -> Option<i64> {
         // If `p` has this value somewhere, no greater bound holds.
         let is_reached = |cx: &mut Self| known.is_some() && cx.least_seen(axes, p) == known.map(i128::from);
         if is_reached(self) { known } else { self.greatest_lower(axes, p).max(known) }
     }
 
-    /// The greatest 32-bit number that `p` is proved not to be below.
+    /// Returns the greatest 32-bit lower bound of `p` that is proved.
     fn greatest_lower(&mut self, axes: &BTreeSet<AxisId>, p: &Poly) -> Option<i64> {
         if let Some(c) = p.as_constant() {
             return i64::try_from(c).ok();
         }
-        // What it is at some points: it is often the bound.
+        // The search starts from the least value at the sample points, because it is often the bound.
         let seen = self.least_seen(axes, p).and_then(|v| i64::try_from(v).ok());
         let mut proved = |low: i64| p.plus(-low).is_some_and(|p| self.prove_in(axes, &p));
         let start = seen.unwrap_or(0);
-        // `low` is proved, `high` is not, or is beyond what is asked. First outwards from the start, then by halves.
+        // `low` is proved. `high` is not proved, or is above all 32-bit numbers. The search goes outwards from the start, and then
+        // bisects.
         let (mut low, mut high) = (i64::from(i32::MIN), i64::from(i32::MAX) + 1);
         let mut step = 1;
         if proved(start) {

@@ -1,36 +1,36 @@
-//! Products of atoms, packed into one number: the compiler runs unoptimized in users' builds, and a proof is mostly
-//! arithmetic on these.
+//! Products of atoms, packed into one number. A proof is mostly arithmetic on these products, and must be fast even in the
+//! users' debug builds, in which the compiler runs unoptimized.
 
 use crate::arena::{Id, id};
 use std::fmt;
 
 id! {
     #[allow(unreachable_pub, reason = "ids are public by their macro")]
-    /// An atom of a prover: what polynomials count as a variable.
+    /// An atom of a prover: a variable of its polynomials.
     AtomId
 }
 
-/// Bits for each atom.
+/// The bits of an atom.
 const WIDTH: u32 = 13;
-/// The most atoms in a product, counting repeated ones. It suffices for the extents of a tensor of eight dimensions with an index or
-/// quotient.
+/// The most atoms in a product, counting repeated ones. It suffices for the extents of a tensor of eight dimensions with an
+/// index or quotient.
 const MAX_DEGREE: u32 = 9;
-/// Where the degree stands, above the atoms.
+/// The bit position of the degree, above the atoms.
 const DEGREE: u32 = WIDTH * MAX_DEGREE;
 const MASK: u128 = (1 << WIDTH) - 1;
-/// Atoms that a prover can have.
+/// The most atoms of a prover.
 pub(super) const MAX_ATOMS: usize = MASK as usize;
 
-/// A product of atoms. From the top: the degree, and the atoms in ascending order, repeated ones repeated. So the order of
-/// the numbers is graded, multiplication keeps it, and polynomial division ends.
+/// A product of atoms. From the top, the number holds the degree and the atoms in ascending order, with repetitions. So the
+/// order of the numbers is graded, multiplication preserves it, and polynomial division terminates.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Mono(u128);
 
 impl Mono {
-    /// The product of nothing.
+    /// The empty product.
     pub(super) const ONE: Mono = Mono(0);
 
-    /// One atom. Those of [`super::atoms::Atoms`] are few enough.
+    /// Returns the monomial of one atom. Its id fits, because [`super::atoms::Atoms`] limits the number of atoms.
     pub(super) fn atom(atom: AtomId) -> Mono {
         Mono((1 << DEGREE) | ((atom.index() as u128 & MASK) << (DEGREE - WIDTH)))
     }
@@ -39,17 +39,17 @@ impl Mono {
         (self.0 >> DEGREE) as u32
     }
 
-    /// The `n`th atom, as a number, for an `n` below the degree.
+    /// Returns the id of atom number `n`, for an `n` below the degree.
     fn slot(self, n: u32) -> u128 {
         (self.0 >> (DEGREE - WIDTH * (n + 1))) & MASK
     }
 
-    /// Its atoms, ascending.
+    /// The atoms, ascending.
     pub(super) fn atoms(self) -> impl Iterator<Item = AtomId> {
         (0..self.degree()).map(move |n| AtomId::new(self.slot(n) as usize))
     }
 
-    /// Its atom, if it is only one.
+    /// Returns the atom, if the degree is 1.
     pub(super) fn single(self) -> Option<AtomId> {
         (self.degree() == 1).then(|| AtomId::new(self.slot(0) as usize))
     }
@@ -66,7 +66,7 @@ impl Mono {
         false
     }
 
-    /// The product; `None`: its degree is too high.
+    /// Returns the product. `None` if its degree is too high.
     pub(super) fn times(self, other: Mono) -> Option<Mono> {
         let (a, b) = (self.degree(), other.degree());
         if a == 0 || b == 0 {
@@ -85,7 +85,7 @@ impl Mono {
         Some(Mono(packed << (WIDTH * (MAX_DEGREE - a - b))))
     }
 
-    /// `self / other`, if `other` divides it.
+    /// Returns `self / other`, if `other` divides it.
     pub(super) fn over(self, other: Mono) -> Option<Mono> {
         let (a, b) = (self.degree(), other.degree());
         if b == 0 {
@@ -100,7 +100,7 @@ impl Mono {
             if j < b && self.slot(i) == other.slot(j) {
                 j += 1;
             } else if i - j == a - b {
-                // As many are left over as there can be.
+                // More atoms remain than the quotient has.
                 return None;
             } else {
                 packed = (packed << WIDTH) | self.slot(i);

@@ -1,7 +1,7 @@
 //! Polynomials with integer coefficients over atoms.
 //!
-//! Arithmetic is checked: what overflows `i128`, or grows beyond [`MAX_TERMS`] terms, is `None`, which every caller takes
-//! for "not proved".
+//! Arithmetic is checked: a result that overflows `i128`, or has more than [`MAX_TERMS`] terms, is `None`. Every caller treats
+//! it as "not proved".
 
 use super::mono::{AtomId, Mono};
 use smallvec::SmallVec;
@@ -11,16 +11,16 @@ use std::cmp::Ordering;
 /// not help.
 const MAX_TERMS: usize = 320;
 
-/// A polynomial. It belongs to the [`super::Prover`] that made it (and to those made from that one by adding
-/// assumptions): another's atoms mean something else.
+/// A polynomial. It belongs to the [`super::Prover`] that made it, and to provers made from that one by adding assumptions.
+/// Other provers number their atoms differently.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Poly {
-    /// Sorted, without zeros.
+    /// Sorted, without zero coefficients.
     pub(super) terms: Vec<(Mono, i128)>,
 }
 
 impl Poly {
-    /// A constant.
+    /// Makes a constant.
     pub fn constant(value: impl Into<i128>) -> Poly {
         let value = value.into();
         Poly { terms: if value == 0 { Vec::new() } else { vec![(Mono::ONE, value)] } }
@@ -30,7 +30,7 @@ impl Poly {
         Poly { terms: vec![(Mono::atom(atom), 1)] }
     }
 
-    /// Its value, if it is a constant.
+    /// Returns its value, if it is a constant.
     pub fn as_constant(&self) -> Option<i128> {
         match self.terms.as_slice() {
             [] => Some(0),
@@ -39,12 +39,12 @@ impl Poly {
         }
     }
 
-    /// Whether it is zero.
+    /// True if it is zero.
     pub fn is_zero(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Its constant term.
+    /// Returns its constant term.
     pub(super) fn constant_term(&self) -> i128 {
         match self.terms.first() {
             Some((Mono::ONE, c)) => *c,
@@ -52,7 +52,7 @@ impl Poly {
         }
     }
 
-    /// Its terms but the constant one.
+    /// Returns its terms except the constant one.
     pub(super) fn variable_terms(&self) -> &[(Mono, i128)] {
         match self.terms.first() {
             Some((Mono::ONE, _)) => &self.terms[1..],
@@ -60,22 +60,22 @@ impl Poly {
         }
     }
 
-    /// Sum.
+    /// Returns the sum.
     pub fn add(&self, other: &Poly) -> Option<Poly> {
         self.add_scaled(other, 1)
     }
 
-    /// Difference.
+    /// Returns the difference.
     pub fn sub(&self, other: &Poly) -> Option<Poly> {
         self.add_scaled(other, -1)
     }
 
-    /// Sum with a constant.
+    /// Returns the sum with a constant.
     pub fn plus(&self, value: impl Into<i128>) -> Option<Poly> {
         self.add(&Poly::constant(value))
     }
 
-    /// `-self`.
+    /// Returns `-self`.
     pub fn neg(&self) -> Option<Poly> {
         self.scale(-1)
     }
@@ -104,7 +104,7 @@ impl Poly {
         (terms.len() <= MAX_TERMS).then_some(Poly { terms })
     }
 
-    /// Product.
+    /// Returns the product.
     pub fn mul(&self, other: &Poly) -> Option<Poly> {
         if let Some(c) = other.as_constant() {
             return self.scale(c);
@@ -124,7 +124,7 @@ impl Poly {
         Poly::collect(terms)
     }
 
-    /// Product with a constant.
+    /// Returns the product with a constant.
     pub fn scale(&self, factor: i128) -> Option<Poly> {
         if factor == 0 {
             return Some(Poly::default());
@@ -136,7 +136,7 @@ impl Poly {
         Some(Poly { terms })
     }
 
-    /// From terms in any order.
+    /// Makes a polynomial from terms in any order.
     fn collect(mut terms: Vec<(Mono, i128)>) -> Option<Poly> {
         terms.sort_unstable_by_key(|term| term.0);
         let mut merged: Vec<(Mono, i128)> = Vec::with_capacity(terms.len());
@@ -150,12 +150,12 @@ impl Poly {
         (merged.len() <= MAX_TERMS).then_some(Poly { terms: merged })
     }
 
-    /// Its terms that satisfy `f`.
+    /// Returns the terms that satisfy `f`.
     pub(super) fn filter(&self, f: impl Fn(Mono, i128) -> bool) -> Poly {
         Poly { terms: self.terms.iter().filter(|(m, c)| f(*m, *c)).copied().collect() }
     }
 
-    /// `(a, b)` with `self = a * atom + b`, where `b` is free of the atom.
+    /// Returns `(a, b)` with `self = a * atom + b`, where `b` does not contain the atom in its terms.
     pub(super) fn split(&self, atom: AtomId) -> (Poly, Poly) {
         let by = Mono::atom(atom);
         let (mut with, mut without) = (Vec::new(), Vec::new());
@@ -165,17 +165,17 @@ impl Poly {
                 None => without.push((*mono, *c)),
             }
         }
-        // Dividing by one atom can change the order among monomials of one degree.
+        // Division by an atom can change the order of monomials of one degree.
         with.sort_unstable_by_key(|term| term.0);
         (Poly { terms: with }, Poly { terms: without })
     }
 
-    /// Whether the atom occurs in a term (not within an atom).
+    /// True if the atom occurs in a term. Atoms within atoms do not count.
     pub(super) fn has(&self, atom: AtomId) -> bool {
         self.terms.iter().any(|(m, _)| m.contains(atom))
     }
 
-    /// The atoms of its terms, each once, sorted.
+    /// Returns the atoms of its terms, each once, sorted.
     pub(super) fn atoms(&self) -> SmallVec<[AtomId; 8]> {
         let mut atoms: SmallVec<[AtomId; 8]> = self.terms.iter().flat_map(|(m, _)| m.atoms()).collect();
         atoms.sort_unstable();
@@ -183,30 +183,30 @@ impl Poly {
         atoms
     }
 
-    /// The greatest common divisor of the coefficients of all terms but the constant one; 0 if there are none.
+    /// Returns the greatest common divisor of all coefficients except the constant term, or 0 if there are none.
     pub(super) fn content(&self) -> i128 {
         self.variable_terms().iter().fold(0, |g, (_, c)| gcd(g, *c))
     }
 
-    /// A polynomial that is at least 0 exactly where this one is, on integers, with smaller numbers.
+    /// Returns a polynomial with smaller coefficients that is at least 0 for the same integers.
     pub(super) fn tightened(self) -> Poly {
         let g = self.content();
         if g <= 1 { self } else { self.floored(g) }
     }
 
-    /// Coefficients divided by `g`, which divides them all but the constant term's; that is floored.
+    /// Divides all coefficients by `g`, which must divide all but the constant term. The constant term is floored.
     pub(super) fn floored(&self, g: i128) -> Poly {
         let terms = self.terms.iter().map(|(m, c)| (*m, c.div_euclid(g))).filter(|(_, c)| *c != 0);
         Poly { terms: terms.collect() }
     }
 
-    /// `self / other`, if that leaves no remainder.
+    /// Returns `self / other`, if the remainder is 0.
     pub(super) fn exact_div(&self, other: &Poly) -> Option<Poly> {
         let (quotient, rest) = self.div_rem(other)?;
         rest.is_zero().then_some(quotient)
     }
 
-    /// `(q, r)` with `self = q * other + r`, where no term of `r` is a multiple of `other`'s leading term.
+    /// Returns `(q, r)` with `self = q * other + r`, where no term of `r` is a multiple of `other`'s leading term.
     pub(super) fn div_rem(&self, other: &Poly) -> Option<(Poly, Poly)> {
         let (lead, by) = other.terms.last()?;
         let (mut quotient, mut rest) = (Poly::default(), self.clone());
@@ -224,13 +224,13 @@ impl Poly {
     }
 }
 
-/// The greatest common divisor, not negative.
+/// Returns the greatest common divisor, which is not negative.
 pub(super) fn gcd(a: i128, b: i128) -> i128 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
         (a, b) = (b, a % b);
     }
-    // Only for the lowest number on both sides does it not fit; 1 is a common divisor too.
+    // The result overflows only if each operand is `i128::MIN` or 0. 1 is also a common divisor.
     i128::try_from(a).unwrap_or(1)
 }
 

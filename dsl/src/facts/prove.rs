@@ -1,9 +1,9 @@
 //! The search for a proof that a polynomial is at least 0.
 //!
-//! A polynomial whose terms all are is proved ([`Query::plain`]). Otherwise the highest-ranking atom is replaced by a
-//! bound that the facts give it, below or above by the sign of what it is multiplied with; what remains must be at
-//! least 0. A choice or a minimum is proved in both its cases; an axis whose factor has no known sign at both its ends.
-//! Depth and steps are bounded: at the end, nothing is proved.
+//! A polynomial is proved if none of its terms is negative ([`Query::plain`]). Otherwise the highest-ranking atom is replaced
+//! by a lower or upper bound from a fact, depending on the sign of its factor. The result must then be at least 0. A select or
+//! a minimum is proved in both its cases, and an axis whose factor has an unknown sign at both its ends. Depth and steps are
+//! bounded. If they run out, the claim is not proved.
 
 use super::atoms::{Atom, Formula};
 use super::context::Context;
@@ -13,42 +13,42 @@ use super::poly::{Poly, gcd};
 use crate::table::Map;
 use smallvec::SmallVec;
 
-/// How many replacements one after another are tried, and how many polynomials are looked at for it: short proofs are found
-/// before long ones go astray.
+/// The depth of nested replacements and the number of polynomials in each round. Early rounds are short, so that short proofs
+/// are found before the search gets lost in long ones.
 pub(super) const ROUNDS: [(u32, u32); 3] = [(4, 60), (8, 200), (12, 400)];
-/// The same where minima are replaced in pairs.
+/// The depth and number of polynomials of the round in which minima are replaced in pairs.
 const PAIRS: (u32, u32) = (8, 100);
-/// The same for side questions: the sign of a factor.
+/// The depth of side questions, for example about the sign of a factor.
 const SIDE_DEPTH: u32 = 3;
-/// Polynomials that a side question looks at.
+/// The number of polynomials that a side question may consider.
 const SIDE_STEPS: u32 = 16;
-/// What a claim may cost in all: a polynomial that is looked at costs 1, and so does a goal that comes of it.
+/// The most work for a claim. Each polynomial that is considered costs 1, and so does each goal derived from it.
 pub(super) const MAX_WORK: u32 = 700;
-/// What a question within it costs for itself.
+/// The cost of each question, before its polynomials.
 const QUESTION: u32 = 10;
-/// Side questions within side questions.
+/// The most side questions nested in each other.
 const MAX_LEVEL: u32 = 1;
 
-/// One question.
+/// A question: whether a polynomial is at least 0.
 pub(super) struct Query<'c, 'p> {
     cx: &'c mut Context<'p>,
-    /// What holds where the question is asked, and points there.
+    /// The facts for the question, and points at which they hold.
     ground: Ground,
-    /// The greatest constants known not to exceed the atoms.
+    /// The greatest known constant lower bounds of atoms.
     lowers: Map<AtomId, Option<i128>>,
-    /// What was not proved, at which depth.
+    /// Polynomials that were not proved, with the depth of the attempt.
     failed: Map<Poly, u32>,
-    /// Atoms whose lower bound is being found.
+    /// Atoms whose lower bound is being computed. They guard against cycles.
     finding: Vec<AtomId>,
-    /// Side questions within each other.
+    /// The number of side questions nested in each other.
     level: u32,
-    /// What is left of the round's polynomials.
+    /// The number of polynomials that this round may still consider.
     steps: u32,
-    /// Whether minima are replaced in pairs in this round.
+    /// True if minima are replaced in pairs in this round.
     pairs: bool,
 }
 
-/// A sign, of integers.
+/// The sign of an integer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sign {
     NonNeg,
@@ -56,7 +56,7 @@ enum Sign {
 }
 
 impl<'c, 'p> Query<'c, 'p> {
-    /// Whether `p >= 0` where that holds.
+    /// Tries to prove `p >= 0` on the given ground. Returns the ground for the next question.
     pub(super) fn ask(cx: &'c mut Context<'p>, ground: Ground, p: &Poly, rounds: usize) -> (bool, Ground) {
         cx.spend(QUESTION);
         let (lowers, failed) = (Map::default(), Map::default());
@@ -80,7 +80,7 @@ impl<'c, 'p> Query<'c, 'p> {
             || self.is_factor(p)
     }
 
-    /// A round in which minima are replaced in pairs, which other rounds leave to their cases. What it costs is its own.
+    /// Runs a round in which minima are replaced in pairs. Other rounds split minima into cases. Its cost is not charged to the claim.
     fn in_pairs(&mut self, p: &Poly) -> bool {
         if self.cx.nesting > 1 || self.minima(p).is_none() {
             return false;
@@ -93,14 +93,14 @@ impl<'c, 'p> Query<'c, 'p> {
         proved
     }
 
-    /// Adds a fact for a while.
+    /// Adds a fact temporarily.
     fn learn(&mut self, fact: Poly) {
         self.ground.known.learn(&self.cx.atoms, fact);
         self.lowers.clear();
         self.failed.clear();
     }
 
-    /// A small proof, for what a step depends on.
+    /// Tries a short proof of a condition that a step depends on.
     fn side(&mut self, p: &Poly) -> bool {
         if self.plain(p) {
             return true;
@@ -140,7 +140,7 @@ impl<'c, 'p> Query<'c, 'p> {
         proved
     }
 
-    /// Whether a fact says it, as a whole: its minima are not taken apart.
+    /// True if one fact implies `p` without a search, so that the minima in both need not be split into cases.
     fn is_known(&self, p: &Poly) -> bool {
         let Some(atom) = p.variable_terms().last().and_then(|(mono, _)| mono.atoms().next()) else { return false };
         self.ground.known.about(atom).iter().any(|place| {
@@ -149,20 +149,20 @@ impl<'c, 'p> Query<'c, 'p> {
         })
     }
 
-    /// Whether `p` is negative somewhere.
+    /// True if `p` is negative at a sample point.
     fn is_refuted(&mut self, p: &Poly) -> bool {
         self.ground.samples.iter_mut().any(|sample| self.cx.value_at(p, sample).is_some_and(|v| v < 0))
     }
 
-    /// Whether no term can be negative, and the constant is not outweighed.
+    /// True if the sum of the terms' lower bounds is at least 0.
     fn plain(&mut self, p: &Poly) -> bool {
         self.plain_lower(p).is_some_and(|low| low >= 0)
     }
 
-    /// The sum of the terms' lower bounds, if each has one.
+    /// Returns the sum of the terms' lower bounds, if each term has one.
     fn plain_lower(&mut self, p: &Poly) -> Option<i128> {
         let is_minimum = |id: AtomId| matches!(self.cx.atoms.get(id).atom, Atom::Min0(_));
-        // A minimum with 0 is not above 0.
+        // A minimum with 0 is at most 0, so a negative multiple of it is at least 0.
         if p.variable_terms().iter().any(|(mono, c)| *c < 0 && !mono.single().is_some_and(is_minimum)) {
             return None;
         }
@@ -178,7 +178,7 @@ impl<'c, 'p> Query<'c, 'p> {
         Some(sum)
     }
 
-    /// A constant that an atom is known not to be below.
+    /// Returns a constant lower bound of an atom.
     fn lower(&mut self, atom: AtomId) -> Option<i128> {
         if let Some(known) = self.lowers.get(&atom) {
             return *known;
@@ -201,7 +201,7 @@ impl<'c, 'p> Query<'c, 'p> {
                 && *c > 0
                 && mono.degree() == 1
             {
-                // Facts are tightened: a single coefficient is 1.
+                // Facts are tightened, so a single coefficient is 1.
                 best = best.max(fact.constant_term().checked_neg());
             }
         }
@@ -235,8 +235,9 @@ impl<'c, 'p> Query<'c, 'p> {
         }
     }
 
-    /// What is left to prove when two minima are replaced together: `min(a, 0) - min(b, 0) >= min(a - b, 0)`, as a minimum neither falls nor
-    /// stretches. So clamps within clamps need no cases, if what they clamp is in order.
+    /// Replaces two minima together by the bound `min(a, 0) - min(b, 0) >= min(a - b, 0)`, and returns the remaining goal. The
+    /// bound holds because a minimum is monotone and does not increase distances. So nested clamps need no cases if their operands
+    /// are ordered.
     fn minima(&mut self, p: &Poly) -> Option<Poly> {
         let mut minima: SmallVec<[(AtomId, i128, Poly); 8]> = SmallVec::new();
         for (mono, c) in p.variable_terms() {
@@ -246,12 +247,12 @@ impl<'c, 'p> Query<'c, 'p> {
                 minima.push((id, *c, of.clone()));
             }
         }
-        // Those that have most in common.
+        // Picks the pair whose operands have the most terms in common.
         let mut best: Option<(AtomId, AtomId, i128, Poly)> = None;
         for (one, c, a) in minima.iter().filter(|(_, c, _)| *c > 0) {
             for (other, d, b) in minima.iter().filter(|(_, d, _)| *d < 0) {
                 let apart = a.sub(b)?;
-                // Of two that have nothing in common the difference says less than each.
+                // If the operands have no terms in common, the difference is a weaker bound than each of them.
                 if apart.terms.len() < a.terms.len() + b.terms.len()
                     && best.as_ref().is_none_or(|(.., least)| apart.terms.len() < least.terms.len())
                 {
@@ -269,10 +270,10 @@ impl<'c, 'p> Query<'c, 'p> {
         p.sub(&Poly::atom(one).sub(&Poly::atom(other))?.scale(times)?)?.add(&bound)
     }
 
-    /// A proof by the cases of a minimum or a choice; `None` if there is none in `p`.
+    /// Proves `p` by the cases of a minimum or a select. `None` if `p` contains neither.
     fn cases(&mut self, p: &Poly, depth: u32) -> Option<bool> {
         let deep = self.cx.atoms.deep(p);
-        // The youngest first: the others do not depend on it.
+        // The newest atom comes first, because the others do not contain it.
         let split = deep.into_iter().rev().find_map(|id| match &self.cx.atoms.get(id).atom {
             Atom::Min0(inner) => Some((id, inner.clone(), None)),
             Atom::Select(select) => Some((id, select.then.clone(), Some(select.clone()))),
@@ -289,14 +290,14 @@ impl<'c, 'p> Query<'c, 'p> {
         Some(self.case(p, id, &first, &yes, depth) && self.case(p, id, &second, &no, depth))
     }
 
-    /// Whether `p >= 0` in the case that `formula` holds, in which the atom has this value.
+    /// Proves `p >= 0` in the case where `formula` holds and the atom has this value.
     fn case(&mut self, p: &Poly, atom: AtomId, value: &Poly, formula: &Formula, depth: u32) -> bool {
         let Some(p) = self.cx.substitute(p, atom, value) else { return false };
         let (lowers, failed) = (std::mem::take(&mut self.lowers), std::mem::take(&mut self.failed));
         let (mark, samples) = (self.ground.known.mark(), std::mem::take(&mut self.ground.samples));
         let mut opposites = Vec::new();
         self.suppose(formula, &mut opposites);
-        // What is known of the atom is now known of its value.
+        // Facts about the atom now also hold for its value.
         if !self.ground.known.about(atom).is_empty()
             && let Some((low, high)) = Poly::atom(atom).sub(value).and_then(|low| Some((low.clone(), low.neg()?)))
         {
@@ -311,7 +312,7 @@ impl<'c, 'p> Query<'c, 'p> {
             if agrees { &mut self.ground.samples } else { &mut outside }.push(sample);
         }
         let unseen = self.ground.samples.is_empty();
-        // Or the case does not occur: one of its facts cannot hold.
+        // If no sample is in this case, it may be impossible: then one of its facts is refuted.
         let proved = self.search(p, depth - 1) || (unseen && opposites.iter().any(|p| self.side(p)));
         self.ground.samples.extend(outside);
         self.ground.known.undo(mark);
@@ -319,7 +320,7 @@ impl<'c, 'p> Query<'c, 'p> {
         proved
     }
 
-    /// Learns what a formula says. Where one of `opposites` is at least 0, it does not hold.
+    /// Learns the facts of a formula. Adds to `opposites` polynomials that refute the formula if they are at least 0.
     fn suppose(&mut self, formula: &Formula, opposites: &mut Vec<Poly>) {
         match formula {
             Formula::NonNeg(p) => {
@@ -345,8 +346,8 @@ impl<'c, 'p> Query<'c, 'p> {
         }
     }
 
-    /// True if `p + 1` is a factor of a polynomial that a fact says is at least 1, and the other factor is not negative. For example, the
-    /// extent `N * (H - 3) * (H - 3)` of a fused axis is at least 1 where the axis has a value, and so is `(H - 3) * (H - 3)`.
+    /// True if `p + 1` is a factor of a polynomial that is at least 1 by a fact, and the other factor is not negative. For example,
+    /// the extent `N * (H - 3) * (H - 3)` of a fused axis is at least 1 where the axis has a value, and so is `(H - 3) * (H - 3)`.
     fn is_factor(&mut self, p: &Poly) -> bool {
         // For a single term, the bounds of the atoms are tighter.
         let Some(factor) = p.plus(1).filter(|factor| factor.variable_terms().len() > 1) else { return false };
@@ -358,9 +359,9 @@ impl<'c, 'p> Query<'c, 'p> {
         })
     }
 
-    /// A proof by replacing an atom by a bound of it.
+    /// Proves `p` by replacing an atom by one of its bounds.
     fn replace(&mut self, p: &Poly, depth: u32) -> bool {
-        // There are fewer floors then: that is no step deeper.
+        // This removes floors, so it does not count as a step.
         if self.floors(p).is_some_and(|goal| self.search(goal, depth)) {
             return true;
         }
@@ -382,7 +383,7 @@ impl<'c, 'p> Query<'c, 'p> {
             } else if self.at_both_ends(p, atom, &factor, &rest, depth) {
                 return true;
             }
-            // Nothing else is known of an axis than its two bounds and that there is one: another order will not help.
+            // The only facts about an axis are its two bounds, and that it has a value. Another order of replacement does not help.
             let axis = matches!(self.cx.atoms.get(atom).atom, Atom::Axis(_));
             if axis && sign.is_some() && self.ground.known.about(atom).len() <= 2 {
                 return false;
@@ -398,8 +399,8 @@ impl<'c, 'p> Query<'c, 'p> {
         goal.atoms().into_iter().any(|id| !known.contains(&id) && self.cx.atoms.occurs_within(atom, id))
     }
 
-    /// What is left to prove when a power is replaced by a bound that a fact gives it as a whole: of its atom alone such a fact
-    /// gives none.
+    /// Returns the remaining goals when a power is replaced by a bound of the whole power. A bound of a power does not bound its
+    /// atom alone, so [`Query::bounded`] cannot use it.
     fn powers(&mut self, p: &Poly) -> Vec<Poly> {
         let mut goals = Vec::new();
         for (mono, c) in p.variable_terms() {
@@ -416,9 +417,9 @@ impl<'c, 'p> Query<'c, 'p> {
         goals
     }
 
-    /// What is left to prove when two floors are replaced together: `floor(a / d) + r >= floor(b / e)` wherever
-    /// `k * a + (k - 1) + m * r >= l * b`, with `m = k * d = l * e`: `floor(a / d)` is the floor of `(k * a + k - 1) / m` too, and the
-    /// other that of `l * b / m`. Divisors that are not literal must be the same.
+    /// Returns the remaining goal when two floors are replaced together. `floor(a / d) + r >= floor(b / e)` holds if
+    /// `k * a + (k - 1) + m * r >= l * b`, with `m = k * d = l * e`, because `floor(a / d)` is also the floor of
+    /// `(k * a + k - 1) / m`, and `floor(b / e)` is the floor of `l * b / m`. Divisors that are not literals must be equal.
     fn floors(&self, p: &Poly) -> Option<Poly> {
         let mut floors = p.variable_terms().iter().filter_map(|(mono, c)| match &self.cx.atoms.get(mono.single()?).atom {
             Atom::Floor { num, den } => Some((*mono, *c, num, den)),
@@ -440,7 +441,7 @@ impl<'c, 'p> Query<'c, 'p> {
         rest.scale(d.checked_mul(k)?)?.add(&more.2.scale(k)?)?.plus(k - 1)?.sub(&less.2.scale(l)?)
     }
 
-    /// An axis occurs once in each term: `p` is least at one of its ends.
+    /// Proves `p` at both ends of an axis that occurs once in each of its terms. `p` is linear in the axis, so it is least at an end.
     fn at_both_ends(&mut self, p: &Poly, atom: AtomId, factor: &Poly, rest: &Poly, depth: u32) -> bool {
         let Atom::Axis(axis) = self.cx.atoms.get(atom).atom else { return false };
         let inside = p.atoms().iter().any(|other| self.cx.atoms.occurs_within(atom, *other));
@@ -452,8 +453,8 @@ impl<'c, 'p> Query<'c, 'p> {
         self.search(rest.clone(), depth - 1) && self.search(last, depth - 1)
     }
 
-    /// What is left to prove when an atom is replaced by each of its bounds on the side that `sign`, of its factor, asks
-    /// for: `scale * p - multiplier * fact`, for a fact in which the atom has the factor's sign.
+    /// Returns the remaining goals when an atom is replaced by each of its bounds on the side that `sign`, the sign of its factor,
+    /// needs. Each goal is `scale * p - multiplier * fact`, for a fact in which the atom has the factor's sign.
     fn bounded(&mut self, p: &Poly, atom: AtomId, factor: &Poly, rest: &Poly, sign: Sign) -> Vec<Poly> {
         let mut goals = Vec::new();
         if sign == Sign::NonNeg
@@ -467,7 +468,7 @@ impl<'c, 'p> Query<'c, 'p> {
             goals.extend(goal.filter(|goal| goal != p));
         }
         if let Some(bound) = self.monotone(atom, sign) {
-            // It can be a floor that nobody asked about before.
+            // The bound may contain a floor that did not occur before.
             self.ground.known.learn_atoms(&self.cx.atoms, &bound);
             goals.extend(factor.mul(&bound).and_then(|f| rest.add(&f)));
         }
@@ -507,8 +508,8 @@ impl<'c, 'p> Query<'c, 'p> {
         self.plain(&by.plus(-1)?).then(|| scaled(p, &by, &size, fact))?
     }
 
-    /// A floor is monotone in its numerator: the floor of the numerator with each axis at the end that makes it greatest
-    /// (or least).
+    /// Returns a bound of a floor, which is monotone in its numerator: the floor of the numerator with each axis at one of its
+    /// ends. A positive factor needs the lower bound, a negative one the upper bound.
     fn monotone(&mut self, atom: AtomId, sign: Sign) -> Option<Poly> {
         let Atom::Floor { num, den } = self.cx.atoms.get(atom).atom.clone() else { return None };
         let mut bound = num.clone();
@@ -520,7 +521,7 @@ impl<'c, 'p> Query<'c, 'p> {
             let Some((id, axis)) = axes.max_by_key(|(id, _)| self.cx.atoms.get(*id).rank) else { break };
             let (factor, rest) = bound.split(id);
             let grows = self.sign(&factor)? == Sign::NonNeg;
-            // A positive factor of the floor wants it small.
+            // A lower bound needs a small numerator.
             let end = if grows == (sign == Sign::NonNeg) {
                 Poly::default()
             } else {
@@ -535,8 +536,8 @@ impl<'c, 'p> Query<'c, 'p> {
     }
 }
 
-/// What is at least 0 only if `p` is: `scale * p + (scale - 1) - multiplier * fact`, for `scale >= 1`. The slack is there
-/// because `p` is an integer.
+/// Returns `scale * p + (scale - 1) - multiplier * fact`, for `scale >= 1`. If it is at least 0, so is `p`. The slack
+/// `scale - 1` is allowed because `p` is an integer.
 fn scaled(p: &Poly, scale: &Poly, multiplier: &Poly, fact: &Poly) -> Option<Poly> {
     let slack = scale.plus(-1)?;
     p.mul(scale)?.add(&slack)?.sub(&multiplier.mul(fact)?)

@@ -1,8 +1,8 @@
-//! What a program's dims and conditions come to, remembered: a prover is made for nearly every question of a directive, and each
-//! starts from these.
+//! A cache of the facts that a program's dims and conditions imply. A directive makes a prover for nearly every question, and
+//! each prover starts from these facts.
 //!
-//! The memory is a thread's, of the last few programs. It is found by what the dims and conditions are, down to every expression
-//! in them and its id, so it never gives what loading them again would not.
+//! Each thread remembers the last few programs. The key contains the dims and conditions with all their expressions and ids, so
+//! a hit has the same content as a new load.
 
 use super::View;
 use super::atoms::Atoms;
@@ -18,23 +18,23 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use tilewright_launch::{DType, Relation};
 
-/// Programs that are remembered: a variant's, without its facts, and those of its specialized versions.
+/// The most programs that are remembered: a variant, the variant without its facts, and its specialized versions.
 const MAX: usize = 8;
 
 thread_local! {
-    /// Newest last.
+    /// The newest is last.
     static REMEMBERED: RefCell<Vec<(Key, Rc<Loaded>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// All that loading depends on.
+/// Everything that loading depends on.
 struct Key {
     dims: Vec<Option<ExprId>>,
     conditions: Vec<(ExprId, Relation, ExprId)>,
-    /// Every expression in them.
+    /// All expressions in the dims and conditions.
     exprs: Vec<(ExprId, Expr, DType)>,
 }
 
-/// What is known then.
+/// The result of loading.
 struct Loaded {
     atoms: Atoms,
     equal: BTreeMap<AtomId, Poly>,
@@ -46,7 +46,7 @@ struct Loaded {
 }
 
 impl<'p> Context<'p> {
-    /// A context that knows all that holds of the program's dims.
+    /// Returns a context that has loaded the program's dims and conditions.
     pub(super) fn loaded(program: &'p Program, view: View) -> Context<'p> {
         let find =
             |list: &Vec<(Key, Rc<Loaded>)>| list.iter().find(|(key, _)| key.is_of(program)).map(|(_, loaded)| loaded.clone());
@@ -69,7 +69,7 @@ impl<'p> Context<'p> {
 }
 
 impl Key {
-    /// `None`: something in it is more than sizes.
+    /// Returns the key. `None` if an expression contains an axis or a read, which this key does not cover.
     fn new(program: &Program) -> Option<Key> {
         let dims: Vec<Option<ExprId>> = program.dims.values().map(|dim| dim.derived).collect();
         let conditions: Vec<_> = program.conditions.iter().map(|c| (c.left, c.relation, c.right)).collect();

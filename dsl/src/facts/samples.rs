@@ -1,6 +1,6 @@
-//! Points at which a question's facts hold: a goal that is negative at one of them is not worth a proof.
+//! Points at which a question's facts hold. A goal that is negative at one of them is refuted, so the prover does not search for a proof.
 //!
-//! They decide nothing else. So which there are, and how well they are spread, only matters for how fast the prover gives up.
+//! Samples have no other effect than to refute goals. So their number and distribution only affect how fast the prover gives up.
 
 use super::atoms::{Atom, Formula};
 use super::context::Context;
@@ -12,25 +12,25 @@ use crate::nest::{AxisId, DimId};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// Sizes that are kept.
+/// The number of sizes that are kept.
 const SIZES: usize = 6;
-/// Sizes that are tried for them.
+/// The most sizes that are tried to find these.
 const TRIES: usize = 240;
-/// Points for each of the sizes.
+/// The number of points for each of the sizes.
 const POINTS: u64 = 3;
 
-/// Values of the dims, derived ones included.
+/// Values of the dims, including derived dims.
 pub(super) type Sizes = Rc<Vec<Values<DimId>>>;
 
-/// A point, and the values of atoms there as far as they were asked for.
+/// A point, and the values of atoms at it that were computed so far.
 #[derive(Debug)]
 pub(super) struct Sample {
     point: Point,
-    /// By atom; none where it was not asked for.
+    /// The values by atom. The outer `None` means that a value was not computed.
     values: Vec<Option<Option<i128>>>,
 }
 
-/// Numbers without a pattern, the same in every run.
+/// Pseudorandom numbers, the same in every run.
 struct Mixer(u64);
 
 impl Mixer {
@@ -41,7 +41,7 @@ impl Mixer {
 }
 
 impl Context<'_> {
-    /// Some sizes that the program's conditions admit.
+    /// Returns some sizes that satisfy the program's conditions.
     pub(super) fn sizes(&mut self) -> Sizes {
         if let Some(sizes) = &self.sizes {
             return sizes.clone();
@@ -75,7 +75,7 @@ impl Context<'_> {
         found
     }
 
-    /// Gives symbolic dims the values that equations give them, of those that are free.
+    /// Gives symbolic dims the values that equations give them in terms of free dims.
     fn follow_equations(&self, sample: &mut Sample) {
         for (id, dim) in self.program.dims.iter() {
             if dim.derived.is_none()
@@ -90,7 +90,7 @@ impl Context<'_> {
         }
     }
 
-    /// Points with these axes in range.
+    /// Returns sample points with these axes in range.
     pub(super) fn samples(&mut self, axes: &[AxisId]) -> Vec<Sample> {
         let (sizes, axes) = (self.sizes(), self.outer_first(axes));
         let eval = Eval { program: self.program, view: self.view };
@@ -117,14 +117,14 @@ impl Context<'_> {
                 }
             }
         }
-        // The sizes satisfy the program's conditions; assumptions are about axes too.
+        // The sizes satisfy the program's conditions, but assumptions are also about axes.
         if self.assumes {
             samples.retain_mut(|sample| self.agrees(sample));
         }
         samples
     }
 
-    /// Whether everything that is known holds at the point.
+    /// True if all facts hold at the point.
     fn agrees(&self, sample: &mut Sample) -> bool {
         let holds = |p: &Poly, sample: &mut Sample, f: fn(i128) -> bool| self.value_at(p, sample).is_some_and(f);
         self.equal.iter().all(|(id, value)| {
@@ -135,7 +135,7 @@ impl Context<'_> {
             && self.nonzeros.iter().all(|p| holds(p, sample, |v| v != 0))
     }
 
-    /// The value of a polynomial at the point.
+    /// Returns the value of a polynomial at the point.
     pub(super) fn value_at(&self, p: &Poly, sample: &mut Sample) -> Option<i128> {
         let mut sum: i128 = 0;
         for (mono, c) in &p.terms {
@@ -196,7 +196,7 @@ impl From<Point> for Sample {
     }
 }
 
-/// All derived dims.
+/// Returns all dims.
 fn dims_of(program: &crate::nest::Program) -> BTreeSet<DimId> {
     program.dims.iter().map(|(id, _)| id).collect()
 }

@@ -9,7 +9,7 @@ use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
 use crate::nest::Program;
 use tilewright_launch::DType;
 
-/// How tightly operators bind.
+/// The precedence levels of operators.
 mod level {
     pub(super) const OR: u8 = 1;
     pub(super) const AND: u8 = 2;
@@ -19,19 +19,19 @@ mod level {
     pub(super) const PREFIX: u8 = 6;
 }
 
-/// Longer texts help nobody.
+/// The maximum depth of an expression that is shown, because longer texts are not readable.
 const MAX_DEPTH: u32 = 24;
 
 /// The most atoms nested in an atom that is shown. The number is limited, because each can be named several times.
 const MAX_WITHIN: usize = 12;
 
 impl Prover<'_> {
-    /// An operand with the program's names: `oh * S + fh`.
+    /// Returns an operand with the program's names, for example `oh * S + fh`.
     pub fn show<'a>(&self, a: impl Into<Operand<'a>>) -> String {
         self.context.borrow().show(a.into(), 0)
     }
 
-    /// A claim with the program's names: `ow * S + fw < IW`.
+    /// Returns a claim with the program's names, for example `ow * S + fw < IW`.
     pub fn show_claim(&self, claim: Claim<'_>) -> String {
         let context = self.context.borrow();
         let show = |a| context.show(a, level::SUM);
@@ -54,7 +54,7 @@ impl Context<'_> {
         }
     }
 
-    /// A sum of products, the positive ones first, the constant last.
+    /// Returns a sum of products: positive terms first, the constant last.
     pub(super) fn show_poly(&self, p: &Poly, outer: u8) -> String {
         let mut terms: Vec<(bool, String)> = Vec::new();
         for (mono, c) in p.variable_terms().iter().rev() {
@@ -133,7 +133,7 @@ fn parenthesized(text: String, own: u8, outer: u8) -> String {
 fn show_expr(program: &Program, e: ExprId, outer: u8, depth: u32) -> String {
     let Some(depth) = depth.checked_sub(1).filter(|_| program.exprs.is_walkable(e)) else { return "…".into() };
     let show = |e: ExprId, outer: u8| show_expr(program, e, outer, depth);
-    // Left-associative: the right operand binds tighter.
+    // Operators are left-associative, so the right operand must bind tighter.
     let infix =
         |a: ExprId, op: &str, b: ExprId, own: u8| parenthesized(format!("{} {op} {}", show(a, own), show(b, own + 1)), own, outer);
     let call = |a: ExprId, name: &str, b: ExprId| format!("{}.{name}({})", show(a, level::PREFIX + 1), show(b, 0));

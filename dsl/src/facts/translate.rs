@@ -1,7 +1,7 @@
-//! From expressions to polynomials and formulas.
+//! Translation of expressions to polynomials and formulas.
 //!
-//! Indices are integers without a width. Arithmetic on data wraps, so nothing is read of its sums and products; of data
-//! that was an index it is read what does not make it larger.
+//! Indices are integers without a width. Arithmetic on data wraps, so its sums and products are not translated. Data that was
+//! converted from an index is translated through operations that cannot make it larger.
 
 use super::View;
 use super::atoms::Formula;
@@ -11,14 +11,14 @@ use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
 use crate::nest::{AxisDef, AxisId, Fate};
 use tilewright_launch::DType;
 
-/// Deeper expressions are no indices; the stack is the compiler's, in the user's rustc.
+/// The maximum depth of an index expression. It is limited, because the translation is recursive and runs on the stack of the user's rustc.
 const MAX_DEPTH: u32 = 120;
 
 /// The most parts of a condition that are translated. Shared parts count each time, because a formula repeats them.
 const MAX_PARTS: u32 = 256;
 
 impl Context<'_> {
-    /// The polynomial that an expression is; `None`: it depends on data, or is none.
+    /// Returns an expression as a polynomial. `None` if it depends on data, or is not a polynomial of atoms.
     pub(super) fn poly(&mut self, e: ExprId) -> Option<Poly> {
         if let Some(known) = self.translated.get(&e) {
             return known.clone();
@@ -82,7 +82,7 @@ impl Context<'_> {
             Binary::Max => self.max(&p, &q),
             Binary::FloorDiv | Binary::FloorMod | Binary::Div | Binary::Rem => {
                 let axes = self.axes_of(e);
-                // Truncation is flooring where nothing is negative.
+                // Truncation equals flooring if nothing is negative.
                 let floors = matches!(op, Binary::FloorDiv | Binary::FloorMod) || self.prove_in(&axes, &p);
                 if !floors || !self.prove_in(&axes, &q.plus(-1)?) {
                     return None;
@@ -93,7 +93,8 @@ impl Context<'_> {
         }
     }
 
-    /// A conversion to `i32` or `u32` that keeps the value: of an index within 31 bits, or of data converted from such an index.
+    /// Translates a conversion to `i32` or `u32` that keeps the value: of an index within 31 bits, or of data converted from such
+    /// an index.
     fn cast(&mut self, to: DType, from: ExprId) -> Option<Poly> {
         let exprs = &self.program.exprs;
         if !is_word(exprs.dtype(from)) || !is_word(to) {
@@ -104,7 +105,7 @@ impl Context<'_> {
             return None;
         }
         let axes = self.axes_of(from);
-        // What is not negative is the same in both types. Literals of `u32` can be beyond `i32`.
+        // A value that is not negative is the same in both types. Literals of `u32` can exceed `i32`.
         let kept = exprs.dtype(from) == to || self.prove_in(&axes, &p);
         if self.data.is_some() && kept && exprs.dtype(from) != to {
             return self.fitting(from, to, Some(p));
@@ -113,7 +114,7 @@ impl Context<'_> {
         (kept && !large).then_some(p)
     }
 
-    /// Whether 31 bits hold an index, as they hold dims and the literals of users: nothing in it makes it larger than these.
+    /// True if an index fits in 31 bits, because dims and the users' literals do and none of its operations makes it larger than these.
     fn is_small(&self, e: ExprId) -> bool {
         let (axes, exprs) = (&self.program.axes, &self.program.exprs);
         match exprs.get(e) {
@@ -127,7 +128,7 @@ impl Context<'_> {
         }
     }
 
-    /// The value of an axis, as the view has it.
+    /// Returns the value of an axis in this view.
     pub(super) fn axis(&mut self, axis: AxisId) -> Option<Poly> {
         if self.view == View::Roots {
             return self.axis_atom(axis);
@@ -144,7 +145,7 @@ impl Context<'_> {
                 let mut value = Poly::default();
                 for part in &split.parts {
                     let extent = self.poly(self.program.axes[*part].extent);
-                    // The outermost part's extent multiplies nothing, and may be anything.
+                    // The outermost part's extent is not a factor of any term, so it need not be a polynomial.
                     let scaled = if value.is_zero() { value } else { value.mul(&extent?)? };
                     let digit = self.axis(*part)?;
                     value = scaled.add(&digit)?;
@@ -155,13 +156,13 @@ impl Context<'_> {
         }
     }
 
-    /// A digit of a fused axis.
+    /// Returns a component of a fused axis.
     fn digit(&mut self, fused: AxisId, digit: usize) -> Option<Poly> {
         let whole = self.axis(fused)?;
         let AxisDef::Fused(digits) = &self.program.axes[fused].def else { return None };
         let mut value = whole.clone();
         let mut axes = self.axes_in([&whole]);
-        // One division a digit, innermost first: so the digits' floors nest, and add up to the whole again.
+        // Each component is one division, from the innermost on. So the components' floors nest, and the components add up to the whole.
         for (at, axis) in digits.iter().enumerate().rev() {
             if at == 0 {
                 break;
@@ -180,7 +181,7 @@ impl Context<'_> {
         Some(value)
     }
 
-    /// What it means that a condition holds, or that it does not.
+    /// Returns the formula that a condition holds, or that it does not.
     pub(super) fn formula(&mut self, cond: ExprId, holds: bool) -> Formula {
         self.formula_of(cond, holds, &mut { MAX_PARTS })
     }
@@ -203,7 +204,7 @@ impl Context<'_> {
                 Formula::NonNeg(Poly::constant(if holds { 0 } else { -1 }))
             }
             Expr::Compare(op, a, b) => {
-                // Of floats and bools there is nothing to read: their operands are no polynomials.
+                // Comparisons of floats and bools stay unknown, because their operands are not polynomials.
                 let difference = self.poly(a).zip(self.poly(b)).and_then(|(a, b)| a.sub(&b));
                 difference.and_then(|d| comparison(op, &d, holds)).unwrap_or(Formula::Unknown)
             }
@@ -222,7 +223,7 @@ impl Context<'_> {
     }
 }
 
-/// What a comparison of `difference` with 0 says.
+/// Returns the formula of a comparison of `difference` with 0.
 pub(super) fn comparison(op: Compare, difference: &Poly, holds: bool) -> Option<Formula> {
     let op = if holds { op } else { negated(op) };
     Some(match op {
@@ -235,7 +236,7 @@ pub(super) fn comparison(op: Compare, difference: &Poly, holds: bool) -> Option<
     })
 }
 
-/// Of integers.
+/// Returns the opposite comparison of integers.
 fn negated(op: Compare) -> Compare {
     match op {
         Compare::Eq => Compare::Ne,
@@ -247,7 +248,7 @@ fn negated(op: Compare) -> Compare {
     }
 }
 
-/// Whether it is an integer type whose data wraps at 32 bits, as translated terms do.
+/// True for the integer types whose data wraps at 32 bits, as translated terms do.
 fn is_word(dtype: DType) -> bool {
     match dtype {
         DType::I32 | DType::U32 => true,
