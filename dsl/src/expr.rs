@@ -1,10 +1,10 @@
-//! Expressions: the values that stages compute and the indices that they read at, hash-consed and typed.
+//! Expressions: the values that stages compute, and the indices of their reads. They are hash-consed and typed.
 //!
-//! One language serves values and indices, because indices can depend on data. Both are `i32`, and arithmetic tells them
-//! apart: that of an *index* ([`Exprs::is_index`]) is exact, whatever its size, and that of *data* wraps at 32 bits. An
-//! index becomes data by a cast, a store, or arithmetic with data, which take its low 32 bits. The prover
-//! ([`crate::facts`]) reads indices that are integer polynomials. Expressions have no effects and no control flow: `if` is
-//! a [`Expr::Select`] whose reads are clamped where only its condition proves them.
+//! Values and indices are expressions of one kind, because indices can depend on data. Both can be `i32`, but their arithmetic
+//! differs: the arithmetic of an *index* ([`Exprs::is_index`]) is exact for all sizes, and the arithmetic of *data* wraps at 32
+//! bits. An index becomes data by a cast, a store, or arithmetic with data, which take its low 32 bits. The prover
+//! ([`crate::facts`]) reads indices that are integer polynomials. Expressions have neither effects nor control flow: `if` is a
+//! [`Expr::Select`], whose reads are clamped if only its condition proves that they are in bounds.
 
 use crate::arena::{Id as _, id};
 use crate::ids::{AxisId, BufferId, DimId, ScalarId};
@@ -20,8 +20,8 @@ id! {
     ExprId
 }
 
-/// A typed literal. `bits` holds a float's IEEE bits in its own width, an integer's two's complement in 32 bits (of
-/// which an 8-bit type uses the low 8), and 0 or 1 for a bool.
+/// A typed literal. `bits` contains the IEEE bits of a float in its own width, the two's complement of an integer in 32 bits
+/// (an 8-bit type uses only the low 8), or 0 or 1 for a bool.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Const {
     /// The type.
@@ -35,8 +35,8 @@ pub struct Const {
 pub enum Expr {
     /// A literal.
     Const(Const),
-    /// The value of an axis: `i32`, `0 <= axis < extent`. An axis that is bound by no loop stands for what its
-    /// [`crate::nest::Fate`] makes of the axes that are.
+    /// The value of an axis: `i32`, `0 <= axis < extent`. If no loop binds the axis, its [`crate::nest::Fate`] gives the value over
+    /// the axes that are bound.
     Axis(AxisId),
     /// The value of a dim: `i32`.
     Dim(DimId),
@@ -50,45 +50,45 @@ pub enum Expr {
     Binary(Binary, ExprId, ExprId),
     /// A comparison of two values of one type; a `bool`.
     Compare(Compare, ExprId, ExprId),
-    /// The second where the first (a `bool`) holds, else the third.
+    /// The second value if the first (a `bool`) is true, otherwise the third.
     Select(ExprId, ExprId, ExprId),
-    /// Of floats: the product of the first two plus the third, rounded once or twice.
+    /// For floats, the product of the first two plus the third, rounded once or twice.
     MulAdd(ExprId, ExprId, ExprId),
-    /// Rust's `as`: floats to integers saturate and NaN gives 0; integers to narrower ones wrap. A cast of an index to
-    /// `i32` makes data of it.
+    /// Rust's `as`: floats to integers saturate, and NaN gives 0. Integers to narrower integers wrap. A cast of an index to `i32`
+    /// makes it data.
     Cast(DType, ExprId),
-    /// In a [`crate::nest::Monoid`]'s `combine`: component `n` of the state so far. In a reduction's `finish`:
-    /// component `n` of the result.
+    /// In a [`crate::nest::Monoid`]'s `combine`, component `n` of the current state. In a reduction's `finish`, component `n` of
+    /// the result.
     State(u32),
-    /// In a [`crate::nest::Monoid`]'s `combine`: component `n` of the item.
+    /// In a [`crate::nest::Monoid`]'s `combine`, component `n` of the item.
     Item(u32),
 }
 
 /// A read of one element.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Read {
-    /// What is read.
+    /// The buffer.
     pub buffer: BufferId,
     /// One index per dimension, `i32`.
     pub index: SmallVec<[ExprId; 4]>,
-    /// What a read outside the shape gives, and where it can happen.
+    /// The treatment of out-of-bounds indices.
     pub outside: Outside,
 }
 
-/// What a read outside the shape gives.
+/// The treatment of out-of-bounds indices.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Outside {
-    /// It is proved that there is none.
+    /// All indices are proved in bounds.
     Never,
-    /// The nearest element inside. `x.clamp()[…]`, and reads that only an `if` around them keeps inside. An empty
-    /// tensor's read is never executed or its result never used.
+    /// The nearest element: `x.clamp()[…]`, and reads that only an `if` around them keeps in bounds. A read of an empty tensor is
+    /// never executed, or its result is never used.
     Clamp(Sides),
     /// This value, of the buffer's type: `x.pad(v)[…]`, or a filled copy.
     Fill(ExprId, Sides),
 }
 
-/// Where an index may leave its dimension: per dimension, below 0 and at or above the extent. Sides that are proved
-/// inside are `false`; nothing is emitted for them.
+/// The sides on which an index may be out of bounds: for each dimension, below 0, and at or above the extent. For a side that
+/// is proved in bounds it is `false`, and the backend emits no check.
 pub type Sides = SmallVec<[(bool, bool); 4]>;
 
 /// Functions of one value. The result has the operand's type.
@@ -97,15 +97,15 @@ pub type Sides = SmallVec<[(bool, bool); 4]>;
 pub enum Unary {
     /// Data wraps.
     Neg,
-    /// Of a bool; of an integer, bit by bit.
+    /// For a bool, the negation. For an integer, bit by bit.
     Not,
-    /// Of the lowest `i32`: itself.
+    /// The lowest `i32` stays as it is.
     Abs,
-    /// Of a float, Rust's `signum`: 1 or -1 also for zeros, NaN for NaN. Of an integer, -1, 0 or 1.
+    /// For a float, Rust's `signum`: 1 or -1 also for zeros, NaN for NaN. For an integer, -1, 0 or 1.
     Sign,
     Floor,
     Ceil,
-    /// Half away from zero, as Rust's.
+    /// Rounds half away from zero, as Rust does.
     Round,
     Trunc,
     /// `x - trunc(x)`.
@@ -130,20 +130,20 @@ pub enum Unary {
     Atanh,
     /// The error function: `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0 to the operand.
     Erf,
-    /// Of a `u32`: how many bits are 1.
+    /// For a `u32`, the number of bits that are 1.
     CountOnes,
-    /// Of a `u32`: how many bits are 0 above the highest 1; of 0, 32.
+    /// For a `u32`, the number of 0 bits above the highest 1; 32 for 0.
     LeadingZeros,
-    /// Of a `u32`: how many bits are 0 below the lowest 1; of 0, 32.
+    /// For a `u32`, the number of 0 bits below the lowest 1; 32 for 0.
     TrailingZeros,
-    /// A bool: whether the operand is NaN.
+    /// A bool: true if the operand is NaN.
     IsNan,
-    /// The index that `i32` data is.
+    /// Converts `i32` data to an index of the same value.
     Index,
 }
 
 impl Unary {
-    /// The method's name; of operators, one that reads as a method.
+    /// Returns the method's name. An operator has a name in the style of a method.
     pub fn name(self) -> &'static str {
         match self {
             Unary::Neg => "neg",
@@ -192,46 +192,47 @@ pub enum Binary {
     Sub,
     /// Data wraps.
     Mul,
-    /// Of `i32` and `u32` data: the high 32 bits of the product of 64 bits.
+    /// For `i32` and `u32` data, the high 32 bits of the 64-bit product.
     MulHi,
-    /// Of floats, IEEE. Of integers, truncated; by zero it is 0, and the lowest by -1 is the lowest.
+    /// For floats, the IEEE quotient. For integers, the truncated quotient; a quotient by zero is 0, and the lowest integer by -1
+    /// is itself.
     Div,
-    /// For integers, the remainder of `Div` with the dividend's sign; by zero it is 0. For floats, the same as in Rust, for quotients
-    /// below 2^20.
+    /// For integers, the remainder of `Div` with the dividend's sign; by zero it is 0. For floats, the same as in Rust, for
+    /// quotients below 2^20.
     Rem,
-    /// Of indices: the quotient rounded to minus infinity. The divisor is proved at least 1.
+    /// For indices, the quotient rounded towards minus infinity. The divisor is proved to be at least 1.
     FloorDiv,
-    /// Of indices: the remainder of `FloorDiv`, not negative.
+    /// For indices, the remainder of `FloorDiv`, which is not negative.
     FloorMod,
-    /// The other one where one is NaN.
+    /// If one operand is NaN, the other operand.
     Min,
-    /// The other one where one is NaN.
+    /// If one operand is NaN, the other operand.
     Max,
-    /// `a` to the power `b`; floats.
+    /// `a` to the power `b`, for floats.
     Pow,
-    /// The angle of the point (x = `b`, y = `a`); floats.
+    /// The angle of the point (x = `b`, y = `a`), for floats.
     Atan2,
-    /// Of bools or integers.
+    /// For bools or integers.
     And,
-    /// Of bools or integers.
+    /// For bools or integers.
     Or,
-    /// Of bools or integers.
+    /// For bools or integers.
     Xor,
-    /// Integers; the count is taken modulo 32.
+    /// For integers. The count is taken modulo 32.
     Shl,
-    /// Integers; arithmetic for signed ones; the count is taken modulo 32.
+    /// For integers; arithmetic for signed ones. The count is taken modulo 32.
     Shr,
 }
 
 impl Binary {
-    /// Whether it is arithmetic that indices have.
+    /// True for the arithmetic that indices have.
     fn is_arithmetic(self) -> bool {
         use Binary::*;
         matches!(self, Add | Sub | Mul | Div | Rem | FloorDiv | FloorMod | Min | Max)
     }
 }
 
-/// Comparisons; with NaN all but `Ne` are false.
+/// Comparisons. With NaN, all but `Ne` are false.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "Rust's operators")]
 pub enum Compare {
@@ -259,11 +260,11 @@ pub struct Exprs {
 struct Node {
     expr: Expr,
     dtype: DType,
-    /// Its parts, those that are the same counted each time.
+    /// The number of parts. Shared parts count each time.
     size: u32,
-    /// How deep it nests.
+    /// The depth of nesting.
     depth: u32,
-    /// Whether its arithmetic is exact.
+    /// True if its arithmetic is exact.
     index: bool,
 }
 
@@ -274,23 +275,23 @@ impl fmt::Debug for Exprs {
 }
 
 impl Exprs {
-    /// No expressions.
+    /// Makes an empty set of expressions.
     pub fn new() -> Exprs {
         Exprs::default()
     }
 
-    /// The expression of an id.
+    /// Returns the expression of an id.
     pub fn get(&self, id: ExprId) -> &Expr {
         &self.nodes[id.index()].expr
     }
 
-    /// Its type.
+    /// Returns the type of an expression.
     pub fn dtype(&self, id: ExprId) -> DType {
         self.nodes[id.index()].dtype
     }
 
-    /// Adds an expression of a type, or finds it. The convenience methods in [`crate::expr::build`] fold constants
-    /// first; this one takes it as it is.
+    /// Returns the id of an expression of a type, which is added if needed. It is taken as it is, while the methods in
+    /// [`crate::expr::build`] fold constants first.
     pub fn add(&self, expr: Expr, dtype: DType) -> ExprId {
         let key = (expr, dtype);
         if let Some(id) = self.known.borrow().get(&key) {
@@ -306,8 +307,8 @@ impl Exprs {
         id
     }
 
-    /// Whether an expression is an index: an `i32` made of axes, dims and literals by `+ - * / %`, `min`, `max`, `abs`,
-    /// `signum` and choices. Its value is that of exact arithmetic. Anything else is data.
+    /// True if an expression is an index: an `i32` made of axes, dims and literals by `+ - * / %`, `min`, `max`, `abs`, `signum`
+    /// and selects. Its arithmetic is exact. All other expressions are data.
     pub fn is_index(&self, id: ExprId) -> bool {
         self.nodes[id.index()].index
     }
@@ -324,7 +325,7 @@ impl Exprs {
         }
     }
 
-    /// How many parts an expression has, written out: what is shared is there each time.
+    /// Returns the number of parts of an expression. Shared parts count each time.
     pub fn size(&self, id: ExprId) -> u32 {
         self.nodes[id.index()].size
     }
@@ -346,31 +347,31 @@ impl Exprs {
         seen.len()
     }
 
-    /// How deep an expression nests.
+    /// Returns the depth of nesting of an expression.
     pub fn depth(&self, id: ExprId) -> u32 {
         self.nodes[id.index()].depth
     }
 
-    /// How many there are.
+    /// Returns the number of expressions.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no expressions.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 }
 
 impl Expr {
-    /// The expressions it is made of.
+    /// Returns the operands of the expression.
     pub fn operands(&self) -> SmallVec<[ExprId; 4]> {
         let mut operands = SmallVec::new();
         self.each_operand(&mut |operand| operands.push(operand));
         operands
     }
 
-    /// Shows the expressions it is made of.
+    /// Calls `f` for each operand of the expression.
     pub fn each_operand(&self, f: &mut dyn FnMut(ExprId)) {
         match self {
             Expr::Const(_) | Expr::Axis(_) | Expr::Dim(_) | Expr::Scalar(_) | Expr::State(_) | Expr::Item(_) => {}
@@ -393,7 +394,7 @@ impl Expr {
         }
     }
 
-    /// The same expression of other operands.
+    /// Returns the same expression with other operands.
     pub fn map(&self, f: &mut dyn FnMut(ExprId) -> ExprId) -> Expr {
         match self {
             Expr::Const(_) | Expr::Axis(_) | Expr::Dim(_) | Expr::Scalar(_) | Expr::State(_) | Expr::Item(_) => self.clone(),

@@ -1,4 +1,4 @@
-//! What the checks ask the prover: what is proved of sizes and indices, and where a read leaves its tensor.
+//! The proofs about sizes and indices that the checks need, and counterexamples for reads that may be out of bounds.
 
 use super::Checker;
 use crate::expr::{Binary, Expr as Node, ExprId};
@@ -6,23 +6,23 @@ use crate::facts::{Claim as Statement, Prover};
 use crate::nest::Program;
 use std::collections::HashMap;
 
-/// That an index does not leave its dimension on one side.
+/// The claim that an index is in bounds on one side of its dimension.
 #[derive(Clone, Copy)]
 pub(super) struct Claim {
-    /// Whether it is the upper side.
+    /// True for the upper side.
     pub(super) is_high: bool,
     left: ExprId,
     right: ExprId,
 }
 
 impl Claim {
-    /// `0 <= index`.
+    /// Makes the claim `0 <= index`.
     pub(super) fn low(program: &mut Program, index: ExprId) -> Claim {
         let zero = program.exprs.int(0);
         Claim { is_high: false, left: zero, right: index }
     }
 
-    /// `index < extent`.
+    /// Makes the claim `index < extent`.
     pub(super) fn high(_: &mut Program, index: ExprId, extent: ExprId) -> Claim {
         Claim { is_high: true, left: index, right: extent }
     }
@@ -36,13 +36,13 @@ impl Claim {
     }
 }
 
-/// An expression as users write it.
+/// Returns an expression as users write it.
 pub(super) fn show(program: &Program, e: ExprId) -> String {
     crate::nest::print::expr(program, e)
 }
 
 impl Checker<'_> {
-    /// A prover that knows of the axes around the present place, and of the conditions if they are to count.
+    /// Returns a prover for the axes around the current place, which uses the conditions there if `conditions` is true.
     fn prover(&self, conditions: bool) -> Prover<'_> {
         let prover = self.prover_around();
         if conditions { self.assuming_conditions(prover) } else { prover }
@@ -57,32 +57,32 @@ impl Checker<'_> {
         self.definition.conditions.iter().fold(prover, |prover, (cond, holds)| prover.assuming(*cond, *holds))
     }
 
-    /// Whether a side of a read whose index depends on data is proved, with the conditions around it and what is known of the data.
+    /// True if a side of a read whose index depends on data is proved, with the conditions around it and the facts about the data.
     pub(super) fn proves_of_data(&self, claim: Claim) -> bool {
         self.trusts() || self.assuming_conditions(self.prover_around().about_data()).proves(claim.statement())
     }
 
-    /// Whether proofs are left out: they were done for other dtypes, or are about axes of which enough was said.
+    /// True if proofs are skipped: they were done for other dtypes, or an error about the axes was already reported.
     fn trusts(&self) -> bool {
         !self.prove || self.definition.unclear
     }
 
-    /// Whether a side of a read is proved, with the conditions around it or without.
+    /// True if a side of a read is proved, with or without the conditions around it.
     pub(super) fn proves(&self, claim: Claim, conditions: bool) -> bool {
         self.trusts() || self.prover(conditions).proves(claim.statement())
     }
 
-    /// Whether an expression is proved to be at least 0.
+    /// True if an expression is proved to be at least 0.
     pub(super) fn proves_nonneg(&self, e: ExprId) -> bool {
         self.trusts() || self.prover(false).nonneg(e)
     }
 
-    /// Whether an expression is proved to be at least 1.
+    /// True if an expression is proved to be at least 1.
     pub(super) fn at_least_one(&self, e: ExprId) -> bool {
         self.trusts() || self.prover(true).positive(e)
     }
 
-    /// Sizes and axes for which an index lies outside, in words.
+    /// Describes sizes and axes for which an index is out of bounds.
     pub(super) fn counterexample(&self, claim: Claim, index: ExprId, extent: ExprId) -> Option<String> {
         let example = self.prover(true).counterexample(claim.statement())?;
         let values: HashMap<&str, i64> = example.values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
@@ -99,7 +99,7 @@ impl Checker<'_> {
     }
 }
 
-/// An index's value for named dims and axes.
+/// Returns an index's value for named dims and axes.
 fn evaluate(program: &Program, e: ExprId, values: &HashMap<&str, i64>) -> Option<i64> {
     match program.exprs.get(e) {
         Node::Const(_) => program.exprs.as_int(e),

@@ -1,8 +1,8 @@
 //! Indices that a reduction compares: operands of `min` and `max`, and the positions of `argmin` and `argmax`.
 //!
-//! A reduction's state is 32 bits of data, so an index that wraps would compare as another number. The compiler proves that 32 bits
-//! hold these indices, or the launch checks it ([`Program::limits`]). The check belongs to the kernel and not to a schedule, because
-//! every schedule, `rfactor`'s partial results and the evaluation compare the same indices.
+//! A reduction's state is 32 bits of data, so an index that wraps would compare as another number. The compiler proves that
+//! these indices fit in 32 bits, or the launch checks it ([`Program::limits`]). The check belongs to the kernel and not to a
+//! schedule, because every schedule, `rfactor`'s partial results and the evaluation compare the same indices.
 
 use super::{Checked, Checker};
 use crate::arena::Id;
@@ -16,7 +16,7 @@ use tilewright_launch::{Interval, Limit, MOST, REACH, Size};
 const MOST_TERMS: u32 = 1 << 12;
 
 impl Checker<'_> {
-    /// Makes sure that 32 bits hold an index at all points of the axes around it. This is proved, or checked at launch.
+    /// Makes sure that an index fits in 32 bits at all points of the axes around it. This is proved, or checked at launch.
     pub(super) fn must_fit(&mut self, index: ExprId, span: SpanId) -> Checked<()> {
         let hull = Hull { program: &self.program, left: Cell::new(MOST_TERMS) };
         let interval = hull.of(index);
@@ -42,14 +42,15 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// True if the facts prove that 32 bits hold an index, or proofs are left out.
+    /// True if the facts prove that an index fits in 32 bits, or proofs are skipped.
     fn is_proved_to_fit(&self, index: ExprId) -> bool {
         let exprs = &self.program.exprs;
         let (least, greatest) = (exprs.int(REACH.0), exprs.int(REACH.1));
         self.proves_nonneg(exprs.difference(greatest, index)) && self.proves_nonneg(exprs.difference(index, least))
     }
 
-    /// True if an input has about as many elements as the index has values, because a tensor has at most [`MOST`].
+    /// True if an input has about as many elements as the index has values. Then the index fits in 32 bits, because a tensor has at
+    /// most [`MOST`] elements.
     fn is_counted(&self, limit: &Limit) -> bool {
         let program = &self.program;
         // If one of these extents is 0, the reduction reads no elements, and so its indices do not matter.
@@ -67,7 +68,7 @@ impl Checker<'_> {
     }
 }
 
-/// Sizes between which indices lie.
+/// Computes bounds of indices, as sizes.
 struct Hull<'a> {
     program: &'a Program,
     /// The number of terms that the bounds may still have.
@@ -75,8 +76,8 @@ struct Hull<'a> {
 }
 
 impl Hull<'_> {
-    /// Returns two sizes between which an index lies at all points of its axes, if no range is empty. Returns `None` if they have too
-    /// many terms.
+    /// Returns a lower and an upper bound of an index over all points of its axes, if no range is empty. `None` if the bounds have
+    /// too many terms.
     fn of(&self, e: ExprId) -> Option<Interval> {
         let interval = self.derive(e)?;
         let mut terms = 1;

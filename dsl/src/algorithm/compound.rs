@@ -78,7 +78,7 @@ impl Checker<'_> {
         Some(format!("{}[{axes}] = {reduction}({ranges}) {{ if {condition} {{ {value} }} else {{ {neutral} }} }};", define.name))
     }
 
-    /// Returns an unused name for an axis.
+    /// Returns a name for an axis that is not used yet.
     fn unused(&self, taken: &[String], define: &Define) -> String {
         let used: BTreeSet<String> = define.index.iter().chain([&define.value]).flat_map(names).collect();
         let is_free = |name: &String| !taken.contains(name) && !used.contains(name) && self.names.find(name).is_none();
@@ -86,7 +86,7 @@ impl Checker<'_> {
         letters.chain((0..).map(|n| format!("b{n}"))).find(is_free).unwrap_or_default()
     }
 
-    /// Returns the names that are neither declared nor axes of the definition. These become axes of a reduction.
+    /// Returns the names in `e` that are neither declared nor axes of the definition. They become axes of a reduction.
     fn free(&self, e: &Expr, own: &BTreeSet<String>) -> Vec<String> {
         let found = names(e).into_iter();
         found.filter(|name| !own.contains(name) && self.names.find(name).is_none() && !bound(e).contains(name)).collect()
@@ -106,7 +106,7 @@ impl Checker<'_> {
     }
 }
 
-/// The axes that reductions within an expression declare, and the names of its `let`s.
+/// Returns the axes that reductions within an expression declare, and the names of its `let`s.
 fn bound(e: &Expr) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     each(e, &mut |e| match &e.kind {

@@ -1,4 +1,4 @@
-//! Statements: definitions to stages, constants and names.
+//! Statements: definitions become stages, and constants and `let`s become names.
 
 use super::bounds::show;
 use super::names::Symbol;
@@ -11,7 +11,7 @@ use crate::syntax::expr::{BinaryOp, Expr, ExprKind, Let};
 use crate::syntax::kernel::{Define, Statement};
 
 impl Checker<'_> {
-    /// Every statement.
+    /// Checks all statements.
     pub(super) fn statements(&mut self) {
         let kernel = self.kernel;
         for (n, statement) in kernel.statements.iter().enumerate() {
@@ -28,14 +28,14 @@ impl Checker<'_> {
         }
     }
 
-    /// `let c = …;`
+    /// Checks `let c = …;`.
     fn plain_let(&mut self, bound: &Let) {
         if self.bind(bound).is_err() {
             self.poison(&bound.name);
         }
     }
 
-    /// A definition, of which the statement is number `n`.
+    /// Checks a definition, which is statement number `n`.
     fn define(&mut self, n: usize, define: &Define) {
         if let Some(compound) = define.compound {
             let error = self.compound(define, compound);
@@ -57,7 +57,7 @@ impl Checker<'_> {
         let (Ok(()), Ok(value)) = (axes, value) else { return };
         let reduced = self.program.exprs.any(value, &mut |e| matches!(e, Node::State(_)));
         let body = match self.definition.reduction.take() {
-            // A reduction whose result is used nowhere is none.
+            // If the result of a reduction is not used, the definition is a plain value.
             Some(found) if reduced => Body::Reduce { monoid: found.monoid, over: found.over, lift: found.lift, finish: value },
             _ => Body::Map(value),
         };
@@ -65,7 +65,7 @@ impl Checker<'_> {
         self.program.stages.push(Stage { name: define.name.text.clone(), buffer, axes, body, also: Vec::new(), span: define.span });
     }
 
-    /// What a definition defines.
+    /// Returns the buffer that a definition defines.
     fn target(&mut self, n: usize, define: &Define) -> Checked<BufferId> {
         let name = &define.name;
         if let Some(ty) = &define.ty {
@@ -108,7 +108,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Declares the axes on the left.
+    /// Declares the axes on the left side.
     fn left_side(&mut self, define: &Define, buffer: BufferId) -> Checked<()> {
         let shape = self.program.buffers[buffer].shape.clone();
         let mut result = Ok(());
@@ -149,7 +149,7 @@ impl Checker<'_> {
                 Err(poisoned) => result = Err(poisoned),
             }
         }
-        // What a wrong left side names is no further error on the right.
+        // Names of a wrong left side are poisoned, so that the right side reports no further errors about them.
         if result.is_err() {
             self.definition.unclear = true;
             for index in &define.index {
@@ -160,7 +160,7 @@ impl Checker<'_> {
     }
 }
 
-/// A zero of a buffer's type, for help.
+/// Returns a zero of a buffer's type, for help.
 pub(super) fn zero(checker: &Checker<'_>, buffer: BufferId) -> &'static str {
     let dtype = checker.program.buffers[buffer].dtype;
     if dtype.is_float() {
@@ -172,7 +172,7 @@ pub(super) fn zero(checker: &Checker<'_>, buffer: BufferId) -> &'static str {
     }
 }
 
-/// What was meant by an index on the left that is no name.
+/// Returns the error for an index on the left side that is not a name.
 fn not_an_axis(define: &Define, index: &Expr) -> Error {
     let name = &define.name;
     let scatter = contains_read(index);

@@ -1,4 +1,4 @@
-//! Generics, arguments and outputs: everything of a kernel but its body.
+//! Generics, arguments and outputs: the signature of a kernel.
 
 use super::names::Symbol;
 use super::{Bindings, Checked, Checker, Poisoned, stated, types};
@@ -10,10 +10,10 @@ use crate::syntax::kernel::{Generic, GenericKind, Type};
 use crate::syntax::{Expr, Name};
 use tilewright_launch::DType;
 
-/// How many dimensions a tensor has, at most.
+/// The most dimensions of a tensor.
 const MAX_RANK: usize = 8;
 
-/// How far a generic with a value is resolved.
+/// The progress of resolving a generic with a value.
 #[derive(Clone, Copy, PartialEq)]
 enum Progress {
     Open,
@@ -42,7 +42,7 @@ impl Checker<'_> {
         }
         for param in &kernel.params {
             if param.is_dim() {
-                // It was declared with the generics; one that is wrong there was said to be.
+                // It was declared with the generics. If it is wrong, an error was reported there.
                 let dim = self.program.dims.iter().find(|(_, d)| d.name == param.name.text).map(|(id, _)| id);
                 self.program.arguments.extend(dim.map(Argument::Dim));
             } else if self.argument(&param.name, param.update, &param.ty).is_err() {
@@ -59,7 +59,7 @@ impl Checker<'_> {
         self.has_results();
     }
 
-    /// Notes what the kernel states, for the proofs of all that follows.
+    /// Records the facts that the kernel states, for all later proofs.
     fn facts(&mut self) {
         let (kernel, first) = (self.kernel, self.program.conditions.len());
         for fact in &kernel.facts {
@@ -68,7 +68,7 @@ impl Checker<'_> {
                 true => Err(Poisoned),
                 false => stated::note(&mut self.program, fact, true).or_else(|error| self.fail(error)),
             };
-            // Without a fact that was meant, nothing is to be proved.
+            // If an intended fact is missing, proofs are skipped, because they may fail without it.
             self.prove &= noted.is_ok();
         }
         for at in first..self.program.conditions.len() {
@@ -83,7 +83,7 @@ impl Checker<'_> {
             && let Some(conditions) = Prover::new(&self.program).contradiction()
         {
             let found: Vec<Condition> = conditions.iter().filter_map(|at| self.program.conditions.get(*at)).cloned().collect();
-            // A fact that has bound a dim is in all that names the dim, and in no condition.
+            // A fact that binds a dim to a literal is part of the dim's definition, so the conditions found need not include it.
             let bound = kernel.facts.iter().rev().find(|fact| stated::literal(fact).is_some()).map(|fact| fact.span);
             let span = found.last().map(|c| c.span).or(bound).unwrap_or(kernel.name.span);
             let texts = list(found.iter().map(|c| &c.text));
@@ -94,7 +94,7 @@ impl Checker<'_> {
         }
     }
 
-    /// That there is something to compute.
+    /// Checks that the kernel computes a result.
     fn has_results(&mut self) {
         let kernel = self.kernel;
         if kernel.whole && kernel.outputs.is_empty() && !kernel.params.iter().any(|p| p.update) {
@@ -132,14 +132,14 @@ impl Checker<'_> {
                 None
             }
         };
-        // Declaring fails only where the name is taken, which is then said.
+        // Declaring fails only if the name is taken, and reports that.
         match chosen {
             Some(dtype) => drop(self.declare(name, Symbol::Dtype(dtype))),
             None => self.poison(name),
         }
     }
 
-    /// Declares a dim that is known at launch.
+    /// Declares a dim whose value is known at launch.
     fn symbolic(&mut self, name: &Name, bindings: &Bindings) {
         let kernel = self.kernel;
         if let Some(generic) = kernel.generics.iter().find(|g| g.name.text == name.text)
@@ -164,7 +164,7 @@ impl Checker<'_> {
         drop(self.declare(name, Symbol::Size(id)));
     }
 
-    /// Declares a generic with a value, after those that it names.
+    /// Declares a generic with a value, after the generics that it names.
     fn resolve(&mut self, n: usize, progress: &mut [Progress], bindings: &Bindings) {
         let kernel = self.kernel;
         let Some(Generic { name, kind: GenericKind::Value(value) }) = kernel.generics.get(n) else { return };
@@ -223,7 +223,7 @@ impl Checker<'_> {
         self.declare(name, Symbol::Size(id))
     }
 
-    /// That the head names generics of the right kinds.
+    /// Checks that the schedule's header names generics of the right kinds.
     fn check_pins(&mut self, bindings: &Bindings) {
         let kernel = self.kernel;
         let all = || kernel.generics.iter().map(|g| g.name.as_str());
@@ -296,7 +296,7 @@ impl Checker<'_> {
         Ok(buffer)
     }
 
-    /// A new buffer.
+    /// Makes a new buffer.
     pub(super) fn buffer(&mut self, name: &Name, dtype: DType, shape: Vec<ExprId>, space: Space) -> BufferId {
         let buffer = Buffer { name: name.text.clone(), dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span: name.span };
         self.program.buffers.push(buffer)

@@ -1,13 +1,13 @@
-//! Pointwise intermediates become part of what reads them.
+//! Substitutes pointwise intermediates into their readers.
 //!
-//! It stands between the check and the naive nest, and is the default; a schedule that places such a stage keeps it. The
-//! stage's axes are replaced by the indices of the read. A read that may lie outside takes the nearest point of the
-//! stage, and for padding chooses the fill there: so the stage's own reads stay inside as they were proved. Where that
-//! cannot be seen at the new place, they are clamped.
+//! It runs after the check and before the naive nest, and is the default. A schedule that places a pointwise stage keeps it.
+//! The stage's axes are replaced by the indices of the read. If the read may be out of bounds, the indices are clamped to the
+//! nearest point of the stage, and for padding the fill is selected there. So the stage's own reads stay in bounds as they were
+//! proved. Reads that cannot be proved in bounds at their new place are clamped.
 //!
-//! A stage that reads another at three places contains it three times, so each stage of a chain could double the size of the next.
-//! Two rules bound that. First, indices are in one form, so that reads of the same element become one read, even if their indices
-//! were written differently. Second, a stage that would make one of its readers too large is stored ([`MOST`]).
+//! A stage that reads another at three places contains it three times, so each stage of a chain could double the size of the
+//! next. Two rules bound that. First, indices are normalized, so that reads of the same element become one read, even if their
+//! indices were written differently. Second, a stage that would make one of its readers too large is stored ([`MOST`]).
 
 mod growth;
 
@@ -26,8 +26,8 @@ pub const MOST: usize = 2_000;
 /// The factor by which substitution may exceed the parts of both as written; see [`MOST`].
 const TIMES: usize = 4;
 
-/// How deep a value that becomes part of others may nest. A deeper one is stored: chains of stages have no end, and the
-/// stack of those who walk expressions has one.
+/// The most nesting of a value that is substituted. A deeper value is stored, because a chain of stages can be arbitrarily
+/// long, but the stack of recursive walks over expressions is limited.
 const DEEPEST: u32 = 256;
 
 /// The outcome of inlining pointwise intermediates.
@@ -46,7 +46,7 @@ pub struct Stored {
     pub stage: StageId,
     /// The stage that reads it.
     pub reader: StageId,
-    /// The most parts that the reader may have; `None`: the intermediate is nested too deeply.
+    /// The most parts that the reader may have. `None` if the intermediate is nested too deeply.
     pub parts: Option<usize>,
 }
 
@@ -103,9 +103,9 @@ fn parts(program: &Program, id: StageId) -> usize {
     program.exprs.parts(program.stages[id].values().iter().copied())
 }
 
-/// Lets reads that are not proved inside at their new place take the nearest element. They are inside wherever their value
-/// counts, as they were proved for all points of their stage; but outside of it, and of a stage without points, it is the
-/// fill that counts.
+/// Clamps reads that cannot be proved in bounds at their new place. They are in bounds wherever their value is used, because
+/// they were proved for all points of their stage. At other points, and for a stage without points, the fill is used instead of
+/// them.
 fn keep_inside(program: &mut Program, id: StageId) {
     let mut stage = program.stages[id].clone();
     let axes = stage.axes.clone();
@@ -121,10 +121,10 @@ fn keep_inside(program: &mut Program, id: StageId) {
     program.stages[id] = stage;
 }
 
-/// An expression at points of some axes, whose reads stay inside.
+/// Returns an expression at the points of some axes, with its reads clamped if needed.
 fn kept_inside(program: &mut Program, value: ExprId, axes: &[AxisId]) -> ExprId {
     let mut value = value;
-    // Reads within indices first: what they are part of is another read then.
+    // Reads within indices change first. The reads that contain them are then different reads, so the search repeats.
     loop {
         let open = open_reads(program, value, axes);
         if open.is_empty() {
@@ -138,7 +138,7 @@ fn kept_inside(program: &mut Program, value: ExprId, axes: &[AxisId]) -> ExprId 
     }
 }
 
-/// The reads that are not proved inside, each with what it then does outside.
+/// Returns the reads that are not proved in bounds, each with its new treatment of out-of-bounds indices.
 fn open_reads(program: &Program, value: ExprId, axes: &[AxisId]) -> HashMap<Read, Outside> {
     let prover = Prover::new(program).within(axes.iter().copied());
     let mut open = HashMap::new();
@@ -149,7 +149,7 @@ fn open_reads(program: &Program, value: ExprId, axes: &[AxisId]) -> HashMap<Read
         };
         let mut changed = false;
         for ((index, extent), (low, high)) in read.index.iter().zip(&program.buffers[read.buffer].shape).zip(&mut sides) {
-            // What is clamped already is worth no proof: later ones, on other axes, need not find it.
+            // An index that is clamped already is clamped again without a proof, so that later proofs on other axes do not depend on it.
             let clamped = program.exprs.any(*index, &mut |e| matches!(e, Expr::Binary(Binary::Min | Binary::Max, ..)));
             let wanted = (*low || clamped || !prover.nonneg(*index), *high || clamped || !prover.less(*index, *extent));
             changed |= wanted != (*low, *high);
@@ -187,7 +187,7 @@ fn substituted(program: &Program, stage: StageId, reader: StageId, most: usize) 
     program.stages[reader].values().iter().map(|value| one(*value)).collect()
 }
 
-/// The expression with reads replaced, innermost first: `f` sees reads whose indices are done.
+/// Replaces reads in an expression, innermost first: when `f` gets a read, its indices have already been rewritten.
 pub(crate) fn rewrite(exprs: &Exprs, value: ExprId, f: &mut dyn FnMut(&Exprs, &Read) -> Option<ExprId>) -> ExprId {
     let new = exprs.rebuilt(value, &mut Map::default(), &mut |exprs, new, old| {
         let read = if let Expr::Read(read) = &new { f(exprs, read) } else { None };
@@ -196,7 +196,7 @@ pub(crate) fn rewrite(exprs: &Exprs, value: ExprId, f: &mut dyn FnMut(&Exprs, &R
     new.unwrap_or(value)
 }
 
-/// A stage's value where it is read.
+/// Returns a stage's value at the indices of a read.
 fn at(growth: &mut Growth<'_>, axes: &[AxisId], body: ExprId, buffer: &Buffer, read: &Read) -> Option<ExprId> {
     let exprs = growth.exprs;
     let (points, inside) = points(exprs, axes, buffer, read);
@@ -208,7 +208,7 @@ fn at(growth: &mut Growth<'_>, axes: &[AxisId], body: ExprId, buffer: &Buffer, r
         };
         growth.add(new)
     })?;
-    // What is read is data, as it is where the stage is stored.
+    // The value of a read is data, as it would be if the stage were stored.
     let value = exprs.cast(buffer.dtype, value);
     Some(match (&read.outside, inside) {
         (Outside::Fill(fill, _), Some(inside)) => exprs.select(inside, value, *fill),

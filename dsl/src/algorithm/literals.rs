@@ -1,4 +1,4 @@
-//! Literals: which type they take, whether they fit it, and the constants made of them.
+//! Literals: their types, range checks, and the constants made from them.
 
 use super::names::Symbol;
 use super::types::article;
@@ -11,7 +11,7 @@ use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind};
 use crate::syntax::kernel::Type;
 use tilewright_launch::DType;
 
-/// The constants of `f32::…` and the like; those of angles stand in `f32::consts`.
+/// The constants of `f32::…` and similar paths. The constants of angles are in `f32::consts`.
 const CONSTANTS: [&str; 15] = [
     "INFINITY",
     "NEG_INFINITY",
@@ -30,22 +30,22 @@ const CONSTANTS: [&str; 15] = [
     "FRAC_1_SQRT_2",
 ];
 
-/// Methods whose result has a type that the operands do not decide.
+/// Methods whose result type does not depend on the operand types.
 const RESULTS: [&str; 6] = ["is_nan", "is_finite", "is_infinite", "count_ones", "leading_zeros", "trailing_zeros"];
 
-/// Numbers in what a `let` without a type may name as it stands. Each use reads them again, so they are few.
+/// The most numbers in a `let` of literals without a type. The number is limited, because each use evaluates them again.
 const SHORT: usize = 64;
 
-/// Elements of a constant, at most: it is an instruction of SPIR-V, and those have fewer than 65,536 words.
+/// The most elements of a constant. It is one instruction of SPIR-V, and these have fewer than 65,536 words.
 const MOST_CONSTANTS: usize = 16_384;
 
 impl Checker<'_> {
-    /// Whether an expression is made of few literals without a type alone.
+    /// True if an expression consists of few literals without a type.
     pub(super) fn is_short_literal(&self, e: &Expr) -> bool {
         self.flexible(e).is_some() && self.weight(e) <= SHORT
     }
 
-    /// How many numbers an expression of literals has, those that names stand for included.
+    /// Returns the number of literals in an expression, including those that names stand for.
     fn weight(&self, e: &Expr) -> usize {
         match &e.kind {
             ExprKind::Neg(a) => self.weight(a),
@@ -61,18 +61,18 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether an expression is made of literals without a type alone, so that its use decides; and then, whether one of
-    /// them is a float.
+    /// Returns `Some` if an expression consists only of literals without a type, so that its use determines the type. The value is
+    /// true if one of them is a float.
     pub(super) fn flexible(&self, e: &Expr) -> Option<bool> {
         let all = |parts: &[&Expr]| parts.iter().try_fold(false, |float, part| Some(self.flexible(part)? || float));
         match &e.kind {
             ExprKind::Int { suffix: None, .. } => Some(false),
             ExprKind::Float { suffix: None, .. } => Some(true),
             ExprKind::Neg(a) => self.flexible(a),
-            // The right side first: in a chain it is the short one.
+            // The right side comes first, because it is the short side in a chain.
             ExprKind::Binary(_, _, a, b) => all(&[b, a]),
             ExprKind::Method { name, .. } if RESULTS.contains(&name.as_str()) => None,
-            // The count has a type of its own.
+            // The count of a rotation has its own type.
             ExprKind::Method { receiver, name, .. } if matches!(name.as_str(), "rotate_left" | "rotate_right") => {
                 self.flexible(receiver)
             }
@@ -93,8 +93,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A number without a type, or with one, as a literal of the type wanted; integers are `i32` and floats `f32` where
-    /// nothing says otherwise.
+    /// Returns a number as a literal of its own type, or else of the wanted type. By default, integers are `i32` and floats are `f32`.
     pub(super) fn number(&mut self, e: &Expr, negative: bool, wanted: Option<DType>) -> Checked<ExprId> {
         let (value, suffix, is_float) = match &e.kind {
             ExprKind::Int { value, suffix } => (*value as f64, suffix, false),
@@ -110,7 +109,7 @@ impl Checker<'_> {
         Ok(self.program.exprs.constant(constant))
     }
 
-    /// The literal of a type, if the value fits.
+    /// Returns the literal of a type, if the value fits.
     fn fits(&mut self, value: f64, is_float: bool, dtype: DType, span: SpanId) -> Checked<Const> {
         let constant = Const::number(value, dtype);
         let error = |text: String| Error::new(span, text);
@@ -134,10 +133,10 @@ impl Checker<'_> {
         }
     }
 
-    /// `f32::INFINITY`.
+    /// Returns the constant of a path, for example `f32::INFINITY`.
     pub(super) fn path(&mut self, names: &[Name], span: SpanId) -> Checked<ExprId> {
         let (Some(first), Some(last)) = (names.first(), names.last()) else { return Err(super::Poisoned) };
-        // `core::f32::consts::PI`: what stands before the dtype does not matter.
+        // In `core::f32::consts::PI`, the names before the dtype are ignored.
         let start = names.iter().position(|n| !["core", "std"].contains(&n.as_str())).unwrap_or(0);
         let dtype = self.dtype(names.get(start).unwrap_or(first))?;
         let middle = names.get(start + 1..names.len() - 1).unwrap_or_default();
@@ -183,7 +182,7 @@ impl Checker<'_> {
         self.declare(name, Symbol::Tensor(buffer))
     }
 
-    /// The elements of nested arrays, row-major.
+    /// Collects the elements of nested arrays, row-major.
     fn flatten(&mut self, e: &Expr, extents: &[usize], dtype: DType, values: &mut Vec<Const>) -> Checked<()> {
         let Some((extent, inner)) = extents.split_first() else {
             values.push(self.constant_value(e, dtype)?);
@@ -201,7 +200,7 @@ impl Checker<'_> {
         results.into_iter().collect()
     }
 
-    /// A number known at compile time.
+    /// Returns a number that is known at compile time.
     fn constant_value(&mut self, e: &Expr, dtype: DType) -> Checked<Const> {
         match (&e.kind, dtype) {
             (ExprKind::Bool(b), DType::Bool) => Ok(Const { dtype, bits: u32::from(*b) }),
@@ -223,7 +222,7 @@ impl Checker<'_> {
     }
 }
 
-/// A number of a directive, as a value of a type.
+/// Returns a number in a directive as a value of a type.
 pub fn literal(e: &Expr, dtype: DType) -> Result<Const, Error> {
     let of = |value: f64| Const::number(value, dtype);
     let wrong = || Error::new(e.span, format!("expected {} known at compile time", article(dtype))).help("write a number");
@@ -246,7 +245,7 @@ pub fn literal(e: &Expr, dtype: DType) -> Result<Const, Error> {
     }
 }
 
-/// The value of arithmetic of numbers, and whether it is a float's.
+/// Returns the value of arithmetic on numbers, and true if it is a float.
 fn arithmetic(e: &Expr) -> Option<(f64, bool)> {
     match &e.kind {
         ExprKind::Int { value, suffix: None } => Some((*value as f64, false)),
@@ -269,7 +268,7 @@ fn arithmetic(e: &Expr) -> Option<(f64, bool)> {
     }
 }
 
-/// A constant by Rust's name.
+/// Returns a constant by Rust's name.
 fn named_constant(dtype: DType, name: &str) -> Option<f64> {
     use std::f64::consts;
     let (low, high, epsilon, tiny) = match dtype {

@@ -1,4 +1,4 @@
-//! Methods of values: maths with Rust's names.
+//! Methods of values: mathematical functions with Rust's names.
 
 use super::names::Symbol;
 use super::types::article;
@@ -19,46 +19,46 @@ pub(super) fn nearest_method(name: &str) -> Option<String> {
     did_you_mean(name, METHODS.iter().map(|(known, ..)| *known))
 }
 
-/// A method: its arguments (without the receiver) are of the receiver's type.
+/// A method. Its arguments, except the receiver, have the receiver's type unless stated otherwise.
 #[derive(Clone, Copy)]
 enum Method {
-    /// A function of floats.
+    /// A function of a float.
     Float(Unary),
     /// A function of two floats.
     Float2(Binary),
-    /// Of any two numbers.
+    /// A function of two numbers.
     Number2(Binary),
-    /// Of two integers.
+    /// A function of two integers.
     Int2(Binary),
-    /// Of an integer's bits: how many there are of something, a `u32`.
+    /// A count of an integer's bits, as a `u32`.
     Bits(Unary),
-    /// Of an integer, by a `u32`: its bits to the left, and those that leave it on the right.
+    /// Rotates an integer's bits to the left by a `u32`.
     RotateLeft,
-    /// The other way round.
+    /// Rotates an integer's bits to the right by a `u32`.
     RotateRight,
     /// `x.clamp(low, high)`, for all types of numbers. It is NaN if `x` is.
     Clamp,
-    /// Of floats and signed integers.
+    /// The absolute value, for floats and signed integers.
     Abs,
     /// As in Rust: 1 or -1 with the sign of a float, also of a zero, and NaN for NaN. For an integer, its sign.
     Signum,
-    /// Of a float, a bool.
+    /// A bool, for floats.
     IsNan,
-    /// Of a float, a bool.
+    /// A bool, for floats.
     IsFinite,
-    /// Of a float, a bool.
+    /// A bool, for floats.
     IsInfinite,
     /// `1 / x`.
     Recip,
     /// `x * a + b`, rounded once or twice.
     MulAdd,
-    /// A power with a literal exponent, by multiplication; of floats.
+    /// A power of a float with a literal exponent, by multiplication.
     Powi,
-    /// A power with a literal exponent, by multiplication; of integers.
+    /// A power of an integer with a literal exponent, by multiplication.
     Pow,
 }
 
-/// The methods and how many arguments they take.
+/// The methods, and the numbers of their arguments.
 const METHODS: [(&str, Method, usize); 45] = [
     ("abs", Method::Abs, 0),
     ("signum", Method::Signum, 0),
@@ -107,14 +107,14 @@ const METHODS: [(&str, Method, usize); 45] = [
     ("pow", Method::Pow, 1),
 ];
 
-/// What to do where a method is of integers alone.
+/// The help for a method that only integers have.
 const OF_INTEGERS: &str = "it is of `i32` and `u32`";
 
 /// The highest exponent of `powi` and `pow`.
 const MAX_EXPONENT: i64 = 1024;
 
 impl Checker<'_> {
-    /// `receiver.name(args)`.
+    /// Checks `receiver.name(args)`.
     pub(super) fn method(
         &mut self,
         span: SpanId,
@@ -139,7 +139,7 @@ impl Checker<'_> {
         if let (Method::RotateLeft | Method::RotateRight, [by]) = (method, args) {
             return self.rotation(*method, receiver, name, by, wanted);
         }
-        // The result's type says nothing of the receiver's.
+        // The type of the result does not determine the type of the receiver.
         let is_apart = matches!(method, Method::IsNan | Method::IsFinite | Method::IsInfinite | Method::Bits(_));
         let wanted = wanted.filter(|_| !is_apart);
         let parts: Vec<&Expr> = std::iter::once(receiver).chain(args).collect();
@@ -198,7 +198,7 @@ impl Checker<'_> {
         })
     }
 
-    /// A rotation: two shifts, whose counts are taken modulo 32.
+    /// Makes a rotation from two shifts, whose counts are taken modulo 32.
     fn rotation(&mut self, method: Method, of: &Expr, name: &Name, by: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
         let (of_id, by_id) = (self.value(of, wanted), self.value(by, Some(DType::U32)));
         let (x, n) = (of_id?, by_id?);
@@ -223,7 +223,7 @@ impl Checker<'_> {
         Ok(exprs.cast(dtype, exprs.binary(Binary::Or, high, low)))
     }
 
-    /// A power with a literal exponent.
+    /// Makes a power with a literal exponent.
     fn power(&mut self, span: SpanId, method: Method, of: &Expr, exponent: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
         let base = self.value(of, wanted)?;
         let dtype = self.program.exprs.dtype(base);
@@ -318,7 +318,7 @@ impl Checker<'_> {
     }
 }
 
-/// So many arguments.
+/// Returns a number of arguments in words.
 fn counted(arity: usize) -> &'static str {
     ["no argument", "one argument"].get(arity).copied().unwrap_or("two arguments")
 }

@@ -1,26 +1,26 @@
-//! From the tree of a kernel to a [`Program`] of pure, typed, checked stages.
+//! The check of a kernel: its syntax tree becomes a [`Program`] of pure, typed stages.
 //!
-//! [`check`] makes the program for concrete dtypes and parameters; [`check_generic`] is what `kernel!` calls: it checks
-//! for every choice of dtypes and gives the [`Signature`] that the Rust items are made of. What is wrong with a kernel is
-//! found here, once, on its own axes: no schedule meets it again.
+//! [`check`] makes the program for concrete dtypes and parameters. `kernel!` calls [`check_generic`], which checks the kernel
+//! for every choice of dtypes and returns the [`Signature`] for the Rust items. All errors of a kernel are found here, once, on
+//! its own axes, so that schedules never report them.
 //!
-//! # The way
-//! `header` (generics, arguments, outputs) → `definitions` (statements to stages; `compound` refuses `+=`), with `values` (expressions),
-//! `literals`, `maths` (methods), `calls`, `reads` (and `bounds`, which proves them inside), `reductions` → `order` (the order of
-//! definitions, and their purposes). `names` and `types` serve them all. A name or expression that is wrong is *poisoned*:
-//! expressions that depend on it are wrong too, and no error is shown for them.
+//! # Modules
+//! `header` (generics, arguments, outputs) → `definitions` (statements to stages; `compound` refuses `+=`), with `values`
+//! (expressions), `literals`, `maths` (methods), `calls`, `reads` (and `bounds`, which proves them in bounds), `reductions` →
+//! `order` (the order of definitions, and whether all are used). All of them use `names` and `types`. A wrong name or
+//! expression is *poisoned*: expressions that depend on it are wrong too, and no errors are reported for them.
 //!
-//! # What it defines
-//! - Indices are `i32`: axes, dims, parameters. `/` and `%` floor where both operands are made of these and literals alone,
-//!   and their divisor must be proved to be at least 1; on other values they truncate.
+//! # Language rules
+//! - Indices are `i32`: axes, dims, parameters. If both operands consist only of these and literals, `/` and `%` floor, and
+//!   their divisor must be proved to be at least 1. On other values they truncate.
 //! - A literal takes the type of the other operand, of the definition, or of the `let`.
-//! - `max` and `min` ignore NaN; of nothing, or of NaN alone, they are the identity: the infinity (or the lowest or highest
-//!   integer). An empty `sum` is 0, `prod` 1, `any` false, `all` true.
-//! - `argmax` and `argmin` give the axis's value (of several ranges: the position, row-major, from 0), the lowest among
-//!   equals. NaN is never chosen, unless there is nothing else: then it is the first position. They need a range that is
-//!   not empty; where that is not proved, the launch checks it.
-//! - 32 bits hold every position, and every index that `min` or `max` reduces (`compared`). This is proved, or checked at launch.
-//! - A range `lo..hi` whose length is not proved to be at least 0 is checked at launch too.
+//! - `max` and `min` ignore NaN. If there are no items, or all are NaN, they are the identity: the infinity (or the lowest or
+//!   highest integer). An empty `sum` is 0, `prod` 1, `any` false, `all` true.
+//! - `argmax` and `argmin` give the axis's value, or for several ranges the position, row-major, from 0. Among equal items they
+//!   choose the lowest. NaN is never chosen, unless all items are NaN: then it is the first position. The range must not be
+//!   empty. This is proved, or checked at launch.
+//! - Every position, and every index that `min` or `max` reduces (`compared`), fits in 32 bits. This is proved, or checked at launch.
+//! - The length of a range `lo..hi` is at least 0. This is proved, or checked at launch, too.
 
 mod bounds;
 mod calls;
@@ -57,21 +57,21 @@ use reductions::Found;
 use std::collections::HashSet;
 use tilewright_launch::DType;
 
-/// What a schedule's head says about a kernel's generics.
+/// The values that a schedule's header gives a kernel's generics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bindings {
-    /// `T = f32`. A dtype generic with one choice only may be left out.
+    /// `T = f32`. A dtype generic with only one choice may be left out.
     pub dtypes: Vec<(Name, DType)>,
     /// `S = 2`. The others have their defaults.
     pub parameters: Vec<(Name, i64)>,
     /// `IC == 3`: symbolic dims that become literals in every expression. (Such a dim stays in [`Program::dims`], with
     /// the literal as its value.) Facts about derived dims do not belong here.
     pub dims: Vec<(Name, i64)>,
-    /// The head, for errors about what it lacks.
+    /// The header, for errors about missing values.
     pub span: SpanId,
 }
 
-/// The program of a kernel for concrete dtypes and parameters, with an empty plan.
+/// Checks a kernel for concrete dtypes and parameters. The program has an empty plan.
 pub fn check(kernel: &Kernel, bindings: &Bindings) -> Result<Program, Errors> {
     let result = check_with(kernel, bindings, true);
     let Err(errors) = result else { return result };
@@ -83,7 +83,7 @@ pub fn check(kernel: &Kernel, bindings: &Bindings) -> Result<Program, Errors> {
     Err(Errors(errors.0.into_iter().map(|e| blame_pins(e, bindings)).collect()))
 }
 
-/// An error of a kernel that is right without the head's values: theirs is the blame.
+/// Moves an error to the header's values, if the kernel is right without them.
 fn blame_pins(error: Error, bindings: &Bindings) -> Error {
     let values = bindings.parameters.iter().map(|p| (p, "=")).chain(bindings.dims.iter().map(|d| (d, "==")));
     let Some(((first, _), _)) = values.clone().next() else { return error };
@@ -96,7 +96,7 @@ fn blame_pins(error: Error, bindings: &Bindings) -> Error {
     Error { kind: error.kind, span: first.span, message: format!("with {shown}: {}", error.message), notes, help: error.help }
 }
 
-/// [`check`], with the proofs about sizes or without: those do not depend on dtypes.
+/// Does the same as [`check`]. The proofs about sizes can be skipped, because they do not depend on dtypes.
 fn check_with(kernel: &Kernel, bindings: &Bindings, prove: bool) -> Result<Program, Errors> {
     let mut checker = Checker {
         kernel,
@@ -114,49 +114,49 @@ fn check_with(kernel: &Kernel, bindings: &Bindings, prove: bool) -> Result<Progr
     errors.into_result().map(|()| program)
 }
 
-/// Something is wrong, and it was said.
+/// The result of a failure whose error was reported.
 struct Poisoned;
 
-/// What a check gives.
+/// The result of a check.
 type Checked<T> = Result<T, Poisoned>;
 
-/// A kernel on its way to a program.
+/// The state of checking a kernel.
 struct Checker<'a> {
     kernel: &'a Kernel,
     program: Program,
     errors: Errors,
     names: Names,
-    /// Whether sizes are proved.
+    /// True if claims about sizes are proved.
     prove: bool,
-    /// The buffers whose definition stands above.
+    /// The buffers that are already defined.
     defined: HashSet<BufferId>,
-    /// The definition that is read now.
+    /// The current definition.
     definition: Definition,
 }
 
-/// The definition that is read now, as far as it is known.
+/// The state of the current definition.
 #[derive(Default)]
 struct Definition {
-    /// What it defines; `None`: a plain `let`.
+    /// The buffer that it defines. `None` for a plain `let`.
     buffer: Option<BufferId>,
     /// Its name.
     name: String,
     /// The axes on its left side.
     axes: Vec<AxisId>,
-    /// The axes of the reduction that is read now.
+    /// The axes of the current reduction.
     running: Vec<AxisId>,
     /// Its reduction.
     reduction: Option<Found>,
-    /// Whether this is inside the reduction's body or ranges.
+    /// True within the reduction's body or ranges.
     inside: bool,
-    /// Its axes are not what was meant, so nothing is proved of them.
+    /// True if an error about its axes was reported, so that proofs about them are skipped.
     unclear: bool,
-    /// The conditions around this, and whether they hold here.
+    /// The conditions around the current place, and the values that they have here.
     conditions: Vec<(ExprId, bool)>,
 }
 
 impl Checker<'_> {
-    /// Notes an error.
+    /// Reports an error.
     fn fail<T>(&mut self, error: Error) -> Checked<T> {
         self.errors.push(error);
         Err(Poisoned)

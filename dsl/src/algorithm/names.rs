@@ -1,4 +1,4 @@
-//! What names mean. There is one namespace, and no name hides another.
+//! The meaning of names. There is one namespace, and names cannot be shadowed.
 
 use super::{Checked, Checker, Poisoned};
 use crate::diag::{Error, SpanId, did_you_mean};
@@ -7,7 +7,7 @@ use crate::nest::BufferId;
 use crate::syntax::{Expr, Name};
 use tilewright_launch::DType;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 pub(super) enum Symbol {
     /// A dtype generic.
@@ -20,16 +20,16 @@ pub(super) enum Symbol {
     Tensor(BufferId),
     /// An axis: an index.
     Axis(ExprId),
-    /// What a `let` or a constant without shape names.
+    /// The value of a `let`, or of a constant without a shape.
     Value(ExprId),
-    /// What a `let` names, made of literals without a type: each use decides.
+    /// The value of a `let` that consists of literals without a type. Each use determines the type.
     Literal(Box<Expr>),
-    /// Something wrong, about which enough was said.
+    /// A wrong name, whose error was reported.
     Poisoned,
 }
 
 impl Symbol {
-    /// What it is, for messages.
+    /// Returns the kind of the symbol, for messages.
     pub(super) fn what(&self) -> &'static str {
         match self {
             Symbol::Dtype(_) => "a dtype",
@@ -43,29 +43,29 @@ impl Symbol {
     }
 }
 
-/// The names that can be used at a place, outermost first.
+/// The names that can be used at the current place, outermost first.
 #[derive(Default)]
 pub(super) struct Names {
     entries: Vec<(String, SpanId, Symbol)>,
 }
 
 impl Names {
-    /// Where a name is declared, and what it stands for.
+    /// Returns the place where a name is declared, and its meaning.
     pub(super) fn find(&self, name: &str) -> Option<(SpanId, &Symbol)> {
         self.entries.iter().rev().find(|(n, ..)| n == name).map(|(_, span, symbol)| (*span, symbol))
     }
 
-    /// The names of symbols that satisfy `f`.
+    /// Returns the names of symbols that satisfy `f`.
     pub(super) fn those(&self, f: impl Fn(&Symbol) -> bool) -> Vec<&str> {
         self.entries.iter().filter(|(_, _, s)| f(s)).map(|(n, ..)| n.as_str()).collect()
     }
 
-    /// The present scope, to [`Names::leave`] to.
+    /// Returns the current scope, for [`Names::leave`].
     pub(super) fn enter(&self) -> usize {
         self.entries.len()
     }
 
-    /// Forgets what was declared since.
+    /// Forgets the names that were declared after [`Names::enter`] returned this scope.
     pub(super) fn leave(&mut self, scope: usize) {
         self.entries.truncate(scope);
     }
@@ -89,19 +89,19 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Declares a name as wrong.
+    /// Declares a name as wrong, so that no errors are reported for its uses.
     pub(super) fn poison(&mut self, name: &Name) {
         if self.names.find(&name.text).is_none() {
             self.names.entries.push((name.text.clone(), name.span, Symbol::Poisoned));
         }
     }
 
-    /// What a name stands for; that there is no such name is an error. `what` says what is wanted.
+    /// Returns the meaning of a name. An unknown name is an error, in which `what` says the expected kind.
     pub(super) fn find(&mut self, name: &str, span: SpanId, what: &str) -> Checked<Symbol> {
         match self.names.find(name) {
             Some((_, Symbol::Poisoned)) => Err(Poisoned),
             Some((_, symbol)) => Ok(symbol.clone()),
-            // What could not be read may have declared it.
+            // A part of the kernel that could not be parsed may have declared it.
             None if !self.kernel.whole => Err(Poisoned),
             None => {
                 let error = self.unknown(name, span, what);

@@ -1,4 +1,4 @@
-//! What is defined when, and what for: names across the statements of a kernel, and what a kernel lacks in the end.
+//! The order and use of definitions: names across the statements of a kernel, and the checks of the whole kernel.
 
 use super::Checker;
 use crate::diag::{Error, list};
@@ -8,7 +8,7 @@ use crate::syntax::expr::{Block, Expr, ExprKind, Outside};
 use crate::syntax::kernel::{Define, Statement};
 use std::collections::BTreeSet;
 
-/// The definitions of a kernel, in order.
+/// Returns the definitions of a kernel, in order.
 pub(super) fn definitions(kernel: &Kernel) -> impl Iterator<Item = &Define> {
     kernel.statements.iter().filter_map(|s| match s {
         Statement::Define(define) => Some(define),
@@ -16,14 +16,14 @@ pub(super) fn definitions(kernel: &Kernel) -> impl Iterator<Item = &Define> {
     })
 }
 
-/// Every name that an expression uses.
+/// Returns all names that an expression uses.
 pub(super) fn names(e: &Expr) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     gather(e, &mut found);
     found
 }
 
-/// Whether the definition of `from` reads `to`, in one or more steps.
+/// True if the definition of `from` reads `to`, directly or indirectly.
 pub(super) fn depends(kernel: &Kernel, from: &str, to: &str) -> bool {
     let mut seen = BTreeSet::new();
     let mut open = vec![from.to_string()];
@@ -87,7 +87,7 @@ fn gather_block(block: &Block, found: &mut BTreeSet<String>) {
 }
 
 impl Checker<'_> {
-    /// What a kernel must have in the end: every result defined, every intermediate used, every dim determined.
+    /// Checks the whole kernel: every result is defined, every intermediate is used, and every dim is determined.
     pub(super) fn whole(&mut self) {
         let kernel = self.kernel;
         if !kernel.whole {
@@ -121,7 +121,7 @@ impl Checker<'_> {
         }
     }
 
-    /// That the arguments' shapes determine every symbolic dim.
+    /// Checks that the arguments' shapes determine every symbolic dim.
     fn dims_are_determined(&mut self) {
         let Err(missing) = crate::lower::solve::plan(&self.program) else { return };
         for dim in missing {

@@ -1,4 +1,4 @@
-//! Reads of tensors: of what, and that they stay inside.
+//! Reads of tensors, which must be in bounds.
 
 use super::bounds::{Claim, show};
 use super::names::Symbol;
@@ -12,19 +12,19 @@ use crate::syntax::expr::{self as tree, Expr};
 use smallvec::SmallVec;
 use tilewright_launch::DType;
 
-/// What is known of one side of one dimension of a read.
+/// The result of the proof for one side of one dimension of a read.
 #[derive(Clone, Copy, PartialEq)]
 enum Side {
-    /// Proved inside.
+    /// Proved in bounds.
     Inside,
-    /// Inside where the conditions around the read hold.
+    /// In bounds if the conditions around the read hold.
     Guarded,
     /// Not proved.
     Open,
 }
 
 impl Checker<'_> {
-    /// `x[i, j]`, `x.pad(v)[i, j]`, `x.clamp()[i, j]`.
+    /// Checks `x[i, j]`, `x.pad(v)[i, j]` or `x.clamp()[i, j]`.
     pub(super) fn read(&mut self, span: SpanId, tensor: &Name, outside: &tree::Outside, index: &[Expr]) -> Checked<ExprId> {
         let buffer = self.readable(tensor);
         let ids: Vec<Checked<ExprId>> = index.iter().map(|i| self.index(i)).collect();
@@ -71,7 +71,7 @@ impl Checker<'_> {
         Ok(read)
     }
 
-    /// The tensor of a name that can be read here.
+    /// Returns the tensor of a name, if it can be read here.
     fn readable(&mut self, tensor: &Name) -> Checked<BufferId> {
         let buffer = match self.find(&tensor.text, tensor.span, "tensor")? {
             Symbol::Tensor(buffer) => buffer,
@@ -102,7 +102,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An index: an `i32`.
+    /// Checks an index, which must be an `i32`.
     fn index(&mut self, e: &Expr) -> Checked<ExprId> {
         let id = self.value(e, Some(DType::I32))?;
         match self.program.exprs.dtype(id) {
@@ -130,7 +130,7 @@ impl Checker<'_> {
         if exprs.is_index(exact) { exact } else { id }
     }
 
-    /// What a padded read gives outside: the same everywhere.
+    /// Checks the fill value of a padded read, which must be the same everywhere.
     fn fill(&mut self, value: &Expr, dtype: DType) -> Checked<ExprId> {
         let id = self.value_as(value, dtype)?;
         if self.program.exprs.any(id, &mut |e| matches!(e, Node::Read(_) | Node::Axis(_) | Node::State(_))) {
@@ -140,7 +140,7 @@ impl Checker<'_> {
         Ok(id)
     }
 
-    /// That what is updated in place is read at the index written.
+    /// Checks that a tensor that is updated in place is read at the index that is written.
     fn place_of_update(&mut self, span: SpanId, tensor: &Name, buffer: BufferId, index: &[ExprId]) -> Checked<()> {
         if self.program.buffers[buffer].space != Space::Update {
             return Ok(());
@@ -155,7 +155,7 @@ impl Checker<'_> {
         self.fail(error.help(help))
     }
 
-    /// The sides that a padded or clamped read may leave.
+    /// Returns the sides on which a padded or clamped read may be out of bounds.
     fn open_sides(&mut self, shape: &[ExprId], index: &[ExprId]) -> Sides {
         let pairs: Vec<(ExprId, ExprId)> = index.iter().copied().zip(shape.iter().copied()).collect();
         let inside = |c: &mut Self, claim: Claim| c.proves(claim, false);
@@ -168,7 +168,8 @@ impl Checker<'_> {
             .collect()
     }
 
-    /// That there is a nearest element: no dimension that a clamped read may leave is empty. Proved, or checked at launch.
+    /// Makes sure that a clamped read has a nearest element: no dimension that it may leave is empty. This is proved, or checked at
+    /// launch.
     fn has_a_nearest(&mut self, shape: &[ExprId], sides: &Sides, span: SpanId) {
         for (extent, (low, high)) in shape.iter().zip(sides) {
             if (*low || *high) && !self.at_least_one(*extent) {
@@ -177,7 +178,7 @@ impl Checker<'_> {
         }
     }
 
-    /// That a read stays inside, and where only the conditions around it say so.
+    /// Proves that a read is in bounds. Returns the sides for which the proof needs the conditions around it.
     fn proved(&mut self, tensor: &Name, buffer: BufferId, trees: &[Expr], index: &[ExprId]) -> Checked<Outside> {
         let shape = self.program.buffers[buffer].shape.clone();
         let (mut sides, mut result) = (Sides::new(), Ok(()));
@@ -186,7 +187,7 @@ impl Checker<'_> {
             let of_data = self.depends_on_data(*index);
             let found = if of_data { [Side::Open; 2] } else { claims.map(|claim| self.side(claim)) };
             if found.contains(&Side::Open) {
-                // Where the value does not count, the index is anything.
+                // Where the conditions do not hold, the value is not used, but the index may be anything. So the read is clamped.
                 match claims.into_iter().find(|claim| !self.proves_of_data(*claim)) {
                     None => {
                         sides.push((true, true));
@@ -221,7 +222,7 @@ impl Checker<'_> {
         }
     }
 
-    /// That a read at data is not proved inside.
+    /// Returns the error for a read at an index of data that is not proved in bounds.
     fn data_error(&self, tensor: &Name, span: SpanId, open: Claim, index: ExprId, extent: ExprId) -> Error {
         let (shown, size) = (show(&self.program, index), show(&self.program, extent));
         let wanted = if open.is_high { format!("`{shown} < {size}`") } else { format!("`{shown} >= 0`") };
@@ -241,7 +242,7 @@ impl Checker<'_> {
         })
     }
 
-    /// That a read is not proved inside.
+    /// Returns the error for a read that is not proved in bounds.
     fn outside_error(
         &mut self,
         tensor: &Name,
@@ -267,14 +268,14 @@ impl Checker<'_> {
         error.help(help)
     }
 
-    /// A tensor as it is declared.
+    /// Returns a tensor as it is declared.
     fn declaration(&self, buffer: BufferId) -> String {
         let buffer = &self.program.buffers[buffer];
         let shape: Vec<String> = buffer.shape.iter().map(|e| show(&self.program, *e)).collect();
         format!("`{}: {}[{}]`", buffer.name, buffer.dtype, shape.join(", "))
     }
 
-    /// That a tensor is read above its definition.
+    /// Returns the error for a tensor that is read before its definition.
     pub(super) fn too_early(&self, name: &Name, span: SpanId) -> Error {
         let reader = self.definition.name.as_str();
         let Some(define) = super::order::definitions(self.kernel).find(|d| d.name.text == name.text) else {

@@ -1,6 +1,6 @@
 //! Reductions: `sum(k in 0..K) { … }` and the others.
 //!
-//! A definition has at most one. Its item is the *lift*; what stands around it is the *finish*, over the result.
+//! A definition has at most one reduction. Its item is the *lift*. The expression around it is the *finish*, which uses the result.
 
 use super::names::Symbol;
 use super::types::article;
@@ -15,13 +15,13 @@ use tilewright_launch::DType;
 
 /// The reduction of a definition.
 pub(super) struct Found {
-    /// How items combine.
+    /// How items are combined.
     pub(super) monoid: Monoid,
-    /// What it runs over.
+    /// The axes that it runs over.
     pub(super) over: Vec<AxisId>,
     /// The item.
     pub(super) lift: Vec<ExprId>,
-    /// Its head.
+    /// Its header, `sum(k in 0..K)`.
     pub(super) head: SpanId,
 }
 
@@ -34,7 +34,7 @@ struct Running {
 }
 
 impl Checker<'_> {
-    /// A reduction: its result, as part of the finish.
+    /// Checks a reduction, and returns its result for the finish.
     pub(super) fn reduce(&mut self, reduce: &Reduce, span: SpanId, wanted: Option<DType>) -> Checked<ExprId> {
         self.may_reduce(reduce, span)?;
         let scope = self.names.enter();
@@ -46,7 +46,7 @@ impl Checker<'_> {
         result
     }
 
-    /// That there is no other reduction, and a definition around.
+    /// Checks that a reduction is allowed here: inside a definition, without another reduction.
     fn may_reduce(&mut self, reduce: &Reduce, span: SpanId) -> Checked<()> {
         let op = reduce.op.name();
         let name = |c: &Self| if c.definition.name.is_empty() { "t".to_string() } else { format!("{}_{op}", c.definition.name) };
@@ -91,7 +91,7 @@ impl Checker<'_> {
             _ if arg => None,
             _ => wanted,
         };
-        // Remembered even if the body is wrong, so that a second reduction is still one too many.
+        // The reduction is recorded even if its body is wrong, so that a second reduction is still an error.
         let item = self.block(&reduce.body, wanted);
         let dtype = item.as_ref().map_or(DType::F32, |item| self.program.exprs.dtype(*item));
         let over: Vec<AxisId> = running.iter().map(|r| r.axis).collect();
@@ -136,7 +136,7 @@ impl Checker<'_> {
         Ok(Running { axis, low, high, span: range.axis.span })
     }
 
-    /// A range's end: made of dims and of axes that are bound already.
+    /// Checks an end of a range, which may contain dims and axes that are already bound.
     fn bound(&mut self, e: &Expr) -> Checked<ExprId> {
         let id = self.value(e, Some(DType::I32))?;
         let exprs = &self.program.exprs;
@@ -148,7 +148,7 @@ impl Checker<'_> {
         self.fail(error.help("run over the whole range and choose the item: `if k < n[i] { … } else { 0.0 }`"))
     }
 
-    /// That a range has at least `least` values: proved, or checked at launch where only dims decide.
+    /// Makes sure that a range has at least `least` values. This is proved, or checked at launch if only dims determine it.
     fn length(&mut self, extent: ExprId, least: i64, range: &Range, head: SpanId) -> Checked<()> {
         let bound = self.program.exprs.int(least);
         let rest = self.program.exprs.difference(extent, bound);
@@ -169,21 +169,21 @@ impl Checker<'_> {
         )
     }
 
-    /// A new axis of the definition.
+    /// Makes a new axis of the definition.
     pub(super) fn axis(&mut self, name: &Name, extent: ExprId, kind: AxisKind) -> AxisId {
         let stage = StageId::new(self.program.stages.len());
         let axis = Axis { name: name.text.clone(), extent, kind, def: AxisDef::Root(stage), fate: Fate::Live, span: name.span };
         self.program.axes.push(axis)
     }
 
-    /// The result of argmin or argmax: the index, of nothing but NaN the first.
+    /// Returns the result of argmin or argmax: the index, or the first index if all items are NaN.
     fn arg_result(&mut self, item: ExprId, running: &[Running], head: SpanId) -> Checked<ExprId> {
         let inner = std::mem::take(&mut self.definition.running);
         let result = self.not_empty(running);
         self.definition.running = inner;
         result?;
         let exprs = &self.program.exprs;
-        // One range: the axis's value. Several: the position, row-major.
+        // For one range the result is the axis's value, for several the position, row-major.
         let (mut position, mut first) = (exprs.int(0), exprs.int(0));
         for r in running {
             let extent = self.program.axes[r.axis].extent;
@@ -195,7 +195,7 @@ impl Checker<'_> {
             position = exprs.product(position, extent);
             position = exprs.sum(position, axis);
         }
-        // 32 bits hold the number of positions, too, because the highest index marks an empty state.
+        // The number of positions must fit in 32 bits, too, because the highest index marks an empty state.
         let extents = running.iter().map(|r| self.program.axes[r.axis].extent);
         let mut end = extents.reduce(|all, extent| exprs.product(all, extent)).unwrap_or(position);
         if let [only] = running {
@@ -207,7 +207,7 @@ impl Checker<'_> {
         let exprs = &self.program.exprs;
         let Some(found) = &mut self.definition.reduction else { return Err(Poisoned) };
         let (worst, none) = (found.monoid.identity[0], found.monoid.identity[1]);
-        // NaN counts as nothing at all.
+        // NaN items lose to every other item, like the identity.
         found.lift = if exprs.dtype(item).is_float() {
             let nan = exprs.unary(Unary::IsNan, item);
             vec![exprs.select(nan, worst, item), exprs.select(nan, none, position)]
@@ -222,7 +222,7 @@ impl Checker<'_> {
         Ok(exprs.select(nothing, first, index))
     }
 
-    /// That the ranges are not empty.
+    /// Checks that the ranges are not empty.
     fn not_empty(&mut self, running: &[Running]) -> Checked<()> {
         for r in running {
             let extent = self.program.axes[r.axis].extent;
@@ -247,7 +247,7 @@ impl Checker<'_> {
     }
 }
 
-/// The monoid of a reduction whose state is one value.
+/// Makes the monoid of a reduction whose state is one value.
 fn monoid(exprs: &Exprs, op: ReduceOp, dtype: DType) -> Monoid {
     let (binary, identity) = match op {
         ReduceOp::Sum => (Binary::Add, Const::number(0.0, dtype)),
@@ -262,8 +262,8 @@ fn monoid(exprs: &Exprs, op: ReduceOp, dtype: DType) -> Monoid {
     Monoid { name: op.name().into(), identity: vec![exprs.constant(identity)], combine }
 }
 
-/// The monoid of argmin or argmax: the best value and its index, the lowest index among equals. Its identity has the
-/// highest index, and loses to any item.
+/// Makes the monoid of argmin or argmax: the best value and its index, which is the lowest among equal values. The identity has
+/// the highest index, so it loses to every item.
 fn arg_monoid(exprs: &Exprs, op: ReduceOp, dtype: DType) -> Monoid {
     let (worst, better) = match op {
         ReduceOp::Argmin => (highest(dtype), Compare::Lt),
@@ -280,7 +280,7 @@ fn arg_monoid(exprs: &Exprs, op: ReduceOp, dtype: DType) -> Monoid {
     Monoid { name: op.name().into(), identity, combine }
 }
 
-/// The identity of `max`.
+/// Returns the identity of `max`.
 fn lowest(dtype: DType) -> Const {
     let value = match dtype.int_range() {
         Some((least, _)) => least as f64,
@@ -290,7 +290,7 @@ fn lowest(dtype: DType) -> Const {
     Const::number(value, dtype)
 }
 
-/// The identity of `min`.
+/// Returns the identity of `min`.
 fn highest(dtype: DType) -> Const {
     Const::number(dtype.int_range().map_or(f64::INFINITY, |(_, greatest)| greatest as f64), dtype)
 }

@@ -1,4 +1,4 @@
-//! What `kernel!` needs: the check of a kernel for every choice of its dtypes, and the signature that Rust sees.
+//! The check of a kernel for every choice of its dtypes, and its signature for Rust. `kernel!` uses both.
 
 use super::{Bindings, check_with, types};
 use crate::diag::{Error, Errors};
@@ -8,7 +8,8 @@ use crate::syntax::{Expr, Kernel, Name};
 use std::collections::BTreeSet;
 use tilewright_launch::DType;
 
-/// How many choices of dtypes are checked, at most. Beyond it, those of the first generics with all, the others with one.
+/// The most choices of dtypes that are checked. If there are more, only the first generics are checked with all of their
+/// dtypes, and each other generic with one.
 const MAX_CHOICES: usize = 64;
 
 /// A kernel's signature.
@@ -16,7 +17,7 @@ const MAX_CHOICES: usize = 64;
 pub struct Signature {
     /// Its name.
     pub name: Name,
-    /// Dtype generics and what they can be.
+    /// The dtype generics, and their choices.
     pub dtypes: Vec<(Name, Vec<DType>)>,
     /// Parameters and their defaults.
     pub parameters: Vec<(Name, i64)>,
@@ -44,7 +45,7 @@ pub enum Argument {
         /// Its type.
         dtype: Element,
     },
-    /// A size, of the dim of this name.
+    /// A dim that the caller gives, by its name.
     Dim(Name),
 }
 
@@ -55,7 +56,7 @@ pub struct Tensor {
     pub name: Name,
     /// The type of its elements.
     pub dtype: Element,
-    /// How many dimensions it has.
+    /// The number of dimensions.
     pub rank: usize,
 }
 
@@ -74,14 +75,14 @@ pub fn check_generic(kernel: &Kernel) -> Result<Signature, Errors> {
     for (n, choice) in choices(kernel).into_iter().enumerate() {
         let shown: Vec<String> = choice.iter().map(|(name, dtype)| format!("`{name} = {dtype}`")).collect();
         let bindings = Bindings { dtypes: choice, span: kernel.name.span, ..Bindings::default() };
-        // What is proved of sizes does not depend on dtypes: once is enough.
+        // The proofs about sizes do not depend on dtypes, so they are done once.
         let found = match check_with(kernel, &bindings, n == 0) {
             Ok(program) if n == 0 => told_by_shapes(&program),
             Ok(_) => continue,
             Err(found) => found,
         };
         for error in found.0 {
-            // One error at a place: the same mistake reads differently for another dtype.
+            // Only the first error at a place is reported, because the same mistake reads differently for another dtype.
             if errors.0.iter().any(|e| e.span == error.span) {
                 continue;
             }
@@ -95,7 +96,7 @@ pub fn check_generic(kernel: &Kernel) -> Result<Signature, Errors> {
     errors.into_result().map(|()| signature(kernel))
 }
 
-/// The arguments of type `dim` that shapes would tell without them. (Under a schedule's values, shapes may tell more.)
+/// Returns errors for the arguments of type `dim` that shapes determine, too. (Under a schedule's values, shapes may determine more.)
 fn told_by_shapes(program: &Program) -> Errors {
     let told = crate::lower::solve::told_by_shapes(program).into_iter().map(|(dim, tensor)| {
         let (dim, tensor) = (&program.dims[dim], &program.buffers[tensor].name);
@@ -105,7 +106,7 @@ fn told_by_shapes(program: &Program) -> Errors {
     Errors(told.collect())
 }
 
-/// The choices of dtypes.
+/// Returns the choices of dtypes to check.
 fn choices(kernel: &Kernel) -> Vec<Vec<(Name, DType)>> {
     let mut all = vec![Vec::new()];
     for (name, dtypes) in dtype_generics(kernel) {
@@ -123,7 +124,8 @@ fn choices(kernel: &Kernel) -> Vec<Vec<(Name, DType)>> {
     all
 }
 
-/// Dtype generics and the dtypes of today that each can be; without those that can be none, which is an error elsewhere.
+/// Returns the dtype generics with their supported choices. A generic without a supported choice is left out, because it is an
+/// error elsewhere.
 fn dtype_generics(kernel: &Kernel) -> Vec<(Name, Vec<DType>)> {
     let mut found: Vec<(Name, Vec<DType>)> = Vec::new();
     for generic in &kernel.generics {
@@ -136,7 +138,7 @@ fn dtype_generics(kernel: &Kernel) -> Vec<(Name, Vec<DType>)> {
     found
 }
 
-/// The signature of a kernel, as far as it can be known of one that is wrong.
+/// Returns the signature of a kernel. For a wrong kernel, it is a best guess.
 pub fn signature(kernel: &Kernel) -> Signature {
     let dtypes = dtype_generics(kernel);
     let element = |name: &Name| match DType::from_name(&name.text) {
@@ -170,7 +172,7 @@ pub fn signature(kernel: &Kernel) -> Signature {
     Signature { name: kernel.name.clone(), dtypes: dtypes.clone(), parameters, dims, derived, arguments, outputs }
 }
 
-/// The value of what is made of literals and parameters alone.
+/// Returns the value of an expression of literals and parameters.
 fn default(kernel: &Kernel, value: &Expr, depth: usize) -> Option<i64> {
     use crate::syntax::expr::{BinaryOp, ExprKind};
     match &value.kind {

@@ -1,4 +1,4 @@
-//! Shapes, derived dims and parameters: whole numbers made of dims.
+//! Shapes, derived dims and parameters: whole numbers computed from dims.
 
 use super::names::Symbol;
 use super::{Checked, Checker};
@@ -8,11 +8,11 @@ use crate::nest::{Condition, State};
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 use tilewright_launch::Relation;
 
-/// What sizes are made of, for help.
+/// The help for an expression that is not a size.
 const MADE_OF: &str = "a size is made of dims, whole numbers and `+ - * / %`";
 
 impl Checker<'_> {
-    /// A size.
+    /// Checks a size.
     pub(super) fn size(&mut self, e: &Expr) -> Checked<ExprId> {
         match &e.kind {
             ExprKind::Int { value, suffix: None } => self.small(i128::from(*value), e.span),
@@ -79,7 +79,7 @@ impl Checker<'_> {
         Ok(self.program.exprs.binary(op, a, b))
     }
 
-    /// An index literal, which has 32 bits.
+    /// Returns an index literal, which must fit in 32 bits.
     pub(super) fn small(&mut self, value: i128, span: SpanId) -> Checked<ExprId> {
         match i32::try_from(value) {
             Ok(value) => Ok(self.program.exprs.int(i64::from(value))),
@@ -87,7 +87,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A shape. Sizes that are not proved to be at least 0 are checked at launch, unless the caller brings the tensor.
+    /// Checks a shape. Sizes that are not proved to be at least 0 are checked at launch, unless the caller passes the tensor.
     pub(super) fn shape(&mut self, sizes: &[Expr], given: bool) -> Checked<Vec<ExprId>> {
         let ids: Vec<Checked<ExprId>> = sizes.iter().map(|size| self.size(size)).collect();
         let ids: Vec<ExprId> = ids.into_iter().collect::<Checked<_>>()?;
@@ -104,7 +104,7 @@ impl Checker<'_> {
         Ok(ids)
     }
 
-    /// Makes sure that a size made of dims is at least `least`: proved, or checked at launch.
+    /// Makes sure that a size is at least `least`: this is proved, or checked at launch.
     pub(super) fn at_least(&mut self, size: ExprId, least: i64, span: SpanId) {
         let bound = self.program.exprs.int(least);
         let rest = self.program.exprs.difference(size, bound);

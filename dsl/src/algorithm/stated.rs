@@ -1,8 +1,7 @@
-//! What `where` states, of a kernel and in a schedule's head: comparisons of sizes, of scalars with numbers ([`stated_scalars`]), and
-//! `finite(x)`.
+//! Facts in the `where` of a kernel or of a schedule's header: comparisons of sizes, comparisons of scalars with numbers
+//! ([`stated_scalars`]), and `finite(x)`.
 //!
-//! Refused: facts that are none of these; sizes that are made of something else than dims, parameters and whole numbers; names that the
-//! kernel does not have.
+//! Errors: other facts; sizes that contain anything but dims, parameters and whole numbers; names that the kernel does not have.
 
 use super::stated_scalars;
 use crate::diag::{Error, did_you_mean, list};
@@ -13,7 +12,7 @@ use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 use crate::syntax::kernel::{Generic, GenericKind, Kernel};
 use tilewright_launch::Relation;
 
-/// A whole number.
+/// Returns the value of a whole number.
 pub(crate) fn number(expr: &Expr) -> Option<i64> {
     match &expr.kind {
         ExprKind::Int { value, suffix: None } => i64::try_from(*value).ok(),
@@ -22,7 +21,7 @@ pub(crate) fn number(expr: &Expr) -> Option<i64> {
     }
 }
 
-/// `N == 3`.
+/// Returns the name and the number of a fact `N == 3`.
 pub(crate) fn literal(fact: &Expr) -> Option<(Name, i64)> {
     let ExprKind::Compare(crate::expr::Compare::Eq, _, a, b) = &fact.kind else { return None };
     match (&a.kind, &b.kind) {
@@ -32,14 +31,14 @@ pub(crate) fn literal(fact: &Expr) -> Option<(Name, i64)> {
     }
 }
 
-/// The same of a symbolic dim.
+/// Does the same as [`literal`], for symbolic dims only.
 pub(crate) fn equated(kernel: &Kernel, fact: &Expr) -> Option<(Name, i64)> {
     let (dim, value) = literal(fact)?;
     let symbolic = |g: &Generic| g.name.text == dim.text && matches!(g.kind, GenericKind::Dim);
     kernel.generics.iter().any(symbolic).then_some((dim, value))
 }
 
-/// Notes one fact. `needed`: a kernel's, which holds for all its schedules.
+/// Records a fact. `needed` is true for a fact of the kernel, because it holds for all its schedules.
 pub(crate) fn note(program: &mut Program, fact: &Expr, needed: bool) -> Result<(), Error> {
     if let Some(noted) = stated_scalars::note(program, fact, needed) {
         return noted;
@@ -93,7 +92,7 @@ fn finite(program: &mut Program, args: &[Expr], fact: &Expr) -> Result<(), Error
     Ok(())
 }
 
-/// A size over a program's dims and parameters.
+/// Checks a size over a program's dims and parameters.
 fn size(program: &mut Program, expr: &Expr) -> Result<ExprId, Error> {
     match &expr.kind {
         ExprKind::Int { value, suffix: None } => match i32::try_from(*value) {
@@ -128,7 +127,7 @@ fn size(program: &mut Program, expr: &Expr) -> Result<ExprId, Error> {
     }
 }
 
-/// `x.stride(0)`.
+/// Checks `x.stride(0)`.
 fn stride(program: &mut Program, tensor: &Expr, args: &[Expr], expr: &Expr) -> Result<ExprId, Error> {
     let (ExprKind::Name(tensor), [Expr { kind: ExprKind::Int { value: axis, suffix: None }, .. }]) = (&tensor.kind, args) else {
         let error = Error::new(expr.span, "a stride is that of a tensor, by the number of an axis");
@@ -148,7 +147,7 @@ fn named(program: &mut Program, name: &str, expr: &Expr) -> Result<ExprId, Error
         return Ok(program.exprs.int(value));
     }
     if let Some((id, _)) = program.dims.iter().find(|(_, d)| d.name == name) {
-        // Of a dim that is bound to a literal, the launch compares the shapes that it stands in with that literal.
+        // The dim may be bound to a literal. Then the launch compares the shapes that name it with the literal.
         return Ok(program.exprs.dim(id));
     }
     let names = program.dims.values().map(|d| d.name.as_str()).chain(program.parameters.iter().map(|(n, _)| n.as_str()));

@@ -1,6 +1,6 @@
-//! What `where` states of scalars: comparisons with numbers, as `scale > 0.0`.
+//! Facts about scalars in `where`: comparisons with numbers, for example `scale > 0.0`.
 //!
-//! Refused: comparisons with anything else; numbers that the scalar's type does not have; and bounds that no number satisfies.
+//! Errors: comparisons with anything else; numbers that the scalar's type cannot represent; bounds that no number satisfies.
 
 use crate::diag::{Error, list};
 use crate::expr::Const;
@@ -8,7 +8,7 @@ use crate::launch::{DType, Relation};
 use crate::nest::{Bound, Program, ScalarId};
 use crate::syntax::expr::{Expr, ExprKind};
 
-/// Notes a comparison, if one of its sides is a scalar.
+/// Records a comparison, if one of its sides is a scalar.
 pub(super) fn note(program: &mut Program, fact: &Expr, needed: bool) -> Option<Result<(), Error>> {
     let ExprKind::Compare(op, _, a, b) = &fact.kind else { return None };
     let relation = super::stated::relation(*op);
@@ -68,7 +68,7 @@ fn beside<'b>(others: impl Iterator<Item = &'b Bound>) -> String {
     if texts.is_empty() { String::new() } else { format!(" beside {}", list(texts)) }
 }
 
-/// A number, and whether it is written as a whole one.
+/// Returns a number, and true if it is written as a whole number.
 fn number(expr: &Expr) -> Option<(f64, bool)> {
     match &expr.kind {
         ExprKind::Int { value, suffix: None } => Some((*value as f64, true)),
@@ -78,7 +78,7 @@ fn number(expr: &Expr) -> Option<(f64, bool)> {
     }
 }
 
-/// The relation with its sides exchanged.
+/// Returns the relation with its sides exchanged.
 fn mirrored(relation: Relation) -> Relation {
     match relation {
         Relation::Eq | Relation::Ne => relation,

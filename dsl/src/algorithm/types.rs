@@ -6,10 +6,10 @@ use crate::diag::{Error, did_you_mean, list};
 use crate::syntax::Name;
 use tilewright_launch::DType;
 
-/// The dtypes of today.
+/// The supported dtypes.
 pub(super) const SUPPORTED: [DType; 5] = [DType::F32, DType::F16, DType::I32, DType::U32, DType::Bool];
 
-/// The dtype of a name that is no generic.
+/// Returns the dtype of a name that is not a generic.
 pub(super) fn plain(name: &Name) -> Result<DType, Error> {
     match DType::from_name(&name.text) {
         Some(dtype) if SUPPORTED.contains(&dtype) => Ok(dtype),
@@ -41,7 +41,7 @@ fn unknown(name: &Name) -> Error {
 }
 
 impl Checker<'_> {
-    /// The dtype of a name: a generic's, or itself.
+    /// Returns the dtype of a name: the choice of a generic, or the dtype of this name.
     pub(super) fn dtype(&mut self, name: &Name) -> Checked<DType> {
         match self.names.find(&name.text) {
             Some((_, Symbol::Dtype(dtype))) => return Ok(*dtype),
@@ -85,7 +85,7 @@ pub(super) fn common(a: DType, b: DType) -> Option<DType> {
     })
 }
 
-/// `f32`, `a u32`: an article for messages.
+/// Returns a dtype with its article, for example `` an `f32` ``.
 pub(super) fn article(dtype: DType) -> String {
     match dtype {
         DType::F32 | DType::F16 | DType::I32 | DType::I8 => format!("an `{dtype}`"),

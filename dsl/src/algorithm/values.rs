@@ -1,4 +1,4 @@
-//! Values: expressions, typed.
+//! Values: the type check of expressions.
 
 use super::names::Symbol;
 use super::types::{article, common};
@@ -9,11 +9,11 @@ use crate::syntax::Name;
 use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind, Let, compare_symbol};
 use tilewright_launch::DType;
 
-/// How deep a value may nest that `let`s build up: those who walk it have a stack of rustc's.
+/// The most nesting of a value in a `let`. It is limited, because recursive walks over values run on the stack of rustc.
 const DEEPEST: u32 = 512;
 
 impl Checker<'_> {
-    /// A value. Literals without a type take the type wanted; anything else has its own, which the caller compares.
+    /// Checks a value. Literals without a type take the wanted type. Other values have their own type, which the caller compares.
     pub(super) fn value(&mut self, e: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
         match &e.kind {
             ExprKind::Int { .. } | ExprKind::Float { .. } => self.number(e, false, wanted),
@@ -37,7 +37,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A value of this type and no other.
+    /// Checks a value, which must have this type.
     pub(super) fn value_as(&mut self, e: &Expr, dtype: DType) -> Checked<ExprId> {
         let id = self.value(e, Some(dtype))?;
         let found = self.program.exprs.dtype(id);
@@ -63,12 +63,12 @@ impl Checker<'_> {
         }
     }
 
-    /// Values of one type, which those that are no literals decide; `wanted` is for literals alone. `what` names the
-    /// operation for the error.
+    /// Checks values that must have the same type. Values that are not literals determine it; `wanted` is only for literals. `what`
+    /// names the operation in the error.
     pub(super) fn uniform(&mut self, what: &str, span: SpanId, parts: &[&Expr], wanted: Option<DType>) -> Checked<Vec<ExprId>> {
         let flexible: Vec<Option<bool>> = parts.iter().map(|part| self.flexible(part)).collect();
         let mut ids: Vec<Option<Checked<ExprId>>> = parts.iter().map(|_| None).collect();
-        // Those with a type of their own first.
+        // Values with their own type come first.
         for (n, part) in parts.iter().enumerate() {
             if flexible[n].is_none() {
                 ids[n] = Some(self.value(part, wanted));
@@ -155,7 +155,7 @@ impl Checker<'_> {
         Ok(self.program.exprs.binary(op, a, b))
     }
 
-    /// `&&` and `||`: the right side is read only where the left one leaves it open.
+    /// Checks `&&` and `||`. The right side is evaluated only if the left side does not determine the result.
     fn logical(&mut self, op: BinaryOp, a: &Expr, b: &Expr) -> Checked<ExprId> {
         let left = self.value_as(a, DType::Bool);
         if let Ok(left) = left {
@@ -186,7 +186,7 @@ impl Checker<'_> {
         let ids = self.uniform(&format!("`{}`", compare_symbol(op)), at, &[a, b], None)?;
         let [a, b] = ids[..] else { return Err(Poisoned) };
         if self.program.exprs.dtype(a) == DType::Bool {
-            // A comparison of truth values is one of bits.
+            // A comparison of bools is a bitwise operation.
             let differ = self.program.exprs.binary(Binary::Xor, a, b);
             return match op {
                 Compare::Ne => Ok(differ),
@@ -199,7 +199,7 @@ impl Checker<'_> {
 
     fn cast(&mut self, a: &Expr, to: &Name) -> Checked<ExprId> {
         let dtype = self.dtype(to);
-        // A literal is at once what it is converted to.
+        // A literal takes the type that it is converted to.
         let wanted = match (self.flexible(a), &dtype) {
             (Some(float), Ok(to)) if to.is_float() || (!float && to.is_int()) => Some(*to),
             _ => None,
@@ -223,7 +223,7 @@ impl Checker<'_> {
     fn choice(&mut self, span: SpanId, cond: &Expr, then: &Block, other: &Block, wanted: Option<DType>) -> Checked<ExprId> {
         let cond = self.value_as(cond, DType::Bool);
         let soft = |c: &Self, b: &Block| b.lets.is_empty() && c.flexible(&b.value).is_some();
-        // As of two operands: the branch with a type of its own decides for the other one.
+        // As for two operands, the branch with its own type determines the type of the other.
         let swap = soft(self, then) && !soft(self, other);
         let (first, second) = if swap { (other, then) } else { (then, other) };
         let one = self.branch(first, &cond, !swap, wanted);
@@ -250,7 +250,7 @@ impl Checker<'_> {
         value
     }
 
-    /// The value of a block.
+    /// Checks the value of a block.
     pub(super) fn block(&mut self, block: &Block, wanted: Option<DType>) -> Checked<ExprId> {
         let scope = self.names.enter();
         for bound in &block.lets {
@@ -263,7 +263,7 @@ impl Checker<'_> {
         value
     }
 
-    /// Declares what a `let` names.
+    /// Declares the name of a `let`.
     pub(super) fn bind(&mut self, bound: &Let) -> Checked<()> {
         let symbol = match &bound.dtype {
             Some(name) => {
@@ -282,12 +282,12 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a value is an index: its arithmetic is exact, and `/` rounds down.
+    /// True if a value is an index: its arithmetic is exact, and `/` rounds down.
     pub(super) fn is_index(&self, id: ExprId) -> bool {
         self.program.exprs.is_index(id)
     }
 
-    /// That what literals alone make is a literal, which has 32 bits.
+    /// Checks that arithmetic on literals fits in 32 bits, because its result is a literal.
     fn no_overflow(&mut self, op: Binary, a: ExprId, b: ExprId, at: SpanId) -> Checked<()> {
         let (Some(a), Some(b)) = (self.program.exprs.as_int(a), self.program.exprs.as_int(b)) else { return Ok(()) };
         let (a, b) = (i128::from(a), i128::from(b));
@@ -300,7 +300,7 @@ impl Checker<'_> {
         self.small(value, at).map(drop)
     }
 
-    /// That a divisor of indices is at least 1.
+    /// Checks that a divisor of indices is at least 1.
     fn divisor(&mut self, divisor: ExprId, at: SpanId) -> Checked<()> {
         if let Some(value) = self.program.exprs.as_int(divisor) {
             if value >= 1 {

@@ -1,5 +1,5 @@
-//! Building expressions, with the constant folding that keeps indices short. Values of floats are never folded or
-//! reassociated: what the user wrote is what runs.
+//! Builders of expressions, with the constant folding that keeps indices short. Arithmetic on floats is never folded or
+//! reassociated, so that the kernel runs as the user wrote it.
 
 use super::{Binary, Compare, Const, Expr, ExprId, Exprs, Outside, Read, Unary};
 use crate::ids::{AxisId, BufferId, DimId, ScalarId};
@@ -7,11 +7,11 @@ use crate::table::{Map, Set};
 use half::f16;
 use tilewright_launch::DType;
 
-/// Parts of most expressions, at most.
+/// The most parts of a short expression. Most expressions are short.
 const SHORT: usize = 16;
 
 impl Const {
-    /// A literal of any type from a number; floats are rounded to nearest, integers keep their low bits.
+    /// Returns a literal of any type from a number. Floats are rounded to nearest, and integers keep their low bits.
     pub fn number(value: f64, dtype: DType) -> Const {
         let bits = match dtype {
             DType::F32 => (value as f32).to_bits(),
@@ -24,12 +24,12 @@ impl Const {
         Const { dtype, bits }
     }
 
-    /// An index.
+    /// Returns an index literal.
     pub fn index(value: i32) -> Const {
         Const { dtype: DType::I32, bits: value as u32 }
     }
 
-    /// Its value, exactly.
+    /// Returns its exact value.
     pub fn value(self) -> f64 {
         match self.dtype {
             DType::F32 => f64::from(f32::from_bits(self.bits)),
@@ -43,38 +43,38 @@ impl Const {
 }
 
 impl Exprs {
-    /// An index literal.
+    /// Returns an index literal.
     pub fn int(&self, value: i64) -> ExprId {
-        // A literal has 32 bits: what does not fit is refused where the user's literals are read.
+        // A literal has 32 bits. Larger numbers are refused where the user's literals are read.
         self.constant(Const::index(value as i32))
     }
 
-    /// A literal.
+    /// Returns a literal.
     pub fn constant(&self, c: Const) -> ExprId {
         self.add(Expr::Const(c), c.dtype)
     }
 
-    /// An axis's value.
+    /// Returns an axis's value.
     pub fn axis(&self, axis: AxisId) -> ExprId {
         self.add(Expr::Axis(axis), DType::I32)
     }
 
-    /// A dim's value.
+    /// Returns a dim's value.
     pub fn dim(&self, dim: DimId) -> ExprId {
         self.add(Expr::Dim(dim), DType::I32)
     }
 
-    /// A scalar argument.
+    /// Returns a scalar argument.
     pub fn scalar(&self, scalar: ScalarId, dtype: DType) -> ExprId {
         self.add(Expr::Scalar(scalar), dtype)
     }
 
-    /// A read that is proved inside.
+    /// Returns a read that is proved in bounds.
     pub fn read(&self, buffer: BufferId, dtype: DType, index: impl IntoIterator<Item = ExprId>) -> ExprId {
         self.add(Expr::Read(Read { buffer, index: index.into_iter().collect(), outside: Outside::Never }), dtype)
     }
 
-    /// The value of an index literal.
+    /// Returns the value of an index literal.
     pub fn as_int(&self, id: ExprId) -> Option<i64> {
         match self.get(id) {
             Expr::Const(c) if c.dtype == DType::I32 => Some(i64::from(c.bits as i32)),
@@ -82,7 +82,7 @@ impl Exprs {
         }
     }
 
-    /// A function of one value.
+    /// Returns a function of one value.
     pub fn unary(&self, op: Unary, a: ExprId) -> ExprId {
         let dtype = if op == Unary::IsNan { DType::Bool } else { self.dtype(a) };
         match (op, self.as_int(a)) {
@@ -91,7 +91,7 @@ impl Exprs {
         }
     }
 
-    /// A function of two values; index arithmetic is folded.
+    /// Returns a function of two values. Index arithmetic is folded.
     pub fn binary(&self, op: Binary, a: ExprId, b: ExprId) -> ExprId {
         let dtype = self.dtype(a);
         match self.fold(op, a, b) {
@@ -100,7 +100,7 @@ impl Exprs {
         }
     }
 
-    /// Folds `i32` arithmetic where a side is known and a literal holds the result.
+    /// Folds `i32` arithmetic if an operand is known and the result fits in a literal.
     fn fold(&self, op: Binary, a: ExprId, b: ExprId) -> Option<ExprId> {
         let (x, y) = (self.as_int(a), self.as_int(b));
         match (op, x, y) {
@@ -118,22 +118,22 @@ impl Exprs {
         }
     }
 
-    /// Sum.
+    /// Returns a sum.
     pub fn sum(&self, a: ExprId, b: ExprId) -> ExprId {
         self.binary(Binary::Add, a, b)
     }
 
-    /// Difference.
+    /// Returns a difference.
     pub fn difference(&self, a: ExprId, b: ExprId) -> ExprId {
         self.binary(Binary::Sub, a, b)
     }
 
-    /// Product.
+    /// Returns a product.
     pub fn product(&self, a: ExprId, b: ExprId) -> ExprId {
         self.binary(Binary::Mul, a, b)
     }
 
-    /// `ceil(a / b)` of indices.
+    /// Returns `ceil(a / b)` of indices.
     pub fn ceil_div(&self, a: ExprId, b: ExprId) -> ExprId {
         let one = self.int(1);
         let less = self.difference(b, one);
@@ -141,34 +141,34 @@ impl Exprs {
         self.binary(Binary::FloorDiv, up, b)
     }
 
-    /// A comparison.
+    /// Returns a comparison.
     pub fn compare(&self, op: Compare, a: ExprId, b: ExprId) -> ExprId {
         self.add(Expr::Compare(op, a, b), DType::Bool)
     }
 
-    /// A choice.
+    /// Returns a select.
     pub fn select(&self, cond: ExprId, yes: ExprId, no: ExprId) -> ExprId {
         let dtype = self.dtype(yes);
         self.add(Expr::Select(cond, yes, no), dtype)
     }
 
-    /// `a * b + c` of floats.
+    /// Returns `a * b + c` of floats.
     pub fn mul_add(&self, a: ExprId, b: ExprId, c: ExprId) -> ExprId {
         let dtype = self.dtype(a);
         self.add(Expr::MulAdd(a, b, c), dtype)
     }
 
-    /// A conversion; none of data that has the type already.
+    /// Returns a conversion. Data that has the type already is not converted.
     pub fn cast(&self, to: DType, a: ExprId) -> ExprId {
         if self.dtype(a) == to && !self.is_index(a) { a } else { self.add(Expr::Cast(to, a), to) }
     }
 
-    /// The index that a value is.
+    /// Returns a value as an index.
     pub fn as_index(&self, a: ExprId) -> ExprId {
         if self.is_index(a) { a } else { self.unary(Unary::Index, a) }
     }
 
-    /// The expression with some of its parts replaced: `f` gives the replacement of a part, or `None` to look inside.
+    /// Replaces parts of an expression. `f` gives the replacement of a part, or `None` to replace within it.
     pub fn replace(&self, id: ExprId, f: &mut dyn FnMut(&Exprs, ExprId) -> Option<ExprId>) -> ExprId {
         self.replace_memo(id, f, &mut Map::default())
     }
@@ -193,8 +193,8 @@ impl Exprs {
         new
     }
 
-    /// Rebuilds an expression, operands first. `f` takes each part once, with its new operands, and returns the expression that replaces
-    /// it. If `f` returns `None`, the walk ends.
+    /// Rebuilds an expression, operands first. `f` takes each part once, with its new operands, and returns the expression that
+    /// replaces it. If `f` returns `None`, the walk ends.
     pub(crate) fn rebuilt(
         &self,
         id: ExprId,
@@ -228,7 +228,7 @@ impl Exprs {
         }
     }
 
-    /// Whether a part of the expression, itself included, satisfies `f`.
+    /// True if a part of the expression, itself included, satisfies `f`.
     pub fn any(&self, id: ExprId, f: &mut dyn FnMut(&Expr) -> bool) -> bool {
         match self.size(id) as usize {
             1 => f(self.get(id)),
@@ -237,7 +237,7 @@ impl Exprs {
         }
     }
 
-    /// [`Exprs::any`] of an expression of at most [`SHORT`] parts, as most indices are: for those, lists are quicker than a table.
+    /// Does the same as [`Exprs::any`], for at most [`SHORT`] parts. For so few parts, lists are faster than a table.
     fn any_of_few(&self, id: ExprId, f: &mut dyn FnMut(&Expr) -> bool) -> bool {
         let ([mut open, mut seen], mut waiting, mut known) = ([[id; SHORT]; 2], 1, 0);
         while waiting > 0 {
@@ -275,7 +275,7 @@ impl Exprs {
         false
     }
 
-    /// Every read in the expression, reads within indices included.
+    /// Returns all reads in the expression, including reads within indices.
     pub fn reads(&self, id: ExprId) -> Vec<Read> {
         let mut reads = Vec::new();
         self.any(id, &mut |e| {
@@ -287,7 +287,7 @@ impl Exprs {
         reads
     }
 
-    /// Whether the expression depends on an axis that satisfies `f`.
+    /// True if the expression depends on an axis that satisfies `f`.
     pub fn uses_axis(&self, id: ExprId, f: &mut dyn FnMut(AxisId) -> bool) -> bool {
         self.any(id, &mut |e| matches!(e, Expr::Axis(a) if f(*a)))
     }

@@ -1,9 +1,9 @@
-//! What extents say of themselves, without proof: they are of dims and axes, which are never negative.
+//! Facts about extents that need no proof, because extents consist of dims and axes, which are never negative.
 
 use super::{Binary, Expr, ExprId, Exprs};
 
 impl Exprs {
-    /// Whether an extent is not negative, however far past its end an axis is that it names.
+    /// True if an extent is never negative, even if an axis that it names is past its end.
     pub fn is_never_negative(&self, e: ExprId) -> bool {
         if !self.is_walkable(e) {
             return false;

@@ -1,4 +1,4 @@
-//! Indices as sums of multiples of axes: how footprints are computed, and how the verifier looks at accesses.
+//! Indices as sums of multiples of axes, for footprints and for the verifier's checks of accesses.
 
 use super::{Binary, Expr, ExprId, Exprs, Unary};
 use crate::ids::AxisId;
@@ -6,12 +6,12 @@ use crate::table::Map;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// A sum of multiples of axes, of multiples of what is none, and a constant.
+/// A sum of multiples of axes, multiples of other terms, and a constant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Linear {
-    /// How many times each axis counts.
+    /// The factor of each axis.
     pub axes: BTreeMap<AxisId, i64>,
-    /// What is no multiple of an axis, and how many times; each once.
+    /// The other terms with their factors, each term once.
     pub rest: Vec<(ExprId, i64)>,
     /// The constant.
     pub constant: i64,
@@ -23,13 +23,13 @@ impl Linear {
         Linear { rest: vec![(e, 1)], ..Linear::default() }
     }
 
-    /// True if literals hold the sum's numbers and it has at most [`TERMS`] terms.
+    /// True if the sum's factors fit in literals and it has at most [`TERMS`] terms.
     fn is_short(&self) -> bool {
         let mut numbers = self.axes.values().chain(self.rest.iter().map(|(_, n)| n)).chain([&self.constant]);
         self.axes.len() + self.rest.len() <= TERMS && numbers.all(|n| i32::try_from(n.unsigned_abs()).is_ok())
     }
 
-    /// Adds a multiple of another short sum. Returns `None` if 64 bits do not hold a factor.
+    /// Adds a multiple of another short sum. Returns `None` if a factor does not fit in 64 bits.
     fn plus(&mut self, other: &Linear, times: i64) -> Option<()> {
         let added = |sum: i64, n: i64| sum.checked_add(n.checked_mul(times)?);
         for (axis, n) in &other.axes {
@@ -44,7 +44,7 @@ impl Linear {
         Some(())
     }
 
-    /// Adds a multiple of what is no multiple of an axis.
+    /// Adds a multiple of a term that is not a multiple of an axis.
     pub fn add_rest(&mut self, e: ExprId, times: i64) {
         match self.rest.iter_mut().find(|(other, _)| *other == e) {
             Some((_, n)) => *n += times,
@@ -63,7 +63,7 @@ impl Linear {
         self.constant += other.constant * times;
     }
 
-    /// Whether it is only a constant.
+    /// True if it is a constant.
     pub fn is_constant(&self) -> bool {
         self.axes.is_empty() && self.rest.is_empty()
     }
@@ -76,7 +76,7 @@ const TERMS: usize = 64;
 type Sums = Map<ExprId, Rc<Linear>>;
 
 impl Exprs {
-    /// Returns an index as a sum. A part is one term if literals do not hold its factors or if it has too many terms.
+    /// Returns an index as a sum. A part is one term if its factors do not fit in literals or if it has too many terms.
     pub fn linear(&self, index: ExprId) -> Linear {
         let sum = self.sum_of(index, &mut Sums::default());
         Rc::try_unwrap(sum).unwrap_or_else(|sum| Linear::clone(&sum))
@@ -136,7 +136,7 @@ impl Exprs {
         self.of_linear(&sum, &[])
     }
 
-    /// Returns an index with this value. If a literal does not hold the value, it is a sum of products of literals.
+    /// Returns an index with this value. If the value does not fit in a literal, it is a sum of products of literals.
     fn number(&self, value: i64) -> ExprId {
         const BITS: u32 = 30;
         if i32::try_from(value).is_ok() {
@@ -146,7 +146,7 @@ impl Exprs {
         self.sum(high, self.int(value & ((1 << BITS) - 1)))
     }
 
-    /// The sum as an index: axes in the order given, then the others, what is none, and the constant.
+    /// Returns the sum as an index: the axes in the given order, then the other axes, the other terms, and the constant.
     pub fn of_linear(&self, sum: &Linear, order: &[AxisId]) -> ExprId {
         let listed = order.iter().filter(|a| sum.axes.contains_key(a));
         let others = sum.axes.keys().filter(|a| !order.contains(a));

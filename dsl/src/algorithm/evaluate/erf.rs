@@ -1,13 +1,14 @@
 //! The error function in f64: a power series for small arguments, and a continued fraction of `1 - erf(x)` for large ones.
 //!
-//! Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.6 and 7.1.14. It shares nothing with what a device computes.
+//! Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.6 and 7.1.14. The method differs from a device's, so that
+//! errors are not shared.
 
 use std::f64::consts::FRAC_2_SQRT_PI;
 
-/// From here on the continued fraction.
+/// The least argument for which the continued fraction is used.
 const LARGE: f64 = 3.0;
 
-/// `erf(x)`, with a relative error of a few units of 2^-53.
+/// Returns `erf(x)`, with a relative error of a few units of 2^-53.
 pub(super) fn erf(x: f64) -> f64 {
     let size = x.abs();
     if size < LARGE {
@@ -16,7 +17,7 @@ pub(super) fn erf(x: f64) -> f64 {
     if x.is_nan() { x } else { x.signum() * (1.0 - complement(size)) }
 }
 
-/// `2 / sqrt(pi) exp(-x x)` times the sum of `2^n x^(2n + 1) / (1 * 3 * … * (2n + 1))`, whose terms are all positive.
+/// Returns `2 / sqrt(pi) exp(-x x)` times the sum of `2^n x^(2n + 1) / (1 * 3 * … * (2n + 1))`, whose terms are all positive.
 fn series(x: f64) -> f64 {
     let (mut term, mut sum, mut odd) = (x, x, 1.0);
     while term > sum * f64::EPSILON / 8.0 {
@@ -27,7 +28,7 @@ fn series(x: f64) -> f64 {
     FRAC_2_SQRT_PI * (-x * x).exp() * sum
 }
 
-/// `1 - erf(x)`: `exp(-x x) / sqrt(pi)` over `x + (1/2) / (x + 1 / (x + (3/2) / (x + …)))`.
+/// Returns `1 - erf(x)`: `exp(-x x) / sqrt(pi)` over `x + (1/2) / (x + 1 / (x + (3/2) / (x + …)))`.
 fn complement(x: f64) -> f64 {
     let below = (1..=60).rev().fold(x, |below, n| x + f64::from(n) / 2.0 / below);
     FRAC_2_SQRT_PI / 2.0 * (-x * x).exp() / below
@@ -37,7 +38,7 @@ fn complement(x: f64) -> f64 {
 mod tests {
     use super::{FRAC_2_SQRT_PI, LARGE, complement, erf, series};
 
-    /// Values of Abramowitz and Stegun, table 7.1, and what no table needs.
+    /// Checks values of Abramowitz and Stegun, table 7.1, and special values.
     #[test]
     fn values_of_the_table() {
         let known = [(0.5, 0.520_499_877_8), (1.0, 0.842_700_792_9), (1.5, 0.966_105_146_5), (2.0, 0.995_322_265_0)];
@@ -50,7 +51,7 @@ mod tests {
         assert!(erf(-0.0).is_sign_negative() && erf(f64::NAN).is_nan());
     }
 
-    /// Both ways agree where one takes over from the other.
+    /// Both methods agree where one takes over from the other.
     #[test]
     fn both_ways_agree() {
         for x in [LARGE - 0.25, LARGE, LARGE + 0.25] {

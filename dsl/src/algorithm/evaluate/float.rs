@@ -1,30 +1,31 @@
-//! Floats with a bound on how far a device may be off: running error analysis.
+//! Floats with a bound on a device's error: running error analysis.
 //!
-//! A [`Float`] holds the value in f64, a bound on the absolute error of the same computation in the kernel's own dtype,
-//! and a magnitude: the value with every subtraction made an addition. A sum of n items has the error bound
-//! `n * u * sum |x|`, whatever the order, so each addition adds `u` times the magnitudes (Higham, Accuracy and Stability
-//! of Numerical Algorithms, section 4.2). The precision of functions is the table's in docs/language.md. For `exp`,
-//! `sqrt`, `sin` and `cos` it is Vulkan's ("Precision of SPIR-V Instructions"). The other functions are formulas of the backend.
+//! A [`Float`] contains the value in f64, a bound on the absolute error of the same computation in the kernel's own dtype, and
+//! a magnitude: the value if every subtraction were an addition. A sum of n items has the error bound `n * u * sum |x|` in any
+//! order, so each addition adds `u` times the magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2).
+//! The precision of functions is given by the table in docs/language.md. For `exp`, `sqrt`, `sin` and `cos` it is Vulkan's
+//! ("Precision of SPIR-V Instructions"). The other functions are formulas of the backend.
 //!
-//! Where the value, or a partial result in some order, can be beyond the dtype's largest number, a device may have an infinity
-//! there, and what follows from that: nothing can be said. A partial sum is at most the magnitude; for products see [`Product`].
+//! If the value, or a partial result in some order, can exceed the dtype's largest number, a device may have an infinity there,
+//! and whatever follows from it, so the error is unbounded. A partial sum is at most the magnitude. For products see
+//! [`Product`].
 
 use super::erf::erf;
 use crate::expr::{Binary, Unary};
 use tilewright_launch::DType;
 
-/// A value and how far a device may be off.
+/// A value, and a bound on a device's error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Float {
     /// The value, in f64.
     pub value: f64,
-    /// At least its absolute value: what rounding errors are proportional to.
+    /// An upper bound of the absolute value. Rounding errors are proportional to it.
     pub magnitude: f64,
-    /// How far a device may be off; infinite where nothing can be said.
+    /// A bound on the error of a device; infinite if the error is unbounded.
     pub error: f64,
 }
 
-/// The unit roundoff of a dtype, and its smallest normal number, to which a device may flush.
+/// Returns the unit roundoff of a dtype, and its smallest normal number, because a device may flush smaller numbers to 0.
 fn unit(dtype: DType) -> (f64, f64) {
     match dtype {
         DType::F16 => (2f64.powi(-11), 2f64.powi(-14)),
@@ -35,7 +36,7 @@ fn unit(dtype: DType) -> (f64, f64) {
     }
 }
 
-/// The largest number of a dtype.
+/// Returns the largest number of a dtype.
 fn largest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => 65504.0,
@@ -44,29 +45,29 @@ fn largest(dtype: DType) -> f64 {
     }
 }
 
-/// What the partial results of a product can be, in whatever order it is computed.
+/// A bound on the partial results of a product, for every order of its factors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Product {
-    /// The largest: of the factors beyond 1.
+    /// The product of all factors above 1, which is the largest partial result.
     most: f64,
-    /// How many factors.
+    /// The number of factors.
     factors: f64,
 }
 
 impl Product {
-    /// Of no factors.
+    /// Makes the empty product.
     pub(super) fn new() -> Product {
         Product { most: 1.0, factors: 0.0 }
     }
 
-    /// With one factor more.
+    /// Adds a factor.
     pub(super) fn times(self, factor: Float) -> Product {
         Product { most: self.most * (factor.value.abs() + factor.error).max(1.0), factors: self.factors + 1.0 }
     }
 
-    /// The whole product, which was computed in one order, in any.
+    /// Widens the error of `whole`, which was computed in one order, to all orders.
     pub(super) fn in_any_order(self, whole: Float, dtype: DType) -> Float {
-        // A partial product that is flushed to 0 is off by `tiny`, times what follows.
+        // A partial product that is flushed to 0 is off by `tiny`, times the remaining factors.
         let flushed = self.factors * unit(dtype).1 * self.most;
         let overflows = self.most.is_nan() || self.most > largest(dtype);
         Float { error: if overflows { f64::INFINITY } else { whole.error + flushed }, ..whole }
@@ -74,7 +75,7 @@ impl Product {
 }
 
 impl Float {
-    /// A value that the device has exactly.
+    /// A value that a device represents exactly.
     pub fn exact(value: f64) -> Float {
         Float { value, magnitude: value.abs(), error: 0.0 }
     }
@@ -83,23 +84,24 @@ impl Float {
         Float { value, magnitude: value.abs(), error }
     }
 
-    /// The value as a device would hold it in a dtype.
+    /// The value as a device stores it in a dtype.
     pub fn rounded(self, dtype: DType) -> Float {
         let (u, tiny) = unit(dtype);
-        // A small whole number is one of the dtype.
+        // The dtype represents small whole numbers exactly.
         if self.error == 0.0 && self.value.fract() == 0.0 && self.value.abs() <= 1.0 / u {
             return self;
         }
         Float { error: self.error + u * (self.value.abs() + self.error) + tiny, ..self }.held(self.value, dtype)
     }
 
-    /// A result in a dtype, of which the device has had numbers as large as `most`: beyond the largest, nothing can be said.
+    /// A result in a dtype, where the device has computed numbers as large as `most`. If that exceeds the dtype's largest number,
+    /// the error is unbounded.
     fn held(self, most: f64, dtype: DType) -> Float {
         let overflows = self.value.is_finite() && most.abs() + self.error > largest(dtype);
         Float { error: if overflows { f64::INFINITY } else { self.error }, ..self }
     }
 
-    /// A function of one value, computed in a dtype.
+    /// Applies a function of one value, computed in a dtype.
     pub fn unary(self, op: Unary, dtype: DType) -> Float {
         let (x, e) = (self.value, self.error);
         let value = unary(op, x);
@@ -114,16 +116,16 @@ impl Float {
         }
     }
 
-    /// A step function: exact as long as the operand's error does not reach a jump, `distance` away.
+    /// Applies a step function. It is exact if the operand's error does not reach the next jump, which is `distance` away.
     fn step(self, value: f64, distance: f64) -> Float {
         let error = if self.error == 0.0 || self.error < distance { 0.0 } else { f64::INFINITY };
         Float::known(value, error)
     }
 
-    /// A function of two values, computed in a dtype.
+    /// Applies a function of two values, computed in a dtype.
     pub fn binary(self, op: Binary, other: Float, dtype: DType) -> Float {
         let result = self.bounded(op, other, dtype);
-        // 0 times an infinite bound is no bound either.
+        // 0 times an infinite bound is NaN, which also means an unbounded error.
         let result = Float { error: if result.error.is_nan() { f64::INFINITY } else { result.error }, ..result };
         match op {
             Binary::Min | Binary::Max => result,
@@ -138,7 +140,7 @@ impl Float {
         match op {
             Binary::Add | Binary::Sub => {
                 let value = if op == Binary::Add { a.value + b.value } else { a.value - b.value };
-                // An infinity that the device has, too, stays one.
+                // If the device also has the infinity exactly, the sum is infinite without error.
                 let exact = |x: Float, other: Float| x.value.is_infinite() && x.error == 0.0 && other.error.is_finite();
                 if value.is_infinite() && (exact(a, b) || exact(b, a)) {
                     return Float::known(value, 0.0);
@@ -148,12 +150,12 @@ impl Float {
             }
             Binary::Mul => {
                 let value = a.value * b.value;
-                // Of what is surely not 0, too.
+                // The same holds for an infinity times a number that is surely not 0.
                 let exact = |x: Float, other: Float| x.value.is_infinite() && x.error == 0.0 && other.value.abs() > other.error;
                 if exact(a, b) || exact(b, a) {
                     return Float::known(value, 0.0);
                 }
-                // Nothing is rounded of a product with a zero.
+                // A product with an exact zero is not rounded.
                 let zero =
                     |x: Float, other: Float| x.value == 0.0 && x.error == 0.0 && other.value.is_finite() && other.error.is_finite();
                 if zero(a, b) || zero(b, a) {
@@ -172,7 +174,8 @@ impl Float {
             }
             Binary::Min | Binary::Max => {
                 let value = if op == Binary::Min { a.value.min(b.value) } else { a.value.max(b.value) };
-                // A side that no error makes the chosen one does not make it less certain: an identity, say.
+                // An operand that cannot be the chosen one, whatever its error, does not make the result less certain: for example, an
+                // identity.
                 let chosen = |side: &&Float| side.value == value || (side.value - value).abs() <= a.error + b.error;
                 let most = |of: fn(&Float) -> f64| [&a, &b].into_iter().filter(chosen).map(of).fold(0.0, f64::max);
                 if value.is_nan() || a.value.is_nan() || b.value.is_nan() {
@@ -188,11 +191,11 @@ impl Float {
     }
 }
 
-/// The function in f64.
+/// Returns the function in f64.
 fn unary(op: Unary, f: f64) -> f64 {
     match op {
         Unary::Neg => -f,
-        // Integers have no rounding, and are not here.
+        // Integer functions are not evaluated here.
         Unary::Not | Unary::IsNan | Unary::Index | Unary::CountOnes | Unary::LeadingZeros | Unary::TrailingZeros => f,
         Unary::Abs => f.abs(),
         Unary::Sign => f.signum(),
@@ -223,7 +226,7 @@ fn unary(op: Unary, f: f64) -> f64 {
     }
 }
 
-/// The remainder. It is exact up to quotients of 2^20, if the operands are exact.
+/// Returns the remainder. It is exact for quotients up to 2^20, if the operands are exact.
 fn remainder(a: Float, b: Float, dtype: DType) -> Float {
     let (value, tiny) = (a.value % b.value, unit(dtype).1);
     let quotient = (a.value / b.value).abs();
@@ -237,7 +240,7 @@ fn remainder(a: Float, b: Float, dtype: DType) -> Float {
     Float::known(value, if moved < jump && quotient < REMAINDERS { moved + tiny } else { f64::INFINITY })
 }
 
-/// A power, which is monotone in each operand where the base is above 0.
+/// Returns the power, which is monotone in each operand if the base is above 0.
 fn power(a: Float, b: Float, dtype: DType) -> Float {
     let (value, tiny) = (a.value.powf(b.value), unit(dtype).1);
     let is_flushed = a.value != 0.0 && a.value.abs() < tiny;
@@ -257,7 +260,7 @@ fn power(a: Float, b: Float, dtype: DType) -> Float {
     Float::known(value, if is_known { most * (1.0 + f64::from(f32::EPSILON) * 16.0) + own } else { f64::INFINITY })
 }
 
-/// The angle of a point, whose slope is at most 1 over the distance from the origin.
+/// Returns the angle of a point. Its slope is at most 1 over the distance from the origin.
 fn angle(a: Float, b: Float, dtype: DType) -> Float {
     let value = a.value.atan2(b.value);
     let radius = a.value.hypot(b.value) - a.error - b.error;
@@ -281,8 +284,8 @@ const REMAINDERS: f64 = (1 << 20) as f64;
 /// precisely.
 const TURNS: f64 = 8192.0;
 
-/// How far the result moves when the operand moves by `e`: the larger of both sides, as these functions are monotone or
-/// have slopes of at most 1 where they are not.
+/// Returns a bound on the change of the result if the operand changes by `e`: the larger change of both directions. This is a
+/// bound because each of these functions is monotone, or has slopes of at most 1 where it is not.
 fn spread(op: Unary, x: f64, e: f64) -> f64 {
     if e == 0.0 {
         return 0.0;
@@ -300,7 +303,7 @@ fn spread(op: Unary, x: f64, e: f64) -> f64 {
     if low.is_nan() || high.is_nan() { f64::INFINITY } else { most }
 }
 
-/// The error of the function itself, as the table of docs/language.md states it.
+/// Returns the error of the function itself, as the table in docs/language.md states it.
 fn own(op: Unary, x: f64, y: f64, dtype: DType) -> f64 {
     use Unary::*;
     let (u, tiny) = unit(dtype);

@@ -1,6 +1,6 @@
-//! What a kernel means, computed the slow and plain way: floats in f64 together with a bound on how far a device may be
-//! off ([`Float`]), integers exactly as the language defines them: indices without a width, data in that of its type. It walks the algorithm's expressions point by point and
-//! knows nothing of nests, so that it can judge what they compute.
+//! The meaning of a kernel, computed directly. Floats are f64 values with a bound on a device's error ([`Float`]). Integers are
+//! exactly as the language defines them: indices without a width, and data with the width of its type. The evaluation walks the
+//! algorithm's expressions point by point. It does not use nests, so that it can check their results.
 
 mod erf;
 mod float;
@@ -19,41 +19,41 @@ use tilewright_launch::DType;
 /// A value of any dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Of f32, f16, bf16.
+    /// A value of f32, f16 or bf16.
     Float(Float),
-    /// Of the integer types; of data, within the type's range.
+    /// A value of an integer type. Data is within the type's range.
     Int(i64),
-    /// Of bool.
+    /// A bool.
     Bool(bool),
 }
 
 /// A tensor's elements, row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
-    /// Elements per dimension.
+    /// The extents.
     pub shape: Vec<i64>,
     /// The elements.
     pub values: Vec<Value>,
 }
 
-/// What a launch gives a kernel.
+/// The arguments of a launch.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
-    /// The symbolic dims' values; derived ones are computed.
+    /// The values of the symbolic dims. Derived dims are computed.
     pub dims: HashMap<DimId, i64>,
-    /// Scalars.
+    /// The scalars.
     pub scalars: HashMap<ScalarId, Value>,
-    /// Inputs, and tensors to be updated.
+    /// The inputs, and the tensors to be updated.
     pub tensors: HashMap<BufferId, Tensor>,
 }
 
 impl Value {
-    /// A float that the device has exactly.
+    /// A float that a device represents exactly.
     pub fn float(value: f64) -> Value {
         Value::Float(Float::exact(value))
     }
 
-    /// The value as a number, whatever it is.
+    /// Returns the value as a number, for every type.
     pub fn number(self) -> f64 {
         match self {
             Value::Float(f) => f.value,
@@ -75,7 +75,7 @@ impl Value {
     }
 }
 
-/// The shapes of all buffers, for these dims.
+/// Returns the shapes of all buffers for these dims.
 pub fn shapes(program: &Program, given: &Given) -> Result<HashMap<BufferId, Vec<i64>>, String> {
     let mut machine = Machine::new(program, given, HashMap::new());
     machine.size()?;
@@ -86,8 +86,8 @@ pub fn shapes(program: &Program, given: &Given) -> Result<HashMap<BufferId, Vec<
         .collect()
 }
 
-/// Computes every stage and returns all tensors, intermediates included. An error is a fault of the kernel (a read
-/// outside) or of what is given.
+/// Computes every stage, and returns all tensors, including intermediates. An error is a fault of the kernel (for example, a
+/// read out of bounds) or of the arguments.
 pub fn evaluate(program: &Program, given: &Given) -> Result<HashMap<BufferId, Tensor>, String> {
     let mut machine = Machine::new(program, given, given.tensors.clone());
     machine.size()?;
@@ -115,7 +115,7 @@ struct Machine<'a> {
     dims: HashMap<DimId, i64>,
     given: &'a Given,
     tensors: HashMap<BufferId, Tensor>,
-    /// The values of the axes around the point, by index.
+    /// The values of the axes of the current point, by the axes' indices.
     axes: Vec<Option<i64>>,
     /// The values of large parts of the current expression, which may be shared: those with more than [`FEW`] parts.
     known: Map<ExprId, Value>,
@@ -126,7 +126,7 @@ struct Machine<'a> {
 /// The most parts of an expression that is computed again, because that is faster than a lookup.
 const FEW: u32 = 16;
 
-/// The components of a reduction's state and item, where they are spoken of.
+/// The components of a reduction's state and item, for expressions that name them.
 #[derive(Clone, Copy, Default)]
 struct Tuple<'a> {
     state: &'a [Value],
@@ -139,7 +139,7 @@ impl<'a> Machine<'a> {
         Machine { program, dims: HashMap::new(), given, tensors, axes, known: Map::default(), open: 0 }
     }
 
-    /// Gives every dim its value.
+    /// Computes the values of all dims.
     fn size(&mut self) -> Result<(), String> {
         for (id, dim) in self.program.dims.iter() {
             let value = match dim.derived {
@@ -154,7 +154,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// That what the kernel needs of the sizes holds.
+    /// Checks the conditions, limits and bounds that the kernel needs.
     fn needed(&mut self) -> Result<(), String> {
         for c in self.program.conditions.iter().filter(|c| c.needed) {
             let (left, right) = (self.index(c.left)?, self.index(c.right)?);
@@ -175,7 +175,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Computes a stage after those that it reads.
+    /// Computes a stage, after the stages that it reads.
     fn stage(&mut self, id: StageId, done: &mut Vec<StageId>) -> Result<(), String> {
         if done.contains(&id) {
             return Ok(());
@@ -191,7 +191,7 @@ impl<'a> Machine<'a> {
         let shape = program.buffers[stage.buffer].shape.iter().map(|e| self.index(*e)).collect::<Result<Vec<_>, _>>()?;
         let buffers = stage.buffers();
         let mut values = vec![Vec::new(); buffers.len()];
-        // The other axes of a tensor without elements may have billions of points.
+        // If the tensor has no elements, the points are not visited, because the other axes may have billions of points.
         if !shape.contains(&0) {
             self.points(&stage.axes, &mut |machine| {
                 for (values, value) in values.iter_mut().zip(machine.point(stage)?) {
@@ -206,7 +206,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// What a stage stores at a point: its own value, and what else a reduction has.
+    /// Returns the values that a stage stores at a point: its own value, and those of the other components of a reduction.
     fn point(&mut self, stage: &Stage) -> Result<Vec<Value>, String> {
         match &stage.body {
             Body::Map(value) => Ok(vec![self.data(*value, Tuple::default())?]),
@@ -238,7 +238,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Whether a component of a reduction's state is the product of its items.
+    /// True if a component of a reduction's state is the product of its items.
     fn is_product(&self, monoid: &Monoid, component: usize) -> bool {
         let exprs = &self.program.exprs;
         let is = |e: ExprId| match *exprs.get(e) {
@@ -253,7 +253,7 @@ impl<'a> Machine<'a> {
         monoid.combine.iter().map(|c| self.value(*c, Tuple { state, item })).collect()
     }
 
-    /// Runs `f` at every point of the axes, row-major. Extents may depend on the axes before.
+    /// Calls `f` at every point of the axes, row-major. Extents may depend on earlier axes.
     fn points(&mut self, axes: &[AxisId], f: &mut dyn FnMut(&mut Self) -> Result<(), String>) -> Result<(), String> {
         let Some((axis, rest)) = axes.split_first() else { return f(self) };
         for value in 0..self.index(self.program.axes[*axis].extent)? {
@@ -268,7 +268,7 @@ impl<'a> Machine<'a> {
         Ok(self.value(expr, Tuple::default())?.int())
     }
 
-    /// A value as data: of an index, what its type holds.
+    /// Returns a value as data: an index wraps to its type.
     fn data(&mut self, id: ExprId, tuple: Tuple<'_>) -> Result<Value, String> {
         let value = self.value(id, tuple)?;
         Ok(if self.program.exprs.is_index(id) { wrap(value.int(), DType::I32) } else { value })
@@ -316,11 +316,11 @@ impl<'a> Machine<'a> {
             Expr::Item(n) => *tuple.item.get(*n as usize).ok_or_else(missing)?,
             Expr::Read(read) => self.read(read, tuple)?,
             Expr::Unary(op, a) => unary(*op, self.data(*a, tuple)?, dtype),
-            // An index that arithmetic on data meets becomes data; one that it is compared with does not.
+            // An index becomes data if it is an operand of arithmetic on data, but not if it is compared with data.
             Expr::Binary(op @ (Binary::Min | Binary::Max | Binary::Div | Binary::Rem), a, b) => {
                 binary(*op, self.value(*a, tuple)?, self.value(*b, tuple)?, dtype)
             }
-            // A side that is not needed may read what is not there.
+            // The second operand is not evaluated if it does not matter, because its reads may then be out of bounds.
             Expr::Binary(op @ (Binary::And | Binary::Or), a, b) if dtype == DType::Bool => {
                 let first = self.value(*a, tuple)?;
                 if first.truth() == (*op == Binary::Or) { first } else { self.value(*b, tuple)? }
@@ -332,7 +332,7 @@ impl<'a> Machine<'a> {
                 if program.exprs.is_index(id) { self.value(*chosen, tuple)? } else { self.data(*chosen, tuple)? }
             }
             Expr::Cast(to, a) => cast(self.value(*a, tuple)?, *to),
-            // Rounded twice, which is never closer than once: so the bound holds for both.
+            // The product is rounded twice. This is never more precise than rounding once, so the bound holds for both.
             Expr::MulAdd(a, b, c) => {
                 let product = binary(Binary::Mul, self.value(*a, tuple)?, self.value(*b, tuple)?, dtype);
                 binary(Binary::Add, product, self.value(*c, tuple)?, dtype)
@@ -340,7 +340,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Arithmetic on indices.
+    /// Computes arithmetic on indices.
     fn exact(&mut self, id: ExprId, tuple: Tuple<'_>) -> Result<i64, String> {
         let program = self.program;
         let value = match program.exprs.get(id) {
@@ -405,7 +405,7 @@ fn constant(value: f64, dtype: DType) -> Value {
     }
 }
 
-/// An integer as its type holds it.
+/// Wraps an integer to its type.
 fn wrap(value: i64, dtype: DType) -> Value {
     Value::Int(match dtype {
         DType::U32 => i64::from(value as u32),
@@ -452,7 +452,7 @@ fn int_binary(op: Binary, x: i64, y: i64, dtype: DType) -> Value {
         Binary::Add => x + y,
         Binary::Sub => x - y,
         Binary::Mul => x.wrapping_mul(y),
-        // The product has 64 bits: of `u32` without a sign, which the shift puts where the type does not look.
+        // The product has 64 bits. For `u32` its sign is wrong, but the shift moves the copies of the sign bit out of the type's range.
         Binary::MulHi => x.wrapping_mul(y) >> 32,
         Binary::Div if y == 0 => 0,
         Binary::Div => x / y,
@@ -490,7 +490,7 @@ fn compare(op: Compare, a: Value, b: Value) -> bool {
     }
 }
 
-/// Rust's `as`.
+/// Converts as Rust's `as` does.
 fn cast(a: Value, to: DType) -> Value {
     match (to, a) {
         (DType::Bool, Value::Float(f)) => Value::Bool(f.value != 0.0),
@@ -506,7 +506,7 @@ fn cast(a: Value, to: DType) -> Value {
 }
 
 impl Given {
-    /// The value of a dim by its name, for a program.
+    /// Sets the value of a symbolic dim of a program, by its name.
     pub fn dim(mut self, program: &Program, name: &str, value: i64) -> Given {
         if let Some(dim) = program.dims.ids().find(|d| program.dims[*d].name == name && program.dims[*d].derived.is_none()) {
             self.dims.insert(dim, value);
