@@ -141,8 +141,8 @@ fn pinned_dims_are_literals() {
     assert!(program.conditions.is_empty() && program.plan.is_empty());
     let ledger: Vec<String> = program.ledger.iter().map(|o| format!("{}: {:?}", o.what, o.state)).collect();
     let wanted = [
-        "`input[n, oh * 1 + fh, ow * 1 + fw, ic]` lies inside `input`: Proved",
-        "`filter[fh, fw, ic, oc]` lies inside `filter`: Proved",
+        "`input[n, oh * 1 + fh, ow * 1 + fw, ic]` is in bounds of `input`: Proved",
+        "`filter[fh, fw, ic, oc]` is in bounds of `filter`: Proved",
     ];
     assert_eq!(ledger, wanted.map(|w| w.replace(" * 1", "")));
 }

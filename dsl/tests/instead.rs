@@ -84,7 +84,7 @@ const LINES: &[(&str, &str, Option<&str>)] = &[
     ("y[i] = f32::from(n[i]);", "there is no function `f32::from`", Some("n[i] as f32")),
     ("y[i] = f32(n[i] + 1);", "there is no function `f32`", Some("(n[i] + 1) as f32")),
     ("y[i] = relu(x)[i];", "`relu` is called", None),
-    ("let t[i]: f32[N] = relu(x); y[i] = t[i];", "a kernel calls no other kernel", None),
+    ("let t[i]: f32[N] = relu(x); y[i] = t[i];", "a kernel cannot call another kernel", None),
     ("y[i] = cube(x[i]);", "there is no function `cube`", None),
     // Patterns and tuples.
     ("let (a, c) = (s, s * 2.0);", "names one value", Some("let a = s; let c = s * 2.0;")),
@@ -107,7 +107,7 @@ const LINES: &[(&str, &str, Option<&str>)] = &[
     ("y[i] = x[i] + h[i];", "`+` of an `f32` and an `f16`", Some("h[i] as f32")),
     ("y[i] = s.max(n[i]);", "`max` of an `f32` and an `i32`", Some("n[i] as f32")),
     ("y[i] = if n[i] < s { 1.0 } else { 2.0 };", "`<` of an `i32` and an `f32`", Some("n[i] as f32")),
-    ("y[i] = if on[i] { s } else { n[i] };", "the branches are `f32` and `i32`", Some("n[i] as f32")),
+    ("y[i] = if on[i] { s } else { n[i] };", "the branches have different dtypes, `f32` and `i32`", Some("n[i] as f32")),
     ("y[i] = x[i] + on[i];", "`+` of an `f32` and a `bool`", Some("if on[i] { 1.0 } else { 0.0 }")),
     ("y[i] = n[i];", "expected an `f32`, found an `i32`", Some("n[i] as f32")),
     ("y[i] = on[i];", "expected an `f32`, found a `bool`", Some("if on[i] { 1.0 } else { 0.0 }")),

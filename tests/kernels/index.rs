@@ -113,7 +113,7 @@ fn data_proves_nothing_of_an_index() {
     for profile in profiles() {
         variant(inside, "V: k for p {}", &profile).check(&[("N", 77)], &[]);
         let refusal = try_variant(data, "V: k for p {}", &profile).err().expect("wrapped data is no bound");
-        assert!(refusal.text.contains("may be read outside"), "{}", refusal.text);
+        assert!(refusal.text.contains("may be out of bounds"), "{}", refusal.text);
     }
 }
 

@@ -90,7 +90,7 @@ impl Checker<'_> {
         let found = match (at(index), at(extent)) {
             (Some(index), Some(extent)) => format!("the index is {index}, the extent {extent}"),
             (Some(index), None) => format!("the index is {index}"),
-            _ => "it lies outside".into(),
+            _ => "it is out of bounds".into(),
         };
         if example.values.is_empty() {
             return Some(found);

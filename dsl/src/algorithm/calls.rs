@@ -24,13 +24,13 @@ impl Checker<'_> {
                 error.help(format!("a reduction names its ranges: `{name}(k in 0..K) {{ … }}`"))
             }
             ("scatter" | "histogram" | "atomic_add", _) => {
-                error.help("scatter is out of scope: define each element by what it gathers, `y[b] = sum(i in 0..N) { if x[i] == b { 1 } else { 0 } }`")
+                error.help("scatter is out of scope: define each element by the values that it gathers, `y[b] = sum(i in 0..N) { if x[i] == b { 1 } else { 0 } }`")
             }
             (name, [receiver, rest @ ..]) if is_method(name) => {
                 error.help(format!("maths is written as a method: `{}`", method(receiver, name, rest)))
             }
             (_, args) if args.iter().any(|arg| matches!(&arg.kind, ExprKind::Name(name) if self.is_tensor(name))) => {
-                let error = error.note("a kernel calls no other kernel");
+                let error = error.note("a kernel cannot call another kernel");
                 error.help(format!(
                     "write its definition here, `let {name}_of[i]: f32[N] = …;`, and read that; or launch it first, and pass its result"
                 ))

@@ -25,15 +25,16 @@ impl Checker<'_> {
         }
         let Some(Interval { least, most }) = interval else {
             let error =
-                Error::new(span, "an index that is compared here has too many terms for a launch to check that 32 bits hold it");
-            return self.fail(error.help("compare a smaller index, or make data of it, whose arithmetic wraps: `(…) as i32`"));
+                Error::new(span, "an index that is compared here has too many terms for a launch to check that it fits in 32 bits");
+            return self.fail(error.help("compare a smaller index, or convert it to data, whose arithmetic wraps: `(…) as i32`"));
         };
         let what = format!("`{}`", super::bounds::show(&self.program, index));
         if let Some(beyond) =
             [most.bounds().0].into_iter().find(|n| *n > REACH.1).or(Some(least.bounds().1).filter(|n| *n < REACH.0))
         {
             let error = Error::new(span, format!("{what} can be {beyond}, and indices have 32 bits"));
-            return self.fail(error.help("reduce shorter ranges: an intermediate for the inner ones, read by another reduction"));
+            return self
+                .fail(error.help("reduce over shorter ranges: define an intermediate for the inner ranges, and reduce that"));
         }
         let limit = Limit { what, least, most };
         if !self.is_counted(&limit) && !self.program.limits.contains(&limit) {

@@ -23,10 +23,11 @@ impl Checker<'_> {
             let what = format!("`{name}` cannot be updated at `{}`, which depends on data: scatter is out of scope", index.short());
             let help = self.gathered(define, op, buffer);
             return Error::new(index.span, what)
-                .maybe_help(help.map(|text| format!("define each element by what it gathers: write `{text}`")));
+                .maybe_help(help.map(|text| format!("define each element by the values that it gathers: write `{text}`")));
         }
         let (left, value) = (format!("{name}[{}]", commas(&define.index)), define.value.short());
-        let error = Error::new(at, format!("`{name}` cannot be updated by `{symbol}=`: an element is defined once, wholly"));
+        let error =
+            Error::new(at, format!("`{name}` cannot be updated by `{symbol}=`: an element is defined once, by its whole value"));
         let own: BTreeSet<String> = define.index.iter().flat_map(names).collect();
         let free = self.free(&define.value, &own);
         if let (Some((reduction, _)), false) = (op.reduction(), free.is_empty()) {

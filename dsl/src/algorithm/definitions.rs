@@ -94,7 +94,9 @@ impl Checker<'_> {
         match (&self.program.buffers[buffer].space, earlier) {
             (Space::Input, _) => {
                 let error = Error::new(name.span, format!("`{name}` is an input"));
-                self.fail(error.note_at(declared, "it is declared here").help("what is updated in place is declared `&mut`"))
+                self.fail(
+                    error.note_at(declared, "it is declared here").help("declare a tensor that is updated in place as `&mut`"),
+                )
             }
             (Space::Constant(_), _) => {
                 self.fail(Error::new(name.span, format!("`{name}` is a constant")).note_at(declared, "it is declared here"))
@@ -102,7 +104,9 @@ impl Checker<'_> {
             (_, Some(first)) => {
                 let error = Error::new(define.span, format!("`{name}` is defined twice"));
                 let error = error.note_at(first, "it is defined here");
-                self.fail(error.help("a definition gives every element: choose by `if … { … } else { … }` in one of them"))
+                self.fail(
+                    error.help("a definition gives every element: write one definition, and choose by `if … { … } else { … }`"),
+                )
             }
             _ => Ok(buffer),
         }
@@ -129,7 +133,7 @@ impl Checker<'_> {
             if define.index[..d].iter().any(|i| i.as_name() == Some(text)) {
                 let error = Error::new(
                     index.span,
-                    format!("`{}[…]` names the axis `{text}` twice: that is its diagonal only", define.name),
+                    format!("`{}[…]` names the axis `{text}` twice, so it defines only the diagonal", define.name),
                 );
                 result =
                     self.fail(error.help(format!(
@@ -179,12 +183,12 @@ fn not_an_axis(define: &Define, index: &Expr) -> Error {
     let message = if scatter {
         format!("`{name}[…]` is defined at an index that depends on data: scatter is out of scope")
     } else {
-        format!("the left side of `{name}[…]` names axes, and this is none")
+        format!("the left side of `{name}[…]` must name axes")
     };
     let error = Error::new(index.span, message);
     match &index.kind {
         _ if scatter => error.help(format!(
-            "say what each element gathers: `{name}[b] = sum(i in 0..N) {{ if index[i] == b {{ x[i] }} else {{ 0.0 }} }};`"
+            "define each element by the values that it gathers: `{name}[b] = sum(i in 0..N) {{ if index[i] == b {{ x[i] }} else {{ 0.0 }} }};`"
         )),
         ExprKind::Int { .. } => error
             .note("a definition gives every element, not one of them")

@@ -89,7 +89,7 @@ impl Checker<'_> {
             let texts = list(found.iter().map(|c| &c.text));
             let what = if found.len() == 1 { "" } else { "the facts contradict one another: " };
             let error = Error::new(span, format!("{what}no sizes satisfy {texts}"));
-            self.errors.push(error.help("no launch would be taken: drop or correct a fact"));
+            self.errors.push(error.help("every launch would be refused: drop or correct a fact"));
             self.prove = false;
         }
     }
@@ -126,8 +126,8 @@ impl Checker<'_> {
             (None, [only]) => Some(*only),
             (None, []) => None,
             (None, _) => {
-                let error = Error::new(bindings.span, format!("the dtype `{name}` is open"));
-                let example = format!("say which: `{}<{name} = {}>`", self.kernel.name, dtypes[0]);
+                let error = Error::new(bindings.span, format!("the dtype `{name}` is not given"));
+                let example = format!("choose one: `{}<{name} = {}>`", self.kernel.name, dtypes[0]);
                 self.errors.push(error.note_at(name.span, format!("it is one of {}", list(&dtypes))).help(example));
                 None
             }
@@ -147,7 +147,8 @@ impl Checker<'_> {
             && kernel.params.iter().any(|p| p.is_dim() && p.name.span == name.span)
         {
             let error = Error::new(name.span, format!("the argument `{name}` declares a dim that is declared already"));
-            self.errors.push(error.note_at(generic.name.span, "here").help(format!("leave `{name}` out of one of the two")));
+            self.errors
+                .push(error.note_at(generic.name.span, "here").help(format!("remove one of the two declarations of `{name}`")));
             return self.poison(name);
         }
         let equated = || kernel.facts.iter().filter_map(|fact| stated::equated(kernel, fact)).find(|(n, _)| n.text == name.text);
@@ -176,7 +177,7 @@ impl Checker<'_> {
         for used in super::order::names(value) {
             let Some(m) = kernel.generics.iter().position(|g| g.name.text == used) else { continue };
             if progress[m] == Progress::Running {
-                let error = Error::new(name.span, format!("the value of `{name}` depends on itself, by `{used}`"));
+                let error = Error::new(name.span, format!("the value of `{name}` depends on itself, through `{used}`"));
                 self.errors.push(error.help("a dim without a value is solved from the shapes of the arguments"));
                 self.poison(name);
                 progress[n] = Progress::Done;
@@ -213,7 +214,7 @@ impl Checker<'_> {
     /// Declares a derived dim.
     fn derived(&mut self, name: &Name, value: &Expr, bindings: &Bindings) -> Checked<()> {
         if let Some((pin, _)) = bindings.parameters.iter().find(|(n, _)| n.text == name.text) {
-            let error = Error::new(pin.span, format!("`{name}` follows from other dims"));
+            let error = Error::new(pin.span, format!("`{name}` cannot be set, because it is computed from other dims"));
             let error = error.note_at(name.span, "its value names dims that are known at launch");
             return self.fail(error.help(format!("state a fact about it: `where {name} == …`")));
         }
@@ -287,7 +288,8 @@ impl Checker<'_> {
             return self.fail(error.help(format!("write `{}[N]`, or `{}[]` for one element", ty.dtype, ty.dtype)));
         };
         if sizes.len() > MAX_RANK {
-            return self.fail(Error::new(ty.span, format!("{} dimensions; at most {MAX_RANK} are possible", sizes.len())));
+            return self
+                .fail(Error::new(ty.span, format!("this tensor has {} dimensions; at most {MAX_RANK} are possible", sizes.len())));
         }
         let given = matches!(space, Space::Input | Space::Update);
         let shape = self.shape(sizes, given);

@@ -98,7 +98,7 @@ impl Checker<'_> {
         let (value, suffix, is_float) = match &e.kind {
             ExprKind::Int { value, suffix } => (*value as f64, suffix, false),
             ExprKind::Float { value, suffix } => (*value, suffix, true),
-            _ => return self.fail(Error::new(e.span, "this is no number")),
+            _ => return self.fail(Error::new(e.span, "this is not a number")),
         };
         let dtype = match suffix {
             Some(suffix) => self.dtype(&Name { text: suffix.clone(), span: e.span })?,
@@ -125,9 +125,8 @@ impl Checker<'_> {
             _ if is_float && value.fract() == 0.0 => {
                 self.fail(error(format!("expected {}, found a float", article(dtype))).help(format!("write `{value}`")))
             }
-            _ if is_float => {
-                self.fail(error(format!("expected {}, found a float", article(dtype))).help("convert the other one: `… as f32`"))
-            }
+            _ if is_float => self
+                .fail(error(format!("expected {}, found a float", article(dtype))).help("convert the other operand: `… as f32`")),
             _ if constant.value() != value => self.fail(error(format!("{shown} does not fit in {}", article(dtype)))),
             _ => Ok(constant),
         }
@@ -165,7 +164,7 @@ impl Checker<'_> {
             match self.program.exprs.as_int(*id) {
                 Some(extent) => extents.push(extent as usize),
                 None => {
-                    let error = Error::new(size.span, "a constant's shape is known at compile time");
+                    let error = Error::new(size.span, "the shape of a constant must be known at compile time");
                     return self.fail(error.help("use whole numbers and parameters"));
                 }
             }
@@ -173,7 +172,7 @@ impl Checker<'_> {
         let count = extents.iter().try_fold(1usize, |n, extent| n.checked_mul(*extent));
         if count.is_none_or(|n| n > MOST_CONSTANTS) {
             let error = Error::new(ty.span, format!("`{name}` has more than {MOST_CONSTANTS} elements"));
-            return self.fail(error.help("a constant is a part of the kernel's words: pass a large tensor as an argument"));
+            return self.fail(error.help("constants are part of the SPIR-V module: pass a large tensor as an argument"));
         }
         let mut values = Vec::new();
         self.flatten(value, &extents, dtype, &mut values)?;
@@ -194,7 +193,7 @@ impl Checker<'_> {
             );
         };
         if items.len() != *extent {
-            return self.fail(Error::new(e.span, format!("expected an array of {extent}, found one of {}", items.len())));
+            return self.fail(Error::new(e.span, format!("expected an array of {extent}, found an array of {}", items.len())));
         }
         let results: Vec<Checked<()>> = items.iter().map(|item| self.flatten(item, inner, dtype, values)).collect();
         results.into_iter().collect()

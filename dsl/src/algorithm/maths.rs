@@ -108,7 +108,7 @@ const METHODS: [(&str, Method, usize); 45] = [
 ];
 
 /// The help for a method that only integers have.
-const OF_INTEGERS: &str = "it is of `i32` and `u32`";
+const OF_INTEGERS: &str = "it needs an `i32` or a `u32`";
 
 /// The highest exponent of `powi` and `pow`.
 const MAX_EXPONENT: i64 = 1024;
@@ -130,7 +130,7 @@ impl Checker<'_> {
         if args.len() != *arity {
             let error = Error::new(span, format!("`{name}` takes {}, not {}", counted(*arity), args.len()));
             let tensor = matches!(&receiver.kind, ExprKind::Name(n) if self.is_tensor(n));
-            let help = tensor.then(|| "indices stand behind it: `x.clamp()[i, j]`".into());
+            let help = tensor.then(|| "write indices after it: `x.clamp()[i, j]`".into());
             return self.fail(error.maybe_help(help));
         }
         if let (Method::Powi | Method::Pow, [exponent]) = (method, args) {
@@ -240,8 +240,8 @@ impl Checker<'_> {
         let exponent_id = self.value(exponent, Some(DType::I32))?;
         let low = if float { -MAX_EXPONENT } else { 0 };
         let Some(n) = self.program.exprs.as_int(exponent_id).filter(|n| (low..=MAX_EXPONENT).contains(n)) else {
-            let error = Error::new(exponent.span, format!("the exponent is a literal from {low} to {MAX_EXPONENT}"));
-            return self.fail(error.maybe_help(float.then(|| "other exponents: `x.powf(y)`".into())));
+            let error = Error::new(exponent.span, format!("the exponent must be a literal from {low} to {MAX_EXPONENT}"));
+            return self.fail(error.maybe_help(float.then(|| "for other exponents, write `x.powf(y)`".into())));
         };
         let exprs = &self.program.exprs;
         let one = exprs.constant(Const::number(1.0, dtype));
@@ -277,7 +277,7 @@ impl Checker<'_> {
         let error = Error::new(name.span, format!("there is no method `{name}`"));
         let tensor = matches!(&receiver.kind, ExprKind::Name(n) if self.is_tensor(n));
         match name.as_str() {
-            "pad" => error.help("indices stand behind it: `x.pad(0.0)[i, j]`"),
+            "pad" => error.help("write indices after it: `x.pad(0.0)[i, j]`"),
             "sum" | "prod" | "product" | "any" | "all" | "argmax" | "argmin" | "mean" => {
                 let op = if name.text == "product" {
                     "prod"
@@ -286,7 +286,7 @@ impl Checker<'_> {
                 } else {
                     name.as_str()
                 };
-                error.help(format!("a reduction stands before its ranges: `{op}(k in 0..K) {{ … }}`"))
+                error.help(format!("write the reduction before its ranges: `{op}(k in 0..K) {{ … }}`"))
             }
             "log" => error.help("there are `ln` and `log2`"),
             "fma" => error.help("write `a.mul_add(b, c)`"),
@@ -299,12 +299,12 @@ impl Checker<'_> {
             "wrapping_add" | "wrapping_sub" | "wrapping_mul" | "wrapping_neg" => {
                 error.help("integers wrap: write `a + b`, `a - b`, `a * b` or `-a`")
             }
-            "abs_diff" => error.help("write `(a - b).abs()`, or of `u32` `a.max(b) - a.min(b)`"),
+            "abs_diff" => error.help("write `(a - b).abs()`, or for `u32` `a.max(b) - a.min(b)`"),
             "rem_euclid" | "div_euclid" => {
-                error.help("`/` and `%` of axes and dims round down; of values, write `((a % b) + b) % b`")
+                error.help("`/` and `%` of axes and dims round down; for other values, write `((a % b) + b) % b`")
             }
             "sin_cos" => error.help("write `x.sin()` and `x.cos()`, each where it is needed"),
-            "into" | "to_f32" | "to_f64" => error.help("a value is converted by `… as f32`"),
+            "into" | "to_f32" | "to_f64" => error.help("convert a value by `… as f32`"),
             "count_zeros" => error.help("write `(!x).count_ones()`"),
             "iter" | "map" | "fold" | "len" => error.help("a definition runs over its axes by itself; a tensor's sizes are dims"),
             "sort" | "cumsum" | "scan" => error.help("sorting and scans are out of scope"),

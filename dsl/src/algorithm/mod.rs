@@ -91,7 +91,7 @@ fn blame_pins(error: Error, bindings: &Bindings) -> Error {
         return error;
     }
     let shown = crate::diag::list(values.map(|((name, value), sign)| format!("{name} {sign} {value}")));
-    let mut notes = vec![("so it is here in the kernel".to_string(), error.span)];
+    let mut notes = vec![("the error is here in the kernel".to_string(), error.span)];
     notes.extend(error.notes);
     Error { kind: error.kind, span: first.span, message: format!("with {shown}: {}", error.message), notes, help: error.help }
 }

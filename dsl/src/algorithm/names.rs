@@ -80,7 +80,7 @@ impl Checker<'_> {
                 Symbol::Poisoned => error.note_at(span, "it is declared here"),
                 old => error.note_at(span, format!("it is {} here", old.what())),
             };
-            return self.fail(error.help("choose another name; names are not hidden by later ones"));
+            return self.fail(error.help("choose another name, because names cannot be shadowed"));
         }
         if DType::from_name(&name.text).is_some() {
             return self.fail(Error::new(name.span, format!("`{name}` is the name of a dtype")).help("choose another name"));
@@ -116,15 +116,15 @@ impl Checker<'_> {
             return self.too_early(&define.name, span);
         }
         if ["threads", "thread", "workgroup", "grid", "lane"].contains(&name) {
-            return error.help("how a kernel runs on a device is said in `schedule!`, not here");
+            return error.help("`schedule!` says how a kernel runs on a device, not the kernel");
         }
         if let Some(found) = &self.definition.reduction
             && found.over.iter().any(|a| self.program.axes[*a].name == name)
         {
-            return error.note_at(found.head, "the axes of a reduction are known in its braces only");
+            return error.note_at(found.head, "the axes of a reduction can be used only in its braces");
         }
         let plain = self.definition.buffer.is_none() && what == "value";
-        let help = plain.then(|| "a plain `let` stands outside all definitions, and knows no axes".into());
+        let help = plain.then(|| "a plain `let` is outside all definitions, so it cannot use axes".into());
         error.maybe_help(help).maybe_help(did_you_mean(name, self.names.those(|_| true)))
     }
 }

@@ -67,7 +67,7 @@ impl Checker<'_> {
             _ => {}
         }
         let shown = show(&self.program, read);
-        self.program.owe(format!("`{shown}` lies inside `{tensor}`"), state, span);
+        self.program.owe(format!("`{shown}` is in bounds of `{tensor}`"), state, span);
         Ok(read)
     }
 
@@ -84,14 +84,15 @@ impl Checker<'_> {
         let own = self.definition.buffer == Some(buffer);
         match self.program.buffers[buffer].space {
             Space::Update if !own => {
-                let error = Error::new(tensor.span, format!("`{tensor}` is updated in place, so only its own definition reads it"));
+                let error =
+                    Error::new(tensor.span, format!("`{tensor}` is updated in place, so only its own definition may read it"));
                 let error = error.note_at(declared, "it is `&mut` here");
-                self.fail(error.help("make it an input, and what is computed an output"))
+                self.fail(error.help("make it an input, and define an output instead"))
             }
             Space::Output | Space::Temporary if own => {
                 let error = Error::new(tensor.span, format!("the definition of `{name}` reads `{name}`: scans are out of scope"));
                 self.fail(error.help(format!(
-                    "write each element by what it is made of, `{name}[i] = sum(k in 0..i + 1) {{ … }};`, or update an argument in place, `x: &mut …`"
+                    "write each element without the others, `{name}[i] = sum(k in 0..i + 1) {{ … }};`, or update an argument in place, `x: &mut …`"
                 )))
             }
             Space::Output | Space::Temporary if !self.defined.contains(&buffer) => {
@@ -108,7 +109,7 @@ impl Checker<'_> {
         match self.program.exprs.dtype(id) {
             DType::I32 => Ok(self.exact(id)),
             found => {
-                let error = Error::new(e.span, format!("an index is an `i32`, not {}", article(found)));
+                let error = Error::new(e.span, format!("an index must be an `i32`, not {}", article(found)));
                 self.fail(error.help("convert it: `(…) as i32`"))
             }
         }
@@ -134,8 +135,8 @@ impl Checker<'_> {
     fn fill(&mut self, value: &Expr, dtype: DType) -> Checked<ExprId> {
         let id = self.value_as(value, dtype)?;
         if self.program.exprs.any(id, &mut |e| matches!(e, Node::Read(_) | Node::Axis(_) | Node::State(_))) {
-            let error = Error::new(value.span, "the value outside a tensor is the same everywhere");
-            return self.fail(error.help("pad with a literal or a scalar, and choose by `if` what differs"));
+            let error = Error::new(value.span, "the padding of a tensor must be the same everywhere");
+            return self.fail(error.help("pad with a literal or a scalar, and choose other values by `if`"));
         }
         Ok(id)
     }
@@ -150,8 +151,9 @@ impl Checker<'_> {
             return Ok(());
         }
         let names: Vec<&str> = self.definition.axes.iter().map(|a| self.program.axes[*a].name.as_str()).collect();
-        let error = Error::new(span, format!("`{tensor}` is updated in place, so it is read only at the index written"));
-        let help = format!("read `{tensor}[{}]`, or make it an input and what is computed an output", names.join(", "));
+        let error =
+            Error::new(span, format!("`{tensor}` is updated in place, so it may be read only at the index that is written"));
+        let help = format!("read `{tensor}[{}]`, or make it an input and define an output instead", names.join(", "));
         self.fail(error.help(help))
     }
 
@@ -227,9 +229,9 @@ impl Checker<'_> {
         let (shown, size) = (show(&self.program, index), show(&self.program, extent));
         let wanted = if open.is_high { format!("`{shown} < {size}`") } else { format!("`{shown} >= 0`") };
         let error =
-            Error::new(span, format!("this index of `{tensor}` depends on data, so it may lie outside: {wanted} is not proved"));
+            Error::new(span, format!("this index of `{tensor}` depends on data and may be out of bounds: cannot prove {wanted}"));
         error.help(format!(
-            "`{tensor}.clamp()[…]` is the nearest element, `{tensor}.pad(v)[…]` the value `v` outside; or read it under an `if` that keeps the index between 0 and `{size}`"
+            "write `{tensor}.clamp()[…]` for the nearest element or `{tensor}.pad(v)[…]` for the value `v` out of bounds, or read it under an `if` that keeps the index between 0 and `{size}`"
         ))
     }
 
@@ -255,15 +257,15 @@ impl Checker<'_> {
         let (shown, size) = (show(&self.program, index), show(&self.program, extent));
         let place: Vec<&str> = (0..rank).map(|n| if n == d { shown.as_str() } else { "_" }).collect();
         let wanted = if claim.is_high { format!("`{shown} < {size}`") } else { format!("`{shown} >= 0`") };
-        let error = Error::new(span, format!("`{tensor}[{}]` may be read outside: {wanted} is not proved", place.join(", ")));
+        let error = Error::new(span, format!("`{tensor}[{}]` may be out of bounds: cannot prove {wanted}", place.join(", ")));
         let error = match self.counterexample(claim, index, extent) {
             Some(example) => error.note(example),
             None => error.note(
-                "no example was found; an index is proved where it is made of axes and dims by `+ - *`, and `/ %` by what is at least 1",
+                "no example was found; the prover understands axes and dims with `+ - *`, and `/ %` by divisors of at least 1",
             ),
         };
         let help = format!(
-            "`{tensor}.pad(v)[…]` is the value `v` outside, `{tensor}.clamp()[…]` the nearest element; or read it under an `if` that keeps it inside"
+            "write `{tensor}.pad(v)[…]` for the value `v` out of bounds or `{tensor}.clamp()[…]` for the nearest element, or read it under an `if` that keeps it in bounds"
         );
         error.help(help)
     }
@@ -282,11 +284,11 @@ impl Checker<'_> {
             return Error::new(span, format!("`{}` is read but never defined", name.text));
         };
         if !reader.is_empty() && super::order::depends(self.kernel, &name.text, reader) {
-            let error = Error::new(span, format!("`{reader}` and `{}` are made of each other", name.text));
-            let error = error.note_at(define.span, format!("`{}` reads `{reader}`, in one or more steps", name.text));
-            return error.help("scans and recurrences are out of scope: define each of them by what it is made of");
+            let error = Error::new(span, format!("`{reader}` and `{}` depend on each other", name.text));
+            let error = error.note_at(define.span, format!("`{}` reads `{reader}`, directly or indirectly", name.text));
+            return error.help("scans and recurrences are out of scope: define each of them without the other");
         }
-        let error = Error::new(span, format!("`{}` is read above its definition", name.text));
+        let error = Error::new(span, format!("`{}` is read before its definition", name.text));
         error.note_at(define.span, "it is defined here").help("move that definition up")
     }
 }

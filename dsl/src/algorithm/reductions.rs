@@ -50,24 +50,21 @@ impl Checker<'_> {
     fn may_reduce(&mut self, reduce: &Reduce, span: SpanId) -> Checked<()> {
         let op = reduce.op.name();
         let name = |c: &Self| if c.definition.name.is_empty() { "t".to_string() } else { format!("{}_{op}", c.definition.name) };
-        let help = format!(
-            "give this one a name before the definition, `let {}[i]: f32[N] = {op}(…) {{ … }};`, and read that",
-            name(self)
-        );
+        let help = format!("define it as an intermediate first, `let {}[i]: f32[N] = {op}(…) {{ … }};`, and read that", name(self));
         if self.definition.inside {
-            return self.fail(Error::new(span, format!("`{op}` stands inside another reduction")).help(help));
+            return self.fail(Error::new(span, format!("`{op}` is inside another reduction")).help(help));
         }
         if let Some(first) = &self.definition.reduction {
-            let error = Error::new(span, "a definition has one reduction");
+            let error = Error::new(span, "a definition can have only one reduction");
             let error = error.note_at(first.head, format!("`{}` is the first one", first.monoid.name));
             return self.fail(error.help(help));
         }
         if self.definition.buffer.is_none() {
-            let error = Error::new(span, "a plain `let` names a value, not a reduction");
+            let error = Error::new(span, "a plain `let` cannot be a reduction");
             return self.fail(error.help(format!("make it a tensor: `let t[]: f32[] = {op}(…) {{ … }};`, read as `t[]`")));
         }
         if reduce.ranges.is_empty() {
-            let error = Error::new(reduce.head, format!("`{op}` runs over nothing"));
+            let error = Error::new(reduce.head, format!("`{op}` has no range"));
             return self.fail(error.help(format!("name an axis and its range: `{op}(k in 0..K) {{ … }}`")));
         }
         Ok(())
@@ -144,7 +141,7 @@ impl Checker<'_> {
         if exprs.is_index(id) && !chosen {
             return Ok(id);
         }
-        let error = Error::new(e.span, "a range's end is made of dims, outer axes and whole numbers");
+        let error = Error::new(e.span, "the ends of a range must consist of dims, outer axes and whole numbers");
         self.fail(error.help("run over the whole range and choose the item: `if k < n[i] { … } else { 0.0 }`"))
     }
 
@@ -161,7 +158,7 @@ impl Checker<'_> {
             return Ok(());
         }
         let shown = super::bounds::show(&self.program, extent);
-        let error = Error::new(head, format!("it is not proved that the range of `{}` is no shorter than {least}", range.axis));
+        let error = Error::new(head, format!("cannot prove that the range of `{}` has a length of at least {least}", range.axis));
         self.fail(
             error
                 .note(format!("its length is `{shown}`"))
@@ -188,7 +185,7 @@ impl Checker<'_> {
         for r in running {
             let extent = self.program.axes[r.axis].extent;
             if running.len() > 1 && exprs.uses_axis(extent, &mut |a| running.iter().any(|r| r.axis == a)) {
-                let error = Error::new(r.span, "this range depends on another one, so there is no row-major position");
+                let error = Error::new(r.span, "this range depends on another one, so a row-major position is not defined");
                 return self.fail(error.help("run over the whole range and choose the item by `if`"));
             }
             let axis = exprs.axis(r.axis);
@@ -237,7 +234,7 @@ impl Checker<'_> {
                 let error = Error::new(r.span, format!("the range of `{name}` may be empty: its length is `{shown}`"));
                 return self.fail(
                     error
-                        .note("of nothing there is no lowest or highest")
+                        .note("an empty range has neither a lowest nor a highest item")
                         .help("widen the range so that it has at least one value"),
                 );
             }

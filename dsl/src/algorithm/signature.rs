@@ -86,7 +86,7 @@ pub fn check_generic(kernel: &Kernel) -> Result<Signature, Errors> {
             if errors.0.iter().any(|e| e.span == error.span) {
                 continue;
             }
-            let note = (n > 0).then(|| format!("so it is with {}", shown.join(" and ")));
+            let note = (n > 0).then(|| format!("the error is with {}", shown.join(" and ")));
             errors.push(match note {
                 Some(note) => error.note(note),
                 None => error,
@@ -100,7 +100,10 @@ pub fn check_generic(kernel: &Kernel) -> Result<Signature, Errors> {
 fn told_by_shapes(program: &Program) -> Errors {
     let told = crate::lower::solve::told_by_shapes(program).into_iter().map(|(dim, tensor)| {
         let (dim, tensor) = (&program.dims[dim], &program.buffers[tensor].name);
-        let error = Error::new(dim.span, format!("`{}` is determined by the shape of `{tensor}`", dim.name));
+        let error = Error::new(
+            dim.span,
+            format!("the argument `{}` is not needed, because the shape of `{tensor}` determines it", dim.name),
+        );
         error.help(format!("leave the argument out, and declare the dim between `<` and `>`: `<{}>`", dim.name))
     });
     Errors(told.collect())

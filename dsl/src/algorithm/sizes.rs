@@ -9,7 +9,7 @@ use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 use tilewright_launch::Relation;
 
 /// The help for an expression that is not a size.
-const MADE_OF: &str = "a size is made of dims, whole numbers and `+ - * / %`";
+const MADE_OF: &str = "a size may contain dims, whole numbers and `+ - * / %`";
 
 impl Checker<'_> {
     /// Checks a size.
@@ -35,7 +35,7 @@ impl Checker<'_> {
                 let (a, b) = (self.size(a), self.size(b));
                 self.combine_sizes(*op, a?, b?, *at)
             }
-            _ => self.fail(Error::new(e.span, "this is no size").help(MADE_OF)),
+            _ => self.fail(Error::new(e.span, "this is not a size").help(MADE_OF)),
         }
     }
 
@@ -50,10 +50,12 @@ impl Checker<'_> {
                 match y {
                     Some(1..) => {}
                     Some(y) => {
-                        return self.fail(Error::new(span, format!("a size is divided by {y}")).help("the divisor is at least 1"));
+                        return self.fail(
+                            Error::new(span, format!("a size cannot be divided by {y}")).help("the divisor must be at least 1"),
+                        );
                     }
                     None => {
-                        let error = Error::new(span, "a size is divided by a dim that is known only at launch");
+                        let error = Error::new(span, "a size cannot be divided by a dim that is known only at launch");
                         return self.fail(
                             error.help("give the divisor a value, `S = 1`: it is then a parameter, which a schedule can pin"),
                         );
@@ -61,7 +63,7 @@ impl Checker<'_> {
                 }
                 if op == BinaryOp::Div { Binary::FloorDiv } else { Binary::FloorMod }
             }
-            other => return self.fail(Error::new(span, format!("there is no `{}` of sizes", other.symbol())).help(MADE_OF)),
+            other => return self.fail(Error::new(span, format!("sizes do not have `{}`", other.symbol())).help(MADE_OF)),
         };
         if let (Some(x), Some(y)) = (x, y) {
             let (x, y) = (i128::from(x), i128::from(y));
@@ -94,7 +96,7 @@ impl Checker<'_> {
         for (id, size) in ids.iter().zip(sizes) {
             match self.program.exprs.as_int(*id) {
                 Some(value) if value < 0 => {
-                    return self.fail(Error::new(size.span, format!("a size of {value}")).help("a size is at least 0"));
+                    return self.fail(Error::new(size.span, format!("this size is {value}")).help("a size must be at least 0"));
                 }
                 Some(_) => {}
                 None if given => {}

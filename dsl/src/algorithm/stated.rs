@@ -58,7 +58,7 @@ pub(crate) fn note(program: &mut Program, fact: &Expr, needed: bool) -> Result<(
         }
         ExprKind::Binary(BinaryOp::And, _, a, b) => note(program, a, needed).and_then(|()| note(program, b, needed)),
         ExprKind::Call { function, args } if function.text == "finite" => finite(program, args, fact),
-        _ => Err(Error::new(fact.span, "this is no fact").help(
+        _ => Err(Error::new(fact.span, "this is not a fact").help(
             "a fact compares two sizes, `OW % 8 == 0`, or a scalar with a number, `scale > 0.0`, or says `finite(x)` of a tensor",
         )),
     }
@@ -86,7 +86,7 @@ fn finite(program: &mut Program, args: &[Expr], fact: &Expr) -> Result<(), Error
         return Err(Error::new(*span, format!("there is no input `{name}`")).help(format!("the inputs are {names}")));
     };
     if !buffer.dtype.is_float() {
-        return Err(Error::new(*span, format!("`{name}` is of {}, whose values are all finite", buffer.dtype)));
+        return Err(Error::new(*span, format!("`{name}` has the dtype {}, whose values are always finite", buffer.dtype)));
     }
     program.finite.push(id);
     Ok(())
@@ -97,7 +97,7 @@ fn size(program: &mut Program, expr: &Expr) -> Result<ExprId, Error> {
     match &expr.kind {
         ExprKind::Int { value, suffix: None } => match i32::try_from(*value) {
             Ok(value) => Ok(program.exprs.int(i64::from(value))),
-            Err(_) => Err(Error::new(expr.span, "this size is beyond 2^31")),
+            Err(_) => Err(Error::new(expr.span, "this size does not fit in 32 bits")),
         },
         ExprKind::Name(name) => named(program, name, expr),
         ExprKind::Neg(a) => {
@@ -111,18 +111,19 @@ fn size(program: &mut Program, expr: &Expr) -> Result<ExprId, Error> {
                 BinaryOp::Sub => Binary::Sub,
                 BinaryOp::Mul => Binary::Mul,
                 BinaryOp::Div | BinaryOp::Rem if program.exprs.as_int(b).is_none_or(|b| b < 1) => {
-                    return Err(Error::new(expr.span, "a fact divides by a number that is at least 1"));
+                    return Err(Error::new(expr.span, "a fact must divide by a number that is at least 1"));
                 }
                 BinaryOp::Div => Binary::FloorDiv,
                 BinaryOp::Rem => Binary::FloorMod,
-                _ => return Err(Error::new(expr.span, format!("there is no `{}` of sizes", op.symbol()))),
+                _ => return Err(Error::new(expr.span, format!("sizes do not have `{}`", op.symbol()))),
             };
             Ok(program.exprs.binary(op, a, b))
         }
         ExprKind::Method { receiver, name, args } if name.text == "stride" => stride(program, receiver, args, expr),
         ExprKind::Block(block) if block.lets.is_empty() => size(program, &block.value),
         _ => {
-            Err(Error::new(expr.span, "this is no size").help("a size is made of dims, parameters, whole numbers and `+ - * / %`"))
+            Err(Error::new(expr.span, "this is not a size")
+                .help("a size may contain dims, parameters, whole numbers and `+ - * / %`"))
         }
     }
 }
@@ -130,7 +131,7 @@ fn size(program: &mut Program, expr: &Expr) -> Result<ExprId, Error> {
 /// Checks `x.stride(0)`.
 fn stride(program: &mut Program, tensor: &Expr, args: &[Expr], expr: &Expr) -> Result<ExprId, Error> {
     let (ExprKind::Name(tensor), [Expr { kind: ExprKind::Int { value: axis, suffix: None }, .. }]) = (&tensor.kind, args) else {
-        let error = Error::new(expr.span, "a stride is that of a tensor, by the number of an axis");
+        let error = Error::new(expr.span, "`stride` needs a tensor and the number of an axis");
         return Err(error.help("write `x.stride(0)`"));
     };
     let name = Strided::dim(tensor, usize::try_from(*axis).unwrap_or(usize::MAX));

@@ -34,22 +34,24 @@ fn bound(
 ) -> Result<Bound, Error> {
     let (name, dtype) = (program.scalars[scalar].name.clone(), program.scalars[scalar].dtype);
     if dtype == DType::Bool {
-        let error = Error::new(fact.span, format!("`{name}` is a bool, of which facts say nothing"));
+        let error = Error::new(fact.span, format!("`{name}` is a bool, and facts cannot be about bools"));
         return Err(error.help("write a variant for each value as two kernels, or choose by `if` within one"));
     }
     let Some((written, is_whole)) = number(other) else {
-        let error = Error::new(other.span, format!("a fact compares the scalar `{name}` with a number"));
+        let error = Error::new(other.span, format!("a fact must compare the scalar `{name}` with a number"));
         return Err(error.help(format!("write `{name} {} 0{}`", relation.symbol(), if dtype.is_float() { ".0" } else { "" })));
     };
     if is_whole == dtype.is_float() {
-        let error =
-            Error::new(other.span, format!("`{name}` is of {dtype}, and this is {}", if is_whole { "whole" } else { "not whole" }));
+        let error = Error::new(
+            other.span,
+            format!("`{name}` has the dtype {dtype}, but this number is {}", if is_whole { "whole" } else { "not whole" }),
+        );
         let help = if is_whole { "write it with a point: `1.0`" } else { "write a whole number" };
         return Err(error.help(help));
     }
     let value = Const::number(written, dtype).value();
     if !value.is_finite() || !dtype.is_float() && value != written {
-        return Err(Error::new(other.span, format!("{dtype} has no such number")));
+        return Err(Error::new(other.span, format!("{dtype} cannot represent this number")));
     }
     let number = if dtype.is_float() { format!("{written:?}") } else { format!("{written}") };
     let text = format!("{name} {} {number}", relation.symbol());
@@ -58,14 +60,14 @@ fn bound(
         let others = program.bounds.iter().filter(|bound| bound.scalar == scalar);
         let error = Error::new(fact.span, format!("no value of `{name}` satisfies `{}`{}", bound.text, beside(others.clone())));
         let error = others.fold(error, |error, other| error.note_at(other.span, format!("`{}` is stated here", other.text)));
-        return Err(error.help("no launch would be taken: drop or correct a fact"));
+        return Err(error.help("every launch would be refused: drop or correct a fact"));
     }
     Ok(bound)
 }
 
 fn beside<'b>(others: impl Iterator<Item = &'b Bound>) -> String {
     let texts: Vec<&String> = others.map(|bound| &bound.text).collect();
-    if texts.is_empty() { String::new() } else { format!(" beside {}", list(texts)) }
+    if texts.is_empty() { String::new() } else { format!(" together with {}", list(texts)) }
 }
 
 /// Returns a number, and true if it is written as a whole number.

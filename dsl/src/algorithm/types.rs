@@ -47,7 +47,7 @@ impl Checker<'_> {
             Some((_, Symbol::Dtype(dtype))) => return Ok(*dtype),
             Some((_, Symbol::Poisoned)) => return Err(super::Poisoned),
             Some((span, other)) => {
-                let error = Error::new(name.span, format!("`{name}` is no dtype"));
+                let error = Error::new(name.span, format!("`{name}` is not a dtype"));
                 let error = error.note_at(span, format!("it is {} here", other.what()));
                 return self.fail(error);
             }

@@ -32,7 +32,7 @@ impl Checker<'_> {
             ExprKind::Block(block) => self.block(block, wanted),
             ExprKind::Reduce(reduce) => self.reduce(reduce, e.span, wanted),
             ExprKind::Array(_) => self.fail(
-                Error::new(e.span, "an array is no value").help("give it a name and a type: `const W: f32[2] = [1.0, 2.0];`"),
+                Error::new(e.span, "an array is not a value").help("give it a name and a type: `const W: f32[2] = [1.0, 2.0];`"),
             ),
         }
     }
@@ -131,7 +131,7 @@ impl Checker<'_> {
         let bitwise = matches!(op, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor);
         if (bitwise && dtype.is_float()) || (!bitwise && dtype == DType::Bool) {
             let error = Error::new(at, format!("there is no `{}` of {}", op.symbol(), article(dtype)));
-            return self.fail(error.maybe_help((!bitwise).then(|| "truth values have `&&`, `||`, `^` and `!`".into())));
+            return self.fail(error.maybe_help((!bitwise).then(|| "for truth values, use `&&`, `||`, `^` and `!`".into())));
         }
         let indices = self.is_index(a) && self.is_index(b);
         let op = match op {
@@ -207,14 +207,14 @@ impl Checker<'_> {
         let value = self.value(a, wanted)?;
         let (from, to_dtype) = (self.program.exprs.dtype(value), dtype?);
         if to_dtype == DType::Bool && from != DType::Bool {
-            return self.fail(Error::new(a.span, format!("`{from}` is not converted to `bool`")).help(conversion(
+            return self.fail(Error::new(a.span, format!("`{from}` cannot be converted to `bool`")).help(conversion(
                 a,
                 from,
                 DType::Bool,
             )));
         }
         if from == DType::Bool && to_dtype.is_float() {
-            let error = Error::new(a.span, format!("`bool` is not converted to `{to_dtype}`"));
+            let error = Error::new(a.span, format!("`bool` cannot be converted to `{to_dtype}`"));
             return self.fail(error.help(conversion(a, from, to_dtype)));
         }
         Ok(self.program.exprs.cast(to_dtype, value))
@@ -233,7 +233,7 @@ impl Checker<'_> {
         let (yes, no) = if swap { (two, one) } else { (one, two) };
         let (a, b) = (self.program.exprs.dtype(yes), self.program.exprs.dtype(no));
         if a != b {
-            let error = Error::new(span, format!("the branches are `{a}` and `{b}`"));
+            let error = Error::new(span, format!("the branches have different dtypes, `{a}` and `{b}`"));
             return self.fail(converted(error, (&then.value, a), (&other.value, b)));
         }
         Ok(self.program.exprs.select(cond, yes, no))
@@ -276,7 +276,7 @@ impl Checker<'_> {
         match symbol {
             Symbol::Value(value) if self.program.exprs.depth(value) > DEEPEST => {
                 let error = Error::new(bound.name.span, format!("`{}` is computed in more than {DEEPEST} steps", bound.name));
-                self.fail(error.help("make an intermediate of a part of it: `let s[i]: f32[N] = …;`"))
+                self.fail(error.help("define a part of it as an intermediate: `let s[i]: f32[N] = …;`"))
             }
             symbol => self.declare(&bound.name, symbol),
         }
@@ -306,15 +306,15 @@ impl Checker<'_> {
             if value >= 1 {
                 return Ok(());
             }
-            let error = Error::new(at, format!("axes and dims are divided by {value}"));
-            return self.fail(error.help("the divisor is at least 1"));
+            let error = Error::new(at, format!("axes and dims cannot be divided by {value}"));
+            return self.fail(error.help("the divisor must be at least 1"));
         }
         if self.at_least_one(divisor) {
             return Ok(());
         }
         let shown = super::bounds::show(&self.program, divisor);
-        let error = Error::new(at, format!("it is not proved that the divisor `{shown}` is at least 1"));
-        let error = error.note("axes and dims are divided by what is at least 1, and the quotient is rounded down");
+        let error = Error::new(at, format!("cannot prove that the divisor `{shown}` is at least 1"));
+        let error = error.note("the divisor of axes and dims must be at least 1, and the quotient is rounded down");
         self.fail(error.help("divide by a number, a parameter, or a dim that is the extent of an axis here"))
     }
 }
@@ -348,8 +348,8 @@ fn converted(error: Error, (a, of_a): (&Expr, DType), (b, of_b): (&Expr, DType))
                 error.help(format!("write {}", casts.join(" and ")))
             }
             None => {
-                let error =
-                    error.note("a cast between them keeps the bits: a negative number or one from 2^31 on becomes another one");
+                let error = error
+                    .note("a cast between them keeps the bits: a negative number, or a number from 2^31 on, changes its value");
                 error.help(format!("write {} or {}", cast(a, of_b), cast(b, of_a)))
             }
         },

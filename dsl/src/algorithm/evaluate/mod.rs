@@ -164,7 +164,7 @@ impl<'a> Machine<'a> {
         }
         let dims: Vec<i64> = self.program.dims.ids().map(|dim| self.dims.get(&dim).copied().unwrap_or_default()).collect();
         if let Some(limit) = self.program.limits.iter().find(|limit| !limit.holds(&dims)) {
-            return Err(format!("the kernel needs 32 bits to hold {}, which they do not", limit.what));
+            return Err(format!("the kernel needs {} to fit in 32 bits, which does not hold", limit.what));
         }
         for bound in self.program.bounds.iter().filter(|bound| bound.needed) {
             let given = self.given.scalars.get(&bound.scalar).map(|given| given.number());
@@ -300,7 +300,7 @@ impl<'a> Machine<'a> {
         {
             return self.exact(id, tuple).map(Value::Int);
         }
-        let missing = || "a component of a tuple that is not there".to_owned();
+        let missing = || "the tuple does not have this component".to_owned();
         Ok(match program.exprs.get(id) {
             Expr::Const(c) => constant(c.value(), c.dtype),
             Expr::Axis(a) => {
@@ -370,7 +370,7 @@ impl<'a> Machine<'a> {
             }
             _ => None,
         };
-        value.ok_or_else(|| "an index beyond 64 bits".to_owned())
+        value.ok_or_else(|| "an index does not fit in 64 bits".to_owned())
     }
 
     fn read(&mut self, read: &Read, tuple: Tuple<'_>) -> Result<Value, String> {
