@@ -357,7 +357,7 @@ impl Exprs {
         self.nodes.len()
     }
 
-    /// True if there are no expressions.
+    /// True if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }

@@ -26,7 +26,7 @@ pub const MOST: usize = 2_000;
 /// The factor by which substitution may exceed the parts of both as written; see [`MOST`].
 const TIMES: usize = 4;
 
-/// The most nesting of a value that is substituted. A deeper value is stored, because a chain of stages can be arbitrarily
+/// The maximum depth of a value that is substituted. A deeper value is stored, because a chain of stages can be arbitrarily
 /// long, but the stack of recursive walks over expressions is limited.
 const DEEPEST: u32 = 256;
 

@@ -14,7 +14,7 @@
 //! - Indices are `i32`: axes, dims, parameters. If both operands consist only of these and literals, `/` and `%` floor, and
 //!   their divisor must be proved to be at least 1. On other values they truncate.
 //! - A literal takes the type of the other operand, of the definition, or of the `let`.
-//! - `max` and `min` ignore NaN. If there are no items, or all are NaN, they are the identity: the infinity (or the lowest or
+//! - `max` and `min` ignore NaN. If the range is empty, or all items are NaN, they are the identity: the infinity (or the lowest or
 //!   highest integer). An empty `sum` is 0, `prod` 1, `any` false, `all` true.
 //! - `argmax` and `argmin` give the axis's value, or for several ranges the position, row-major, from 0. Among equal items they
 //!   choose the lowest. NaN is never chosen, unless all items are NaN: then it is the first position. The range must not be

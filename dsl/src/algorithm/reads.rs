@@ -189,7 +189,7 @@ impl Checker<'_> {
             let of_data = self.depends_on_data(*index);
             let found = if of_data { [Side::Open; 2] } else { claims.map(|claim| self.side(claim)) };
             if found.contains(&Side::Open) {
-                // Where the conditions do not hold, the value is not used, but the index may be anything. So the read is clamped.
+                // If the conditions do not hold, the value is not used, but the index may be anything. So the read is clamped.
                 match claims.into_iter().find(|claim| !self.proves_of_data(*claim)) {
                     None => {
                         sides.push((true, true));

@@ -86,7 +86,7 @@ pub fn check_generic(kernel: &Kernel) -> Result<Signature, Errors> {
             if errors.0.iter().any(|e| e.span == error.span) {
                 continue;
             }
-            let note = (n > 0).then(|| format!("the error is with {}", shown.join(" and ")));
+            let note = (n > 0).then(|| format!("the error occurs with {}", shown.join(" and ")));
             errors.push(match note {
                 Some(note) => error.note(note),
                 None => error,

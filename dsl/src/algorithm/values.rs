@@ -9,7 +9,7 @@ use crate::syntax::Name;
 use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind, Let, compare_symbol};
 use tilewright_launch::DType;
 
-/// The most nesting of a value in a `let`. It is limited, because recursive walks over values run on the stack of rustc.
+/// The maximum depth of a value in a `let`. It is limited, because recursive walks over values run on the stack of rustc.
 const DEEPEST: u32 = 512;
 
 impl Checker<'_> {

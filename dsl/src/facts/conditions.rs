@@ -41,9 +41,9 @@ impl Context<'_> {
         self.find_signs();
     }
 
-    /// Removes divisibility conditions that others imply, because each is a replacement and those of one dim would accumulate. For
-    /// example, a multiple of 8 is a multiple of 4. The largest divisors come first. Conditions are also dropped if the common
-    /// multiple exceeds the largest dim.
+    /// Removes divisibility conditions that others imply, because each is a replacement and the replacements of one dim would
+    /// accumulate. For example, a multiple of 8 is a multiple of 4. The largest divisors come first. Conditions are also dropped if
+    /// the common multiple exceeds the largest dim.
     fn telling<'c>(&self, conditions: Vec<&'c Condition>) -> Vec<&'c Condition> {
         let exprs = &self.program.exprs;
         let modulus = |c: &Condition| match *exprs.get(c.left) {
@@ -273,7 +273,7 @@ impl Context<'_> {
             };
         }
         let zeros = std::mem::take(&mut self.zeros);
-        // A floor that has a value may now have another spelling, because atoms in it were replaced. That spelling has the same value.
+        // A floor that has a value may now have another spelling, because atoms in it were replaced. The new spelling has the same value.
         let stale = self.respelled();
         for zero in zeros.into_iter().chain(stale) {
             self.equate(zero, left.saturating_sub(1));

@@ -249,8 +249,8 @@ impl<'p> Context<'p> {
         least
     }
 
-    /// True if one of these axes provably has no value wherever the axes of its extent are in range. A claim about them then holds,
-    /// because there is no point at which it has a meaning.
+    /// True if one of these axes is provably empty wherever the axes of its extent are in range. A claim about them then holds,
+    /// because a claim about an empty set of points is true.
     pub(super) fn is_about_nothing(&mut self, axes: &BTreeSet<AxisId>) -> bool {
         let (axes, ground) = self.take_ground(axes);
         let is_seen = !ground.samples.is_empty();

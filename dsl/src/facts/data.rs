@@ -152,7 +152,7 @@ fn at(exprs: &Exprs, e: ExprId, axes: &[AxisId], point: &[ExprId]) -> ExprId {
     })
 }
 
-/// Returns bounds of a value: those of its type, or tighter bounds by the operation that computes it.
+/// Returns bounds of a value: its type's bounds, or tighter bounds by the operation that computes it.
 fn range(exprs: &Exprs, e: ExprId, dtype: DType) -> Option<(i64, i64)> {
     let whole = dtype.int_range()?;
     Some(match *exprs.get(e) {

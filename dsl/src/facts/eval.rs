@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use tilewright_launch::DType;
 
-/// The maximum depth of an expression that is evaluated. Deeper expressions have no value here.
+/// The maximum depth of an expression that is evaluated. Deeper expressions are not evaluated.
 const MAX_DEPTH: u32 = 120;
 
 /// Values by id, sorted by id. A sorted list is enough, because there are few values and points are copied often.

@@ -177,7 +177,7 @@ impl<'p> Prover<'p> {
         Prover { context: RefCell::new(context), assumed: Vec::new() }
     }
 
-    /// Returns a prover for which these axes, too, are in range: for example, those of the loops around a place.
+    /// Returns a prover for which these axes, too, are in range: for example, the axes of the loops around a place.
     pub fn within(&self, axes: impl IntoIterator<Item = AxisId>) -> Prover<'p> {
         let mut context = self.context.borrow().fork();
         for axis in axes {

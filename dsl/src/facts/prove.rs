@@ -252,7 +252,7 @@ impl<'c, 'p> Query<'c, 'p> {
         for (one, c, a) in minima.iter().filter(|(_, c, _)| *c > 0) {
             for (other, d, b) in minima.iter().filter(|(_, d, _)| *d < 0) {
                 let apart = a.sub(b)?;
-                // If the operands have no terms in common, the difference is a weaker bound than each of them.
+                // If the operands do not share terms, the difference is a weaker bound than each of them.
                 if apart.terms.len() < a.terms.len() + b.terms.len()
                     && best.as_ref().is_none_or(|(.., least)| apart.terms.len() < least.terms.len())
                 {

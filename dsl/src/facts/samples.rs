@@ -1,6 +1,6 @@
 //! Points at which a question's facts hold. A goal that is negative at one of them is refuted, so the prover does not search for a proof.
 //!
-//! Samples have no other effect than to refute goals. So their number and distribution only affect how fast the prover gives up.
+//! Samples are only used to refute goals. So their number and distribution only affect how fast the prover gives up.
 
 use super::atoms::{Atom, Formula};
 use super::context::Context;

@@ -16,7 +16,7 @@ pub struct Bound {
     pub value: f64,
     /// The comparison as text, the scalar first.
     pub text: String,
-    /// Where the user wrote it.
+    /// The place in the user's file.
     pub span: SpanId,
     /// True if the algorithm needs the bound under every schedule, as for a [`super::Condition`].
     pub needed: bool,

@@ -33,7 +33,7 @@
 //! - With [`Tail::RoundUp`] on a reduction axis, the previous rule is replaced: every read that depends on `a` gives 0. The
 //!   directive has proved that the item is then the identity.
 //!
-//! An axis of extent 0 has no value to clamp to. Its loops have no iterations, and a dispatch with an empty grid is not run. If
+//! An axis of extent 0 does not have a value to clamp to. Its loops have no iterations, and a dispatch with an empty grid is not run. If
 //! they run nevertheless (for example a hull of `0..i` where `i` is 0), the backend runs the compute only where its predicates
 //! hold.
 //!
@@ -45,7 +45,7 @@
 //! `Register` memory is private to an invocation, and each element has a constant index. After unrolling, an index may
 //! therefore name only unrolled axes, lanes, and axes bound to subgroups, lanes or threads. The bound axes say which invocation
 //! owns the element, and are not part of the address: the reader and the writer must be the same invocation. A dimension that
-//! is indexed by such an *owner* has no other term in its index, and takes no space. The same holds for `Fragment` memory and
+//! is indexed by such an *owner* must be indexed by the owner alone, and takes up no space. The same holds for `Fragment` memory and
 //! axes bound to subgroups. A parallel axis that is bound within the buffer's scope must own one of its dimensions; an axis
 //! that is bound outside need not. While directives are applied, registers that are distributed across invocations
 //! ([`Program::dealt`]) are one box, without dimensions for owners. These dimensions are added when all stages have their
@@ -245,7 +245,7 @@ pub struct Dim {
     pub name: String,
     /// The value of a derived dim. `None` for a symbolic dim, which is known at launch and is at least 0.
     pub derived: Option<ExprId>,
-    /// Where it is declared.
+    /// The place of its declaration.
     pub span: SpanId,
 }
 
@@ -317,7 +317,7 @@ pub struct Tuned {
     pub candidates: Vec<i64>,
     /// True if a number in the schedule has used it.
     pub used: bool,
-    /// Where it is declared.
+    /// The place of its declaration.
     pub span: SpanId,
 }
 
@@ -351,7 +351,7 @@ pub struct Buffer {
     /// Copies of a local buffer for multi-buffering. If more than 1, accesses have the version as an additional first index, taken
     /// modulo this number.
     pub versions: u32,
-    /// Where it is declared.
+    /// The place of its declaration.
     pub span: SpanId,
 }
 
@@ -475,7 +475,7 @@ pub struct Condition {
     pub right: ExprId,
     /// The condition as the user wrote it.
     pub text: String,
-    /// Where the user wrote it.
+    /// The place in the user's file.
     pub span: SpanId,
     /// True if the algorithm needs the condition under every schedule: if it does not hold, the kernel cannot be launched.
     pub needed: bool,
@@ -508,7 +508,7 @@ pub enum State {
 }
 
 impl Stage {
-    /// Returns the buffers that it writes: its own, and those of the other components of a reduction's state.
+    /// Returns the buffers that it writes: its own, and the buffers for the other components of a reduction's state.
     pub fn buffers(&self) -> Vec<BufferId> {
         [self.buffer].into_iter().chain(self.also.iter().map(|(buffer, _)| *buffer)).collect()
     }
@@ -533,7 +533,7 @@ impl Program {
         self.packed.iter().find(|p| p.buffer == buffer && p.of.is_none())
     }
 
-    /// Returns the stride of each dimension of a buffer, in elements. `None` if it has no gaps.
+    /// Returns the stride of each dimension of a buffer, in elements. `None` if it is contiguous.
     pub fn strides(&self, buffer: BufferId) -> Option<&[ExprId]> {
         self.strided.iter().find(|s| s.buffer == buffer).map(|s| s.strides.as_slice())
     }

@@ -15,7 +15,7 @@ impl Program {
         stage.axes.iter().chain(over).copied().collect()
     }
 
-    /// Returns the axes that a stage begins with: those of the algorithm, or the parts that `rfactor` made. Each part is preceded
+    /// Returns the axes that a stage begins with: the algorithm's axes, or the parts that `rfactor` made. Each part is preceded
     /// by the axes that it is a part of.
     pub fn family(&self, stage: StageId) -> Vec<AxisId> {
         let mut family = Vec::new();
@@ -71,7 +71,7 @@ impl Program {
         }))
     }
 
-    /// True if the extent of an axis that the index depends on names an axis that can run past its own extent. That axis is clamped
+    /// True if the extent of an axis that the index depends on names an axis that can run past its own extent. This axis is clamped
     /// in the end of the loop but not in the index, so the relation between the two that the loop's end states does not hold in the
     /// index.
     pub fn is_clamped_apart(&self, index: ExprId) -> bool {
@@ -149,7 +149,7 @@ impl Program {
         Some((self.clamped(tile)?, points, self.clamped_extent(axis)?))
     }
 
-    /// True if reads past the rounded-up end of an axis are filled. Only those of a reduction are, because whole tiles of a
+    /// True if reads past the rounded-up end of an axis are filled. Only a reduction's reads are, because whole tiles of a
     /// parallel axis run either way. A part of an axis takes the identity instead, because an index past the end of the part need
     /// not be past the end of its axis.
     pub fn can_fill(&self, axis: AxisId) -> bool {

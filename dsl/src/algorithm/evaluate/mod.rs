@@ -191,7 +191,7 @@ impl<'a> Machine<'a> {
         let shape = program.buffers[stage.buffer].shape.iter().map(|e| self.index(*e)).collect::<Result<Vec<_>, _>>()?;
         let buffers = stage.buffers();
         let mut values = vec![Vec::new(); buffers.len()];
-        // If the tensor has no elements, the points are not visited, because the other axes may have billions of points.
+        // If the tensor is empty, the points are not visited, because the other axes may have billions of points.
         if !shape.contains(&0) {
             self.points(&stage.axes, &mut |machine| {
                 for (values, value) in values.iter_mut().zip(machine.point(stage)?) {
@@ -206,7 +206,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Returns the values that a stage stores at a point: its own value, and those of the other components of a reduction.
+    /// Returns the values that a stage stores at a point: its own value, and the values of the other components of a reduction.
     fn point(&mut self, stage: &Stage) -> Result<Vec<Value>, String> {
         match &stage.body {
             Body::Map(value) => Ok(vec![self.data(*value, Tuple::default())?]),
