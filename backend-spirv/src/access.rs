@@ -1,4 +1,4 @@
-//! Access to memory: which elements at a time, and the loads and stores themselves.
+//! Loads and stores of memory: how many elements each access covers, and the instructions that perform it.
 
 use crate::Result;
 use crate::chunks::Chunks;
@@ -12,11 +12,11 @@ use smallvec::SmallVec;
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Access, BufferId, Space};
 
-/// Where lanes write.
+/// The elements that the lanes of a store write.
 enum Target {
-    /// All to consecutive elements from here on, so many at a time.
+    /// All lanes write consecutive elements that begin here. Each store writes this many of them.
     Wide(ValueId, u32),
-    /// Each to its own.
+    /// Each lane writes an element of its own.
     Scattered,
 }
 
@@ -34,7 +34,7 @@ impl Emit<'_> {
         self.after_load(loaded, dtype, count, level, self.program.buffers[buffer].space.is_global())
     }
 
-    /// What was loaded, as it is computed with.
+    /// Converts loaded elements to the form that instructions compute with.
     pub(crate) fn after_load(&mut self, loaded: Id, dtype: DType, count: u32, level: u32, global: bool) -> Result<Chunks> {
         Ok(match dtype {
             DType::F16 if count == 8 => {
@@ -59,7 +59,7 @@ impl Emit<'_> {
         })
     }
 
-    /// What is computed with, as it lies in memory.
+    /// Converts a value to the form that it has in memory.
     pub(crate) fn before_store(&mut self, chunks: &[Id], dtype: DType, count: u32, global: bool) -> Result<Id> {
         let level = self.level();
         Ok(match dtype {
@@ -83,7 +83,7 @@ impl Emit<'_> {
         })
     }
 
-    /// Writes a value to a place, where the predicates of the compute hold.
+    /// Writes a value to a place if the predicates of the compute hold.
     pub(crate) fn store(&mut self, to: &Access, value: ValueId) -> Result<()> {
         match self.program.buffers[to.buffer].space {
             Space::Register => self.write_register(to.buffer, &to.index, value),
@@ -120,7 +120,7 @@ impl Emit<'_> {
         self.write(to.buffer, guard, stores)
     }
 
-    /// Where a store goes, and whether it is done.
+    /// Returns the index that a store writes to, and the condition under which it is executed.
     fn place_and_guard(&mut self, to: &Access, view: View) -> Result<(ValueId, ValueId)> {
         self.resolving(|r| Ok((r.place_in(to.buffer, &to.index, view)?.0, r.in_range(view)?)))
     }
@@ -149,7 +149,7 @@ impl Emit<'_> {
         self.write(to.buffer, guard, stores)
     }
 
-    /// Computes what a store needs: pointer and value.
+    /// Computes the pointer and the value that a store needs.
     fn prepare(&mut self, to: &mut Stores, buffer: BufferId, flat: ValueId, count: u32, value: ValueId, n: u32) -> Result<()> {
         self.classes.write(&self.resolver.values, buffer, value);
         let b = &self.program.buffers[buffer];
@@ -164,7 +164,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Stores, under a condition.
+    /// Writes stores under a condition.
     fn write(&mut self, buffer: BufferId, guard: ValueId, stores: Stores) -> Result<()> {
         let guard = match self.resolver.values.as_bool(guard) {
             Some(true) => None,
@@ -195,6 +195,6 @@ impl Emit<'_> {
     }
 }
 
-/// Pointers, values and alignments.
+/// The pointer, value and alignment of each store.
 #[derive(Default)]
 struct Stores(SmallVec<[(Id, Id, Option<u32>); 2]>);

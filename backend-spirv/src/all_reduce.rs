@@ -1,5 +1,5 @@
 //! Reductions across invocations: by [subgroup](crate::subgroups), by a tree in shared memory, or by [atomics](crate::atomics).
-//! The first two leave the result with every invocation. A tree works for any number of them.
+//! The first two leave the result with every invocation. A tree works for any number of invocations.
 
 use crate::Result;
 use crate::chunks::Chunks;
@@ -10,7 +10,7 @@ use rspirv::spirv::{Op, StorageClass};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{AllReduce, How, Monoid, Scope};
 
-/// Shared arrays of reductions: which component of a state, its type, how many.
+/// Shared arrays of reductions, by component of the state, element type and number of elements.
 pub(crate) type Arrays = Vec<((usize, DType, u32), Id)>;
 
 /// The components of a reduction's state.
@@ -43,19 +43,19 @@ impl Emit<'_> {
         })
     }
 
-    /// Each state combined with another one.
+    /// Combines each state with another one.
     pub(crate) fn combined_each(&mut self, monoid: &Monoid, states: Vec<State>, others: Vec<State>) -> Result<Vec<State>> {
         states.into_iter().zip(others).map(|(state, other)| self.combined(monoid, state, other)).collect()
     }
 
-    /// The combination of two states.
+    /// Returns the combination of two states.
     pub(crate) fn combined(&mut self, monoid: &Monoid, state: Vec<ValueId>, item: Vec<ValueId>) -> Result<Vec<ValueId>> {
         let combined = self.resolving(|r| r.combination(monoid, state, item))?;
         self.fuse.note_combined(&self.resolver.values, &combined);
         Ok(combined)
     }
 
-    /// A tree in shared memory: with each step half of the members take another's states in.
+    /// Reduces by a tree in shared memory. In each step, half of the members combine another member's states into their own.
     fn tree(&mut self, c: &AllReduce, monoid: &Monoid, states: Vec<State>) -> Result<Vec<State>> {
         let team = self.resolving(|r| r.team(c))?;
         if team.size == 1 {
@@ -68,7 +68,7 @@ impl Emit<'_> {
         self.barrier(c.scope)?;
         let mut half = team.size.next_power_of_two() / 2;
         while half > 0 {
-            // In a team that is no power of two, the last members have no partner.
+            // If the size of a team is not a power of two, the last members do not have a partner.
             let active = self.resolver.values.int(half.min(team.size - half).into());
             let cond = self.resolver.values.less(team.member, active);
             let cond = self.scalar(cond)?;
@@ -85,12 +85,12 @@ impl Emit<'_> {
             half /= 2;
         }
         let result = self.get(&shared, base)?;
-        // The next reduction may overwrite what is read here.
+        // A barrier is needed here, because the next reduction may overwrite the result that was just read.
         self.barrier(c.scope)?;
         Ok(result)
     }
 
-    /// Shared arrays for such states, of so many elements.
+    /// Returns shared arrays of `elements` elements for the components of these states.
     pub(crate) fn shared_states(&mut self, states: &[State], elements: u32) -> Result<Vec<Vec<(Id, DType)>>> {
         let mut arrays = Vec::new();
         for (lane, state) in states.iter().enumerate() {
@@ -104,7 +104,7 @@ impl Emit<'_> {
         Ok(arrays)
     }
 
-    /// The `n`-th array of that type and length.
+    /// Returns the `n`-th shared array of this type and length.
     pub(crate) fn shared_array(&mut self, n: usize, dtype: DType, elements: u32) -> Result<Id> {
         let held = if dtype == DType::Bool { DType::U32 } else { dtype };
         let key = (n, held, elements);
@@ -150,7 +150,7 @@ impl Emit<'_> {
         shared.iter().map(|arrays| arrays.iter().map(|array| one(self, array)).collect()).collect()
     }
 
-    /// A value that was computed here.
+    /// Defines a value that is computed here.
     pub(crate) fn now(&mut self, dtype: DType, chunks: Chunks) -> ValueId {
         let level = self.level();
         let value = self.resolver.values.moment(dtype, 1, level);

@@ -1,4 +1,4 @@
-//! Reductions by atomics: each invocation takes its state into a place in device memory.
+//! Reductions by atomics: each invocation combines its state into an element in device memory.
 
 use crate::Result;
 use crate::emit::Emit;
@@ -10,11 +10,13 @@ use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{AllReduce, Monoid};
 
 impl Emit<'_> {
-    /// `dst = combine(dst, state)` where the predicates hold, at once.
+    /// Emits `dst = combine(dst, state)` as one atomic operation, if the predicates hold.
     pub(crate) fn atomic(&mut self, c: &AllReduce, monoid: &Monoid, state: &[ValueId]) -> Result<()> {
         let op = monoid.operation(&self.program.exprs).and_then(|(op, dtype)| atomic_op(op, dtype));
         let (Some(op), [to], [state]) = (op, c.dst.as_slice(), state) else {
-            return Err(self.error("no atomic operation does this reduction").help("`by: tree` or `by: subgroup` do"));
+            return Err(self
+                .error("cannot reduce by atomics: no atomic operation computes this reduction")
+                .help("write `by: tree` or `by: subgroup`"));
         };
         if op == Op::AtomicFAddEXT {
             self.need(Feature::AtomicF32Add, "atomic addition of f32", "reduce `by: tree`, and across workgroups by `rfactor`")?;
@@ -30,7 +32,8 @@ impl Emit<'_> {
             let value = e.before_store(&chunks, dtype, 1, true)?;
             let level = e.level();
             let place = e.place(to.buffer, flat, 1, level)?;
-            // The dispatch's end orders this before what others read: nothing here does.
+            // Relaxed semantics suffice, because no invocation of this dispatch reads the result. The end of the dispatch orders
+            // later reads after it.
             let (scope, semantics) = (e.module.uint(e.widest_scope() as u32), e.module.uint(MemorySemantics::RELAXED.bits()));
             e.ins(level, op, place.of, &[place.pointer, scope, semantics, value]);
             Ok(())
@@ -40,7 +43,7 @@ impl Emit<'_> {
     }
 }
 
-/// The atomic operation that an operation on values is. A bool lies in memory as a word.
+/// Returns the atomic operation that performs an operation on values. A bool is stored in memory as a 32-bit word.
 fn atomic_op(op: Binary, dtype: DType) -> Option<Op> {
     Some(match (op, dtype) {
         (Binary::Add, DType::F32) => Op::AtomicFAddEXT,

@@ -9,7 +9,8 @@ use tilewright_dsl::expr::Unary;
 use tilewright_dsl::launch::DType;
 
 impl Emit<'_> {
-    /// How many bits of a `u32` are 1, 0 above the highest 1, or 0 below the lowest 1. Of 0, the number of a bit is -1.
+    /// Counts the bits of a `u32` that are 1, the zeros above its highest 1, or the zeros below its lowest 1. `FindUMsb` and
+    /// `FindILsb` return -1 if no bit is 1.
     pub(crate) fn bits_of(&mut self, op: Unary, at: Site, a: Id) -> Result<Id> {
         match op {
             Unary::LeadingZeros => {
@@ -24,14 +25,16 @@ impl Emit<'_> {
         }
     }
 
-    /// The high 32 bits of a product of 64, by halves of 16: a driver gives other bits for `OpUMulExtended` (`docs/drivers.md`).
+    /// Returns the high 32 bits of a 64-bit product, computed from 16-bit halves because a driver returns wrong bits for
+    /// `OpUMulExtended` (`docs/drivers.md`).
     pub(crate) fn high_product(&mut self, at: Site, a: Id, b: Id) -> Result<Id> {
         let (sixteen, mask) = (self.all(at.of, at.n, 16)?, self.all(at.of, at.n, 0xffff)?);
         let mut low = |of: Id| self.same(at, Op::BitwiseAnd, &[of, mask]);
         let (low_a, low_b) = (low(a)?, low(b)?);
         let mut high = |of: Id| self.same(at, Op::ShiftRightLogical, &[of, sixteen]);
         let (high_a, high_b) = (high(a)?, high(b)?);
-        // No sum passes 2^32: a product of halves is at most (2^16 - 1)^2, and what is added to it below 2^16 each.
+        // No sum overflows 32 bits: a product of halves is at most (2^16 - 1)^2, and each number that is added to it is below
+        // 2^16.
         let lowest = self.same(at, Op::IMul, &[low_a, low_b])?;
         let carried = self.same(at, Op::ShiftRightLogical, &[lowest, sixteen])?;
         let middle = self.same(at, Op::IMul, &[high_a, low_b])?;
@@ -45,7 +48,8 @@ impl Emit<'_> {
             result = self.same(at, Op::IAdd, &[result, carried])?;
         }
         if at.of == DType::I32 {
-            // As a number without a sign, a negative one is 2^32 more.
+            // A negative number that is read as unsigned is 2^32 too large, so that the other factor is subtracted from the high
+            // half.
             let thirty_one = self.all(at.of, at.n, 31)?;
             for (of, by) in [(a, b), (b, a)] {
                 let negative = self.same(at, Op::ShiftRightArithmetic, &[of, thirty_one])?;

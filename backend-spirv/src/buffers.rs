@@ -1,8 +1,8 @@
-//! Buffers: what a dispatch does with each, and the variables and pointers by which it reaches them.
+//! Buffers: how a dispatch uses each, and the variables and pointers that access it.
 //!
-//! A buffer in device memory is reached by address or by descriptor, as the profile says; as elements or as vectors of
-//! them, which are different types of the same memory. Shared memory is an array of elements, or of vectors where lanes
-//! reach it.
+//! A buffer in device memory is accessed by address or by descriptor, which depends on the profile. It is accessed as
+//! elements or as vectors of elements, which are different types for the same memory. Shared memory is an array of
+//! elements, or of vectors if lanes access it.
 
 use crate::Result;
 use crate::emit::Emit;
@@ -19,36 +19,36 @@ use tilewright_dsl::profile::Profile;
 #[derive(Default)]
 pub(crate) struct Buffers {
     views: Map<(BufferId, u32), Id>,
-    /// A buffer's address as it is among the parameters.
+    /// The address of each buffer with the type that it has among the parameters.
     first: Map<BufferId, Id>,
     locals: Map<BufferId, Id>,
     /// Bytes of the widest access to each buffer in device memory.
     widest: Map<BufferId, u32>,
-    /// What was computed of addresses in 64 bits.
+    /// The parts of 64-bit addresses that were computed already.
     pub(crate) far: Far,
-    /// What variables in shared memory take.
+    /// The bytes that variables in shared memory take.
     pub(crate) shared_bytes: u32,
 }
 
 impl Buffers {
-    /// Notes an access of so many bytes.
+    /// Records an access of `bytes` bytes.
     pub(crate) fn widen(&mut self, buffer: BufferId, bytes: u32) {
         let widest = self.widest.get_or_insert_with(buffer, || bytes);
         *widest = (*widest).max(bytes);
     }
 }
 
-/// A pointer to some elements.
+/// A pointer to one or more elements.
 pub(crate) struct Place {
     pub(crate) pointer: Id,
-    /// What lies there.
+    /// The type that the pointer points to.
     pub(crate) of: Id,
-    /// Bytes, if the access must say how it is aligned.
+    /// The alignment in bytes, if the access must state it.
     pub(crate) aligned: Option<u32>,
 }
 
 impl Emit<'_> {
-    /// The type that `count` elements have in memory.
+    /// Returns the type that `count` elements have in memory.
     pub(crate) fn memory_type(&mut self, dtype: DType, count: u32) -> Result<Id> {
         let scalar = match dtype {
             DType::F16 if count == 8 => {
@@ -63,7 +63,8 @@ impl Emit<'_> {
                 )?;
                 self.module.capability(Capability::StorageBuffer16BitAccess);
                 if self.by_address() {
-                    // What is only stored and converted is arithmetic to the validator, once push constants point to it.
+                    // This declares `Float16`. Once push constants point to halves, the validator counts even stores and
+                    // conversions of them as arithmetic.
                     self.scalar_type(dtype)?;
                 }
                 self.module.ty(Type::Float { bits: 16 })
@@ -74,7 +75,7 @@ impl Emit<'_> {
         Ok(self.module.vector(scalar, count))
     }
 
-    /// A pointer to `count` elements of a buffer, the `index`-th of such.
+    /// Returns a pointer to the `index`-th group of `count` elements of a buffer.
     pub(crate) fn place(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<Place> {
         match self.program.buffers[buffer].space {
             Space::Shared => self.shared_place(buffer, index, count, level),
@@ -91,24 +92,24 @@ impl Emit<'_> {
         }
     }
 
-    /// The alignment of a buffer in device memory, in bytes: the width of its widest access.
+    /// Returns the alignment of a buffer in device memory, in bytes: the width of its widest access.
     pub(crate) fn alignment(&self, buffer: BufferId) -> u32 {
         self.buffers.widest.get(&buffer).map_or(1, |bytes| *bytes).max(self.program.buffers[buffer].dtype.bytes())
     }
 
-    /// Whether buffers are reached by address. Halves that are only stored are not: without arithmetic in f16, push
-    /// constants may not hold pointers to them.
+    /// True if buffers are accessed by address. If the dispatch has buffers of halves, but no arithmetic in f16, they
+    /// are not, because push constants may then not hold pointers to halves.
     pub(crate) fn by_address(&self) -> bool {
         let halves = || self.resolver.uses.global.iter().any(|(b, _)| self.program.buffers[*b].dtype == DType::F16);
         self.profile.has(Feature::Address) && (self.native_f16() || !halves())
     }
 
-    /// Whether a buffer that is used so is marked as only read.
+    /// True if a buffer with this usage is marked as read-only.
     fn marks(&self, usage: &BufferUse) -> bool {
         !usage.writes && !self.program.unmarked
     }
 
-    /// The block that a buffer in device memory is, seen as such vectors.
+    /// Returns the block type of a buffer in device memory, seen as an array of `of`.
     fn memory_block(&mut self, of: Id, stride: u32, usage: &BufferUse) -> Id {
         let array = self.module.ty(Type::Runtime(of, stride));
         let coherent = self.resolver.uses.coherent && usage.writes && !self.resolver.uses.matrices;
@@ -138,7 +139,8 @@ impl Emit<'_> {
         Ok(Place { pointer, of, aligned: Some(stride) })
     }
 
-    /// The address of a buffer as a pointer to such vectors: the parameter itself for the first view.
+    /// Returns a buffer's address as a pointer to vectors of `count` elements. For the first such view, it is the
+    /// parameter itself.
     fn address_view(&mut self, buffer: BufferId, count: u32, of: Id, stride: u32) -> Result<Id> {
         let Some((_, usage)) = self.resolver.uses.of(buffer) else { return Err(self.unknown_buffer(buffer)) };
         self.features.insert(Feature::Address);
@@ -152,7 +154,7 @@ impl Emit<'_> {
         Ok(id)
     }
 
-    /// The type of a pointer to a buffer, seen as such vectors.
+    /// Returns the type of a pointer to a buffer that is seen as an array of `of`.
     fn address_type(&mut self, buffer: BufferId, of: Id, stride: u32) -> Result<Id> {
         let Some((_, usage)) = self.resolver.uses.of(buffer) else { return Err(self.unknown_buffer(buffer)) };
         let block = self.memory_block(of, stride, &usage);
@@ -185,7 +187,8 @@ impl Emit<'_> {
         Ok(id)
     }
 
-    /// Says of each variable whether others see its memory. The launch refuses what is written and overlaps another.
+    /// Decorates variables that share a buffer as `Aliased`, and other written ones as `Restrict`. `Restrict` is valid,
+    /// because the launch refuses a written tensor that overlaps another one.
     pub(crate) fn decorate_aliases(&mut self) {
         if self.by_address() {
             return;

@@ -1,7 +1,8 @@
-//! One of two values by a condition: `OpSelect`, and bits under a mask where the values are halves.
+//! Selects one of two values by a condition: with `OpSelect`, or by combining bits under a mask if the values are halves.
 //!
-//! There is a driver that makes pairs of halves and gets the choices in them wrong (`docs/drivers.md`). So no instruction chooses between
-//! halves: their bits are combined under a mask. A compiler does not know that the mask has only two values.
+//! A driver packs halves in pairs and miscompiles selections between them (`docs/drivers.md`). So no instruction selects between halves:
+//! their bits are combined under a mask. The mask is hidden from the compiler, which would otherwise turn the combination into a selection
+//! again.
 
 use crate::Result;
 use crate::emit::Emit;
@@ -11,11 +12,11 @@ use crate::resolve::values::ValueId;
 use rspirv::spirv::Op;
 use tilewright_dsl::launch::DType;
 
-/// The bits of a word that its first half takes, and its second.
+/// The bits of a word that hold its first half and its second half.
 const HALVES: [u32; 2] = [0x0000_ffff, 0xffff_0000];
 
 impl Emit<'_> {
-    /// One of two values.
+    /// Selects one of two values.
     pub(crate) fn choice_of(&mut self, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
         let arms = [ids[1], ids[2]];
         if self.is_half(at) || of[1..].iter().any(|arm| self.resolver.is_widened_half(*arm)) {
@@ -26,8 +27,8 @@ impl Emit<'_> {
         self.same(at, Op::Select, &[ids[0], yes, no])
     }
 
-    /// One of two numbers, by their bits. Numbers in f32 that were halves belong here too: a compiler that sees through the conversions would
-    /// choose between the halves. The condition comes with its level.
+    /// Selects one of two numbers by combining their bits. Numbers in f32 that were halves must be selected by this function too, because a
+    /// compiler that sees through the conversions would select between the halves. The condition comes with its level.
     pub(crate) fn choice_of_bits(&mut self, at: Site, cond: (Id, u32), arms: [Id; 2]) -> Result<Id> {
         let (yes, no) = (self.bits(at, arms[0])?, self.bits(at, arms[1])?);
         let mask = self.mask(at, cond)?;
@@ -38,7 +39,7 @@ impl Emit<'_> {
         self.of_bits(at, bits)
     }
 
-    /// A number's bits; a single half's in both halves of a word.
+    /// Returns a number's bits. The bits of a single half are put in both halves of the word.
     pub(crate) fn bits(&mut self, at: Site, id: Id) -> Result<Id> {
         let words = self.vector_type(DType::I32, self.word_count(at))?;
         let mut whole = id;
@@ -49,7 +50,7 @@ impl Emit<'_> {
         Ok(self.ins(at.level, Op::Bitcast, words, &[whole]))
     }
 
-    /// The number that bits are.
+    /// Returns the number that has these bits.
     pub(crate) fn of_bits(&mut self, at: Site, bits: Id) -> Result<Id> {
         if !self.is_half(at) || at.n > 1 {
             return self.same(at, Op::Bitcast, &[bits]);
@@ -59,10 +60,11 @@ impl Emit<'_> {
         Ok(self.ins(at.level, Op::CompositeExtract, half, &[pair, 0]))
     }
 
-    /// The bits of the first number where the condition holds: all of them or none, which a compiler does not know.
+    /// Returns a mask whose bits are all 1 if the condition holds, and all 0 otherwise. A hidden zero is combined into it, so that a
+    /// compiler does not know this.
     fn mask(&mut self, at: Site, (cond, level): (Id, u32)) -> Result<Id> {
         let is_half = self.is_half(at);
-        // What stands before all loops is written once.
+        // A mask at level 0 precedes all loops, so it is written once and reused.
         if let Some(mask) = self.opaque.masks.get(&(cond, is_half)).filter(|_| level == 0) {
             return Ok(*mask);
         }
@@ -83,7 +85,7 @@ impl Emit<'_> {
         Ok(mask)
     }
 
-    /// The same, of two conditions to a word.
+    /// Returns such a mask for halves, with two conditions to a word.
     fn mask_of_pairs(&mut self, level: u32, cond: Id, count: u32) -> Result<Id> {
         let (bool, word) = (self.vector_type(DType::Bool, 1)?, self.vector_type(DType::I32, 1)?);
         let none = self.all(DType::I32, 1, 0)?;
@@ -104,7 +106,7 @@ impl Emit<'_> {
         Ok(self.ins(level, Op::CompositeConstruct, words, &masks))
     }
 
-    /// How many words the bits of a site's numbers are.
+    /// Returns the number of 32-bit words that hold the bits of a site's numbers.
     pub(crate) fn word_count(&self, at: Site) -> u32 {
         if self.is_half(at) { at.n.div_ceil(2) } else { at.n }
     }

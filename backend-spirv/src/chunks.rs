@@ -1,9 +1,10 @@
-//! The ids of an emitted value: one, or one for every four of its components, of which there are at most 16.
+//! The ids of an emitted value: a single id for up to four components, otherwise one for every four. A value has at
+//! most 16 components.
 
 use crate::module::Id;
 use std::ops::Deref;
 
-/// One to four ids. None at all: the value is not written yet.
+/// One to four ids, or no id if the value is not written yet.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Chunks {
     count: usize,

@@ -1,6 +1,6 @@
-//! The emitter of one dispatch: its contexts, and how values become instructions.
+//! The emitter of one dispatch: its state, and how values become instructions.
 //!
-//! A pure value is written to the region of its level ([`Function`]), once, when it is first needed.
+//! A pure value is written once, when it is first needed, to the region of its level ([`Function`]).
 
 use crate::Result;
 use crate::all_reduce::Arrays;
@@ -36,7 +36,7 @@ pub(crate) struct Emit<'p> {
     pub(crate) resolver: Resolver<'p>,
     pub(crate) module: Module,
     pub(crate) function: Function,
-    /// What has been written, by value.
+    /// The ids of the values that have been written, by value.
     done: Vec<Chunks>,
     pub(crate) params: Params,
     pub(crate) buffers: Buffers,
@@ -76,30 +76,31 @@ impl<'p> Emit<'p> {
         }
     }
 
-    /// What follows is for the directive or definition at a span.
+    /// Attributes the instructions and errors that follow to the directive or definition at a span.
     pub(crate) fn stand_at(&mut self, span: SpanId) {
         self.resolver.span = span;
         self.function.span = span;
     }
 
-    /// An error at the node at hand.
+    /// Returns an error at the current node.
     pub(crate) fn error(&self, message: impl Into<String>) -> Error {
         self.resolver.error(message)
     }
 
-    /// What should not have come here.
+    /// Returns an error for a state that the backend should never see.
     pub(crate) fn defect(&self, message: impl Into<String>) -> Error {
         self.resolver.defect(message)
     }
 
-    /// Uses a feature, which the profile must have.
+    /// Records that the dispatch uses a feature. It is an error if the profile does not have it.
     pub(crate) fn need(&mut self, feature: Feature, what: &str, help: &str) -> Result<()> {
         self.resolver.has(feature, what, help)?;
         self.features.insert(feature);
         Ok(())
     }
 
-    /// What `find` resolves. What that wants at once is written, also where it comes to an error: the first one counts.
+    /// Runs `find`, then writes the values that it asked for. They are written even if `find` fails, because an error in one of
+    /// them came first.
     pub(crate) fn resolving<T>(&mut self, find: impl FnOnce(&mut Resolver<'p>) -> Result<T>) -> Result<T> {
         let found = find(&mut self.resolver);
         for wanted in std::mem::take(&mut self.resolver.wanted) {
@@ -117,12 +118,12 @@ impl<'p> Emit<'p> {
         found
     }
 
-    /// The value of an expression over all lanes.
+    /// Resolves an expression over all lanes.
     pub(crate) fn resolve(&mut self, id: ExprId) -> Result<ValueId> {
         self.resolving(|r| r.resolve(id))
     }
 
-    /// The value of an expression in a view.
+    /// Resolves an expression in a view.
     pub(crate) fn resolve_in(&mut self, id: ExprId, view: View) -> Result<ValueId> {
         self.resolving(|r| Ok(r.resolve_in(id, view)?.0))
     }
@@ -142,7 +143,8 @@ impl Emit<'_> {
         self.resolver.level()
     }
 
-    /// Builds a region and takes it off again. Nothing read before may be taken for what is there inside or after.
+    /// Builds a region and detaches it. Values that were read are forgotten at its start and at its end, because memory may have
+    /// changed in between.
     pub(crate) fn region(&mut self, skippable: bool, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<Region> {
         self.flush()?;
         self.resolver.open(skippable);
@@ -153,7 +155,7 @@ impl Emit<'_> {
         result.map(|()| region)
     }
 
-    /// Writes the registers that wait to be written, and forgets what any memory holds.
+    /// Writes pending register values, and forgets the known contents of all memory.
     fn flush(&mut self) -> Result<()> {
         self.flush_registers()?;
         self.resolver.reads.recent.clear();
@@ -161,7 +163,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// An instruction with a result, in the region of a level.
+    /// Appends an instruction with a result to the region of a level.
     pub(crate) fn ins(&mut self, level: u32, op: Op, ty: Id, operands: &[u32]) -> Id {
         let id = self.module.id();
         let mut words: SmallVec<[u32; 8]> = SmallVec::from_slice(&[ty, id]);
@@ -173,19 +175,19 @@ impl Emit<'_> {
         id
     }
 
-    /// An extended instruction.
+    /// Appends an extended instruction to the region of a level.
     pub(crate) fn ext(&mut self, level: u32, op: rspirv::spirv::GlslStd450Op, ty: Id, operands: &[u32]) -> Id {
         let mut all: SmallVec<[u32; 6]> = SmallVec::from_slice(&[self.module.math(), op as u32]);
         all.extend_from_slice(operands);
         self.ins(level, Op::ExtInst, ty, &all)
     }
 
-    /// A variable of the function.
+    /// Declares a variable of the function.
     pub(crate) fn variable(&mut self, of: Id) -> Id {
         self.variable_with(of, None)
     }
 
-    /// The same, with what it holds at first.
+    /// Declares a variable of the function that has an initial value.
     pub(crate) fn variable_with(&mut self, of: Id, first: Option<Id>) -> Id {
         let ty = self.module.pointer(StorageClass::Function, of);
         let id = self.module.id();
@@ -197,12 +199,12 @@ impl Emit<'_> {
 
 /// Types.
 impl Emit<'_> {
-    /// Whether f16 is computed with as such: [`Resolver::native_f16`].
+    /// True if f16 arithmetic is native. See [`Resolver::native_f16`].
     pub(crate) fn native_f16(&self) -> bool {
         self.resolver.native_f16()
     }
 
-    /// The type that a dtype has in registers.
+    /// Returns the type that a dtype has in registers.
     pub(crate) fn scalar_type(&mut self, dtype: DType) -> Result<Id> {
         Ok(match dtype {
             DType::F32 => self.module.ty(Type::Float { bits: 32 }),
@@ -223,21 +225,21 @@ impl Emit<'_> {
         self.error(format!("`{dtype}` is not supported yet")).help("the dtypes are `f32`, `f16`, `i32`, `u32` and `bool`")
     }
 
-    /// A scalar's or a vector's type.
+    /// Returns the type of a scalar or a vector.
     pub(crate) fn vector_type(&mut self, dtype: DType, n: u32) -> Result<Id> {
         let scalar = self.scalar_type(dtype)?;
         Ok(self.module.vector(scalar, n))
     }
 }
 
-/// How many ids a value of so many components has, and how many components each of them.
+/// Returns the number of ids of a value with `width` components, and the number of components of each id.
 pub(crate) fn chunks_of(width: u32) -> (u32, u32) {
     if width <= 4 { (1, width) } else { (width / 4, 4) }
 }
 
 /// Values.
 impl Emit<'_> {
-    /// Writes a value, unless that is done, to the region of its level.
+    /// Writes a value to the region of its level, unless it is written already.
     pub(crate) fn value(&mut self, id: ValueId) -> Result<Chunks> {
         if let Some(done) = self.done.get(id.index())
             && !done.is_empty()
@@ -259,19 +261,19 @@ impl Emit<'_> {
             }
             Kind::Load(load) => self.load(load, node.dtype, level)?,
             Kind::Counter(_) | Kind::Moment(_) => {
-                return Err(self.defect("a value is used before it is there"));
+                return Err(self.defect("a value is used before it is defined"));
             }
         };
         self.define(id, chunks);
         Ok(chunks)
     }
 
-    /// The id of a value that has one component.
+    /// Returns the id of a value that has one component.
     pub(crate) fn scalar(&mut self, id: ValueId) -> Result<Id> {
         Ok(self.value(id)?[0])
     }
 
-    /// Says what a value is.
+    /// Records the ids of a value.
     pub(crate) fn define(&mut self, id: ValueId, chunks: Chunks) {
         if self.done.len() <= id.index() {
             self.done.resize(self.resolver.values.len().max(id.index() + 1), Chunks::default());
@@ -290,7 +292,8 @@ impl Emit<'_> {
         })
     }
 
-    /// Adds up a sum, one term after another: the partial sums are values too, and shared. None of them has to be within 32 bits.
+    /// Adds up a sum term by term. The partial sums are values too, so that sums with common terms share them. A partial sum may
+    /// overflow 32 bits, because addition wraps.
     fn sum(&mut self, sum: &Sum, width: u32, level: u32) -> Result<Chunks> {
         let mut rest = Sum { lost: false, ..sum.clone() };
         let last = if sum.constant != 0 {
@@ -309,7 +312,8 @@ impl Emit<'_> {
         self.each_chunk(DType::I32, width, |e, ty, i| Ok(e.ins(level, Op::IAdd, ty, &[a[i], b[i]])))
     }
 
-    /// Multiplies a term's factors, those of outer levels first.
+    /// Multiplies a term's factors. Factors of outer levels come first, so that their product is computed outside of the inner
+    /// loops.
     fn product(&mut self, term: &Term, width: u32, level: u32) -> Result<Chunks> {
         let mut factors = term.factors.clone();
         let deepest = (0..factors.len()).max_by_key(|i| {
@@ -338,7 +342,7 @@ impl Emit<'_> {
         })
     }
 
-    /// One id for each chunk of a value of a width; `f` gets the chunk's type and number.
+    /// Returns one id for each chunk of a value of `width` components. `f` gets the chunk's type and number.
     pub(crate) fn each_chunk(
         &mut self,
         dtype: DType,
@@ -350,12 +354,12 @@ impl Emit<'_> {
         (0..count as usize).map(|i| f(self, ty, i)).collect()
     }
 
-    /// A load that was resolved in the region of its level.
+    /// Writes a load that was resolved in the region of its level.
     fn load(&mut self, load: Load, dtype: DType, level: u32) -> Result<Chunks> {
         self.load_at(load.buffer, load.index, load.count, dtype, level)
     }
 
-    /// An operation, lanes and all.
+    /// Writes an operation, chunk by chunk.
     fn operation(&mut self, op: ValueOp, operands: &[ValueId], dtype: DType, width: u32, level: u32) -> Result<Chunks> {
         match op {
             ValueOp::Splat(_) => self.splat(operands[0], dtype, width, level),
@@ -370,7 +374,7 @@ impl Emit<'_> {
                 let all: SmallVec<[Chunks; 3]> = operands.iter().map(|v| self.value(*v)).collect::<Result<_>>()?;
                 let (count, each) = chunks_of(width);
                 let site = crate::math::Site { level, n: each, of, dtype };
-                // What a literal operand is decides how much care its operation needs.
+                // Literal operands are passed on, because an operation on them needs fewer precautions.
                 let known: SmallVec<[Option<Const>; 3]> = operands.iter().map(|v| self.resolver.values.literal(*v)).collect();
                 (0..count as usize)
                     .map(|i| {

@@ -1,8 +1,8 @@
-//! Places in tensors of more than 4 GiB: their addresses are computed in 64 bits.
+//! Addresses of elements in tensors of more than 4 GiB, computed in 64 bits.
 //!
-//! An access chain would say the same, and there is a driver that computes the offset of a chain in 32 bits, also if its index has 64
-//! (`docs/drivers.md`). So the address itself is computed. It becomes a pointer to the buffer's block, whose element 0 is accessed: the
-//! block's type says what a driver may assume of the memory.
+//! An access chain with a 64-bit index would mean the same, but a driver computes the offset of a chain in 32 bits even then
+//! (`docs/drivers.md`). So the address itself is computed. It is converted to a pointer to the buffer's block type, and element 0 of
+//! that block is accessed, because the block's type says what a driver may assume about the memory.
 
 use crate::Result;
 use crate::emit::Emit;
@@ -13,21 +13,21 @@ use rspirv::spirv::Op;
 use tilewright_dsl::launch::{Feature, MOST};
 use tilewright_dsl::nest::BufferId;
 
-/// The greatest constant that is added to an address last. An index without it still fits 32 bits, as no tensor has more than [`MOST`]
-/// elements.
+/// The greatest constant that is added to an address last. An index without that constant still fits 32 bits, because no tensor has
+/// more than [`MOST`] elements.
 const MOST_ADDED: i64 = i32::MAX as i64 - MOST;
 
-/// What was computed already.
+/// The addresses, and the parts of addresses, that were computed already.
 #[derive(Default)]
 pub(crate) struct Far {
     starts: Map<BufferId, Id>,
-    /// Of an index and the bytes of an element.
+    /// Byte offsets, by index and by the bytes of an element.
     offsets: Map<(ValueId, u32), Id>,
     addresses: Map<(BufferId, ValueId, u32), Id>,
 }
 
 impl Emit<'_> {
-    /// Whether a buffer may have more than 4 GiB, and the profile can compute with its addresses.
+    /// True if a buffer may have more than 4 GiB, and the profile can compute 64-bit addresses.
     pub(crate) fn is_far(&self, buffer: BufferId) -> bool {
         let b = &self.program.buffers[buffer];
         let mut extents = b.shape.iter().map(|extent| self.program.exprs.as_int(*extent));
@@ -36,14 +36,14 @@ impl Emit<'_> {
         self.profile.has(Feature::Int64) && (has_gaps || bytes.is_none_or(|bytes| bytes > 1 << 32))
     }
 
-    /// The address of an element of a buffer that begins where `base` points, as a pointer of the type of `base`.
+    /// Returns the address of an element of a buffer that begins at `base`, as a pointer of type `block`.
     pub(crate) fn far(&mut self, buffer: BufferId, base: Id, block: Id, index: ValueId, stride: u32) -> Result<Id> {
         let level = self.resolver.values.node(index).level;
         let address = self.far_address(buffer, base, index, stride)?;
         Ok(self.ins(level, Op::ConvertUToPtr, block, &[address]))
     }
 
-    /// What is constant in an index is added last, so that the instructions of an access can hold it.
+    /// Computes an address. The constant part of an index is added last, so that the access instruction can hold it as its offset.
     fn far_address(&mut self, buffer: BufferId, base: Id, index: ValueId, stride: u32) -> Result<Id> {
         if let Some(id) = self.buffers.far.addresses.get(&(buffer, index, stride)) {
             return Ok(*id);

@@ -1,17 +1,17 @@
-//! The function in the making: the code of its regions, and its variables.
+//! The function that is being built: the code of its regions, and its variables.
 //!
-//! A *region* is the function itself, or a loop or branch that is open. Instructions go to the region of their level, however deep the
-//! emission stands: as an outer region's code is still open while an inner one is built, what is appended to it stands before the inner one.
+//! A *region* is the function itself, or an open loop or branch. An instruction is appended to the region of its level, even if a deeper
+//! region is open. Code that is appended to an outer region precedes the inner one, because the inner region is attached when it is closed.
 
 use crate::module::Code;
 use tilewright_dsl::diag::SpanId;
 
-/// The regions, outermost first, and the variables.
+/// The open regions, outermost first, and the variables.
 pub(crate) struct Function {
-    /// What instructions are written for.
+    /// The directive or definition that the current instructions implement.
     pub(crate) span: SpanId,
     regions: Vec<Region>,
-    /// They stand in the function's first block.
+    /// The variables. They are declared in the function's first block.
     pub(crate) variables: Code,
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct Function {
 #[derive(Default)]
 pub(crate) struct Region {
     pub(crate) code: Code,
-    /// What the loops in it come to, all iterations written out, in words.
+    /// The instructions of the loops in the region, in 32-bit words, counted for all iterations.
     pub(crate) weight: u64,
 }
 
@@ -30,14 +30,14 @@ impl Default for Function {
 }
 
 impl Function {
-    /// The code of a level.
+    /// Returns the code of the region of a level.
     pub(crate) fn at(&mut self, level: u32) -> &mut Code {
         let code = &mut self.regions[level as usize].code;
         code.stand_at(self.span);
         code
     }
 
-    /// The code that the emission stands at.
+    /// Returns the code of the innermost open region.
     pub(crate) fn here(&mut self) -> &mut Code {
         self.at(self.regions.len() as u32 - 1)
     }
@@ -47,21 +47,21 @@ impl Function {
         self.regions.push(Region::default());
     }
 
-    /// Takes the innermost region off again.
+    /// Detaches the innermost region.
     pub(crate) fn close(&mut self) -> Region {
         let mut region = self.regions.pop().unwrap_or_default();
         region.weight = region.weight.saturating_add(region.code.words.len() as u64);
         region
     }
 
-    /// Adds what an inner region weighs to the one at hand: an inner loop counts with all its iterations.
+    /// Adds the weight of an inner region to the current one. An inner loop counts with all its iterations.
     pub(crate) fn weigh(&mut self, weight: u64) {
         if let Some(region) = self.regions.last_mut() {
             region.weight = region.weight.saturating_add(weight);
         }
     }
 
-    /// Words of instructions that the open regions have.
+    /// Returns the 32-bit words of instructions in the open regions.
     pub(crate) fn words(&self) -> u64 {
         self.regions.iter().map(|region| region.code.words.len() as u64).sum()
     }

@@ -1,10 +1,10 @@
-//! Tables for the emitter. Keys are small, and emission looks one up for nearly every word. In builds that do not optimize the compiler, a
-//! table of the standard library costs several times what these short loops do. No table is ever iterated: the words do not depend on an
-//! order of hashes.
+//! Hash tables for the emitter. Keys are small, and the emitter looks one up for nearly every instruction. A table of the standard library
+//! costs several times as much in builds that do not optimize the compiler. No table is ever iterated, so that the emitted module does not
+//! depend on the order of hashes.
 
 use std::hash::{Hash, Hasher};
 
-/// Multiply and shift, a word at a time.
+/// A hasher that multiplies and shifts, one word at a time.
 #[derive(Default)]
 pub(crate) struct Mixer(u64);
 
@@ -61,14 +61,14 @@ impl Hasher for Mixer {
     }
 }
 
-/// The hash of a key.
+/// Returns the hash of a key.
 pub(crate) fn hash(key: &(impl Hash + ?Sized)) -> u32 {
     let mut mixer = Mixer::default();
     key.hash(&mut mixer);
     mixer.finish() as u32
 }
 
-/// The hash of words.
+/// Returns the hash of 32-bit words.
 pub(crate) fn hash_words(words: &[u32]) -> u32 {
     let mut mixer = Mixer::default();
     for word in words {
@@ -77,18 +77,18 @@ pub(crate) fn hash_words(words: &[u32]) -> u32 {
     mixer.finish() as u32
 }
 
-/// Where the members of a list are, by their hashes: the list itself is its owner's.
+/// An index of a list by the hashes of its members. The list itself is stored by the owner.
 #[derive(Default)]
 pub(crate) struct Places {
-    /// From a hash's place on, without gaps: members' numbers, counted from 1. Of every two of these at least one is 0. Their number is a
-    /// power of 2.
+    /// The slots of an open-addressing table: members' numbers, counted from 1, or 0 for an empty slot. The slots from a hash's own slot
+    /// to its member are occupied. At least half of the slots are empty. Their number is a power of 2.
     slots: Vec<u32>,
-    /// By member.
+    /// The hash of each member.
     hashes: Vec<u32>,
 }
 
 impl Places {
-    /// The member of this hash that `is` what is looked for.
+    /// Returns the member with this hash for which `is` returns true.
     pub(crate) fn find(&self, hash: u32, mut is: impl FnMut(usize) -> bool) -> Option<usize> {
         if self.slots.is_empty() {
             return None;
@@ -107,7 +107,7 @@ impl Places {
         }
     }
 
-    /// Says the hash of the list's next member.
+    /// Adds the hash of the list's next member.
     pub(crate) fn push(&mut self, hash: u32) {
         self.hashes.push(hash);
         if self.hashes.len() * 2 <= self.slots.len() {
@@ -131,7 +131,7 @@ impl Places {
     /// Forgets all members.
     fn clear(&mut self) {
         let last = self.slots.len().wrapping_sub(1);
-        // From its hash's place on there is no gap before a member.
+        // The slots from a hash's own slot to its member are occupied, so that this clears each occupied slot.
         for hash in &self.hashes {
             let mut at = *hash as usize & last;
             while self.slots[at] != 0 {
@@ -143,7 +143,7 @@ impl Places {
     }
 }
 
-/// A map.
+/// A hash map. It cannot be iterated.
 pub(crate) struct Map<K, V> {
     places: Places,
     entries: Vec<(K, V)>,
@@ -177,7 +177,7 @@ impl<K: Hash + Eq, V> Map<K, V> {
         self.find(key).is_some()
     }
 
-    /// What a key has, or now gets.
+    /// Returns the value of a key. A new key gets the value of `new` first.
     pub(crate) fn get_or_insert_with(&mut self, key: K, new: impl FnOnce() -> V) -> &mut V {
         let hash = hash(&key);
         let at = match self.places.find(hash, |n| self.entries[n].0 == key) {
@@ -191,7 +191,7 @@ impl<K: Hash + Eq, V> Map<K, V> {
         &mut self.entries[at].1
     }
 
-    /// Gives a key a value; whether it had none.
+    /// Sets the value of a key. Returns true if the key is new.
     pub(crate) fn insert(&mut self, key: K, value: V) -> bool {
         let hash = hash(&key);
         match self.places.find(hash, |n| self.entries[n].0 == key) {
@@ -207,7 +207,7 @@ impl<K: Hash + Eq, V> Map<K, V> {
         }
     }
 
-    /// Forgets all.
+    /// Removes all entries.
     pub(crate) fn clear(&mut self) {
         self.places.clear();
         self.entries.clear();

@@ -1,7 +1,7 @@
-//! Values that compilers of drivers may not see through: combined with a zero that the launch passes, mostly by exclusive or.
+//! Values that the driver's compiler cannot analyse, because they are combined with a zero that the launch passes, mostly by exclusive or.
 //!
-//! That changes nothing, and a compiler cannot know it. It is done where a compiler folds what it should not, or makes one instruction of two
-//! and gets it wrong (`docs/drivers.md`).
+//! Such a combination does not change the value, but the compiler cannot know that. It is used where a compiler would fold an expression
+//! that it must not fold, or where it would merge two instructions into one and get the result wrong (`docs/drivers.md`).
 
 use crate::Result;
 use crate::emit::Emit;
@@ -13,24 +13,24 @@ use crate::resolve::values::ValueId;
 use rspirv::spirv::Op;
 use tilewright_dsl::launch::DType;
 
-/// What a compiler does not see through.
+/// The hidden values that were written already.
 #[derive(Default)]
 pub(crate) struct Opaque {
-    /// Zeros that it does not know: their type, components, and whether they are negative.
+    /// Hidden zeros, by type, number of components, and sign.
     zeros: Map<(DType, u32, bool), Id>,
-    /// Masks of conditions that are computed before all loops, and whether halves are chosen by them.
+    /// Masks of conditions that are computed before all loops, by condition and by whether they select halves.
     pub(crate) masks: Map<(Id, bool), Id>,
 }
 
 impl Emit<'_> {
-    /// An integer of which a compiler knows nothing.
+    /// Hides an integer from the compiler.
     pub(crate) fn hidden(&mut self, at: Site, id: Id) -> Result<Id> {
         let at = Site { dtype: at.of, ..at };
         let zero = self.zero_of(at.of, at.n, false)?;
         self.same(at, Op::BitwiseXor, &[id, zero])
     }
 
-    /// Two integers, each hidden if `whether` says so of its value.
+    /// Hides each of two integers if `whether` is true for its value.
     pub(crate) fn hidden_if(
         &mut self,
         at: Site,
@@ -47,8 +47,8 @@ impl Emit<'_> {
         Ok(operands)
     }
 
-    /// Operands, each hidden if a compiler may find a zero in it: for infinity `x * 0.0` is NaN, and must not be folded. The zero may be a
-    /// factor, or one side of a choice whose condition the compiler knows.
+    /// Hides each operand that a compiler may find to be zero. Otherwise it could fold `x * 0.0` to 0, which is wrong because the product
+    /// is NaN if `x` is infinite. The zero may be a factor, or an operand of a selection whose condition the compiler knows.
     pub(crate) fn with_hidden_zeros<const N: usize>(&mut self, at: Site, mut ids: [Id; N], of: [ValueId; N]) -> Result<[Id; N]> {
         for (id, value) in ids.iter_mut().zip(of) {
             match self.resolver.values.literal(value) {
@@ -61,7 +61,7 @@ impl Emit<'_> {
         Ok(ids)
     }
 
-    /// Numbers of which a compiler knows nothing.
+    /// Hides floats from the compiler.
     fn hidden_number(&mut self, at: Site, id: Id) -> Result<Id> {
         let words = Site { dtype: DType::I32, n: self.word_count(at), ..at };
         let bits = self.bits(at, id)?;
@@ -70,7 +70,7 @@ impl Emit<'_> {
         self.of_bits(at, bits)
     }
 
-    /// The launch's zero in every component, as a type; written once.
+    /// Returns the launch's zero in every component of a type. It is written once.
     pub(crate) fn zero_of(&mut self, dtype: DType, n: u32, is_negative: bool) -> Result<Id> {
         if let Some(id) = self.opaque.zeros.get(&(dtype, n, is_negative)) {
             return Ok(*id);
@@ -97,7 +97,7 @@ impl Emit<'_> {
         Ok(id)
     }
 
-    /// The launch's zero with some bits set.
+    /// Returns the launch's zero with some bits set.
     fn zero_word(&mut self, bits: u32) -> Result<Id> {
         let zero = self.zero_param()?;
         if bits == 0 {

@@ -1,4 +1,4 @@
-//! The built-ins that say where an invocation stands: what [`Coordinate`] is in SPIR-V.
+//! The built-ins that identify an invocation: each [`Coordinate`] in SPIR-V.
 
 use crate::Result;
 use crate::emit::Emit;
@@ -8,7 +8,7 @@ use rspirv::spirv::{BuiltIn, Capability, Op};
 use tilewright_dsl::launch::DType;
 
 impl Emit<'_> {
-    /// Reads a built-in, at the start of the function.
+    /// Reads a built-in at the start of the function.
     pub(crate) fn coordinate(&mut self, which: Coordinate) -> Result<Id> {
         let (builtin, component) = match which {
             Coordinate::Workgroup(n) | Coordinate::GridWorkgroup(n) => (BuiltIn::WorkgroupId, Some(n)),

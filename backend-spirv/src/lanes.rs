@@ -1,5 +1,5 @@
-//! Lanes: how vectors are put together and taken apart. A value of up to four components is one SPIR-V vector; a longer
-//! one is several of four.
+//! Lanes: how vectors are composed and decomposed. A value of up to four components is one SPIR-V vector. A longer
+//! value is several vectors of four components.
 
 use crate::Result;
 use crate::chunks::Chunks;
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use tilewright_dsl::launch::DType;
 
 impl Emit<'_> {
-    /// A scalar in all components.
+    /// Copies a scalar to all components.
     pub(crate) fn splat(&mut self, of: ValueId, dtype: DType, width: u32, level: u32) -> Result<Chunks> {
         let scalar = self.scalar(of)?;
         let constant = matches!(self.resolver.values.node(of).kind, Kind::Const(_));
@@ -28,14 +28,14 @@ impl Emit<'_> {
         })
     }
 
-    /// One component.
+    /// Extracts one component.
     pub(crate) fn extract(&mut self, of: ValueId, lane: u32, dtype: DType, level: u32) -> Result<Chunks> {
         let chunks = self.value(of)?;
         let ty = self.scalar_type(dtype)?;
         Ok(Chunks::one(self.ins(level, Op::CompositeExtract, ty, &[chunks[(lane / 4) as usize], lane % 4])))
     }
 
-    /// A vector of scalars, or of vectors of four.
+    /// Composes a vector from scalars, or a longer value from vectors of four.
     pub(crate) fn join(&mut self, parts: &[ValueId], dtype: DType, width: u32, level: u32) -> Result<Chunks> {
         let mut ids: Vec<Id> = Vec::with_capacity(parts.len());
         let scalars = parts.len() as u32 == width;

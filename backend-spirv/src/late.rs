@@ -1,6 +1,7 @@
-//! What only the last iteration of a loop is for goes behind the loop: the all-reduce of a sum that goes on from step to step
-//! ([`Monoid::goes_on`](tilewright_dsl::nest::Monoid::goes_on)), and what takes its result for a component of the state. Each step's
-//! replaces that of the step before, and the end alone reads it. An online softmax so adds up its rows' weights across a subgroup once.
+//! Moves computations that only the last iteration of a loop needs out of the loop: the all-reduce of a loop-carried sum
+//! ([`Monoid::goes_on`](tilewright_dsl::nest::Monoid::goes_on)), and the update that takes its result for a component of the state. Each
+//! iteration replaces the result of the previous one, and only code after the loop reads it. For example, an online softmax then adds up
+//! its rows' weights across a subgroup once.
 //!
 //! ```text
 //! for j_o                                                   for j_o
@@ -11,8 +12,9 @@
 //!                                                           update l running= l_b
 //! ```
 //!
-//! Without an iteration, the parts are what they began with, as the state is. No driver does this by itself: it must not move what invocations
-//! do together. Where an all-reduce stores over a shared buffer ([`Scratch`](tilewright_dsl::nest::Scratch)), no access to that buffer lies
+//! If the loop is empty, the partial results and the state keep their initial values. Drivers do not move these computations
+//! themselves, because they must not move operations that several invocations take part in. If an all-reduce reuses the storage of a shared
+//! buffer ([`Scratch`](tilewright_dsl::nest::Scratch)), that buffer is not accessed between the all-reduce's old place and its new one.
 //! between its old place and its new one.
 
 use tilewright_dsl::expr::{Expr, ExprId};
@@ -20,7 +22,7 @@ use tilewright_dsl::nest::{
     AllReduce, AxisId, Block, Body, BufferId, Compute, Exec, Loop, Node, NodeKind, Phase, Program, Space, Tail, walk,
 };
 
-/// Moves it, in all loops of a block.
+/// Moves such computations out of all loops of a block.
 pub(crate) fn sink(program: &Program, block: Block) -> Block {
     let mut sunk = Vec::new();
     for mut node in block {
@@ -39,7 +41,7 @@ pub(crate) fn sink(program: &Program, block: Block) -> Block {
     sunk
 }
 
-/// Leaves that can go behind a loop, by their places among its nodes.
+/// The leaves that can be moved out of a loop, by their positions among its nodes.
 struct Late {
     all: usize,
     finish: usize,
@@ -57,7 +59,7 @@ impl Late {
         (0..nodes.len()).filter_map(late).find(|late| [late.all, late.finish, late.update].into_iter().all(|leaf| once[leaf]))
     }
 
-    /// The leaves behind an all-reduce, if these and it can go.
+    /// Returns an all-reduce and the two leaves that follow it, if all three can be moved.
     fn from(program: &Program, axis: AxisId, nodes: &[&Node], all: usize) -> Option<Late> {
         let NodeKind::AllReduce(reduction) = &nodes[all].kind else { return None };
         let ([src], [dst]) = (&reduction.src[..], &reduction.dst[..]) else { return None };
@@ -70,7 +72,7 @@ impl Late {
         let is_item = |e: &ExprId| matches!(program.exprs.get(*e), Expr::Item(n) if *n as usize == last);
         let takes = monoid.combine.get(last).is_some_and(is_item)
             && matches!(program.exprs.get(taken.value[last]), Expr::Read(read) if read.buffer == to.buffer);
-        // Without a predicate that could leave an iteration out.
+        // No predicate may leave an iteration out.
         let always = taken.preds.iter().all(|pred| pred.tail == Tail::RoundUp && program.neutral.contains(&pred.axis));
         let private =
             [src.buffer, dst.buffer, to.buffer, taken.dst[last].buffer].into_iter().all(|buffer| is_private(program, buffer));
@@ -88,7 +90,7 @@ impl Late {
         (takes && always && private && !is_read && !changes && !depends && all < finish && finish < update).then_some(late)
     }
 
-    /// Takes the leaves out of the loop's body, and gives them in the loops that are around them there.
+    /// Removes the leaves from the loop's body, and returns them in the inner loops that surrounded them.
     fn taken_out(&self, body: &mut Block) -> Block {
         let (mut taken, mut count): (Vec<(Node, Vec<Around>)>, usize) = (Vec::new(), 0);
         take(body, &mut Vec::new(), &mut count, &mut |n, node, around| {
@@ -101,7 +103,8 @@ impl Late {
             stays
         });
         let Ok([all, finish, update]) = <[(Node, Vec<Around>); 3]>::try_from(taken) else { return Vec::new() };
-        // What an all-reduce leaves may be there for one iteration alone of the loops around both.
+        // The all-reduce and its `finish` must share their loops, because an all-reduce's result may be valid for a single iteration of
+        // these loops.
         let same = |(a, b): &(&Around, &Around)| a == b && !matches!(a.1, Exec::Matrix(_));
         let common = all.1.iter().zip(&finish.1).take_while(same).count();
         let both = [&all, &finish].into_iter().flat_map(|(node, around)| looped(vec![node.clone()], &around[common..])).collect();
@@ -109,7 +112,7 @@ impl Late {
     }
 }
 
-/// A block in loops, the outermost first.
+/// Wraps a block in loops, given outermost first.
 fn looped(block: Block, around: &[Around]) -> Block {
     around
         .iter()
@@ -117,7 +120,7 @@ fn looped(block: Block, around: &[Around]) -> Block {
         .fold(block, |body, (axis, exec, span)| vec![Node::new(NodeKind::Loop(Loop::new(*axis, *exec, body)), *span)])
 }
 
-/// Leaves the first components to one update, and the last one to the other.
+/// Leaves the first components to one update, and the last component to the other.
 fn split_last(first: &mut Node, last: &mut Node) -> bool {
     if let (NodeKind::Compute(first), NodeKind::Compute(last)) = (&mut first.kind, &mut last.kind) {
         let count = first.dst.len() - 1;
@@ -128,7 +131,8 @@ fn split_last(first: &mut Node, last: &mut Node) -> bool {
     true
 }
 
-/// The one update that takes a buffer for a component of its own. (Another one may list it among those that it is given.)
+/// Returns the only update that takes a buffer for a component of its own. Other updates may list the buffer among the components that they
+/// are given.
 fn taker<'n>(program: &Program, nodes: &[&'n Node], buffer: BufferId) -> Option<(usize, &'n Compute)> {
     let readers = || nodes.iter().enumerate().filter(|(_, node)| reads(program, node, buffer));
     let takes = |(n, node): (usize, &&'n Node)| Some((n, compute(node, Phase::Update).filter(|update| update.given == 0)?));
@@ -139,10 +143,11 @@ fn taker<'n>(program: &Program, nodes: &[&'n Node], buffer: BufferId) -> Option<
     readers().all(|(n, node)| n == taker.0 || is_given(node)).then_some(taker)
 }
 
-/// A loop around a leaf.
+/// A loop around a leaf: its axis, its execution and its span.
 type Around = (AxisId, Exec, tilewright_dsl::diag::SpanId);
 
-/// Shows each node with its number in the order of [`walk::nodes`] and the loops around it; those for which `stays` is false are taken out.
+/// Calls `stays` for each node with its number in the order of [`walk::nodes`] and the loops around it. Removes each node for which the
+/// result is false.
 fn take(
     block: &mut Block,
     around: &mut Vec<Around>,
@@ -172,13 +177,13 @@ fn is_private(program: &Program, buffer: BufferId) -> bool {
     matches!(program.buffers[buffer].space, Space::Register | Space::Fragment { .. })
 }
 
-/// The one node that reads a buffer.
+/// Returns the only node that reads a buffer.
 fn only_reader(program: &Program, nodes: &[&Node], buffer: BufferId) -> Option<usize> {
     let mut readers = nodes.iter().enumerate().filter(|(_, node)| reads(program, node, buffer)).map(|(n, _)| n);
     readers.next().filter(|_| readers.next().is_none())
 }
 
-/// Whether a node reads a buffer. (What an update combines with, its monoid says.)
+/// True if a node reads a buffer. The state that an update's monoid reads does not count.
 fn reads(program: &Program, node: &Node, buffer: BufferId) -> bool {
     let in_value = |e: ExprId| program.exprs.reads(e).iter().any(|read| read.buffer == buffer);
     match &node.kind {
@@ -189,7 +194,7 @@ fn reads(program: &Program, node: &Node, buffer: BufferId) -> bool {
     }
 }
 
-/// The axes that a leaf names; of an update, those of its component `last`.
+/// Returns the axes that a leaf names. For an update, only its component `last` counts.
 fn named(program: &Program, node: &Node, last: usize) -> Vec<AxisId> {
     let (values, places): (Vec<ExprId>, Vec<_>) = match &node.kind {
         NodeKind::Compute(c) if c.phase == Phase::Update => (vec![c.value[last]], vec![&c.dst[last]]),

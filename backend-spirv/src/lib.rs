@@ -1,20 +1,21 @@
-//! The SPIR-V backend: from the last form of a nest to words and a launch program.
+//! The SPIR-V backend: translates the final form of a nest to a SPIR-V module and a launch program.
 //!
-//! [`compile()`] goes through the plan of a [`Program`](tilewright_dsl::nest::Program), a dispatch at a time:
+//! [`compile()`] translates the plan of a [`Program`](tilewright_dsl::nest::Program), one dispatch at a time:
 //!
-//! - `nest` walks over loops and computes, `unroll` writes loops out; `all_reduce` reduces across invocations, by `subgroups` or `atomics`
-//!   where it can;
-//! - `resolve` turns expressions into values at the current point of the walk: a folder of its own, which knows no SPIR-V. Its `Resolver`
-//!   also finds the values' ranges and lanes, what need not be read again, and what the launch must check;
-//! - `emit` writes each value as instructions once, in the outermost block that it can be in; `math` and `lanes` write its
-//!   operations, `functions` holds the formulas of functions that no instruction computes well, `nan`, `hidden` and `choice` avoid
-//!   the bugs of drivers;
-//! - `access`, `buffers`, `far` and `registers` reach memory, `params` what the launch brings, `invocations` the built-ins;
-//! - `function` holds the code of open loops and branches, `module` interns types and constants and assembles the words.
+//! - `nest` walks over loops and computes, and `unroll` unrolls loops. `all_reduce` reduces across invocations, by `subgroups` or
+//!   `atomics` if possible;
+//! - `resolve` turns expressions into values at the current point of the walk. It is a folder of its own and does not depend on SPIR-V.
+//!   Its `Resolver` also computes the values' ranges and lanes, the reads that can be reused, and the conditions that the launch must
+//!   check;
+//! - `emit` writes the instructions of each value once, in the outermost block that can hold it. `math` and `lanes` write its operations,
+//!   `functions` holds the formulas of functions that no instruction computes well, and `nan`, `hidden` and `choice` work around the bugs
+//!   of drivers;
+//! - `access`, `buffers`, `far` and `registers` access memory, `params` the launch's parameters, and `invocations` the built-ins;
+//! - `function` holds the code of open loops and branches, and `module` interns types and constants and assembles the module.
 //!
-//! `Emit` has what all of these work on, a dispatch's state: the `Resolver`, and a context for each concern, defined in its file.
+//! `Emit` holds the state of a dispatch: the `Resolver`, and a context for each concern, defined in its file.
 //!
-//! Everything is linear in what is emitted, and the same program gives the same bytes.
+//! The run time is linear in the size of the output, and the same program always gives the same bytes.
 
 mod access;
 mod all_reduce;
@@ -50,5 +51,5 @@ pub use compile::compile;
 
 use tilewright_dsl::diag::Error;
 
-/// A step's result.
+/// The result of a step.
 type Result<T> = std::result::Result<T, Error>;

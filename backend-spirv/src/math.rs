@@ -1,8 +1,8 @@
-//! Operations: what each of the language's functions is in SPIR-V.
+//! Operations: the SPIR-V instructions of each of the language's functions.
 //!
-//! SPIR-V leaves much undefined that the language defines: division by zero, shifts by more than 31, casts out of range. Each gets its
-//! extra instructions, unless a literal operand makes them needless. Functions of floats whose instruction is not good enough are
-//! [`functions`](crate::functions).
+//! SPIR-V leaves operations undefined that the language defines: division by zero, shifts by more than 31, casts out of range. Each of
+//! these gets extra instructions, unless a literal operand makes them unnecessary. Functions of floats whose instruction is not good
+//! enough are in [`functions`](crate::functions).
 
 use crate::Result;
 use crate::emit::Emit;
@@ -13,15 +13,15 @@ use rspirv::spirv::{GlslStd450Op as Ext, Op};
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
 use tilewright_dsl::launch::{DType, Feature};
 
-/// Where an operation is written, and on what.
+/// The context of an operation: its level, number of components and types.
 #[derive(Clone, Copy)]
 pub(crate) struct Site {
     pub(crate) level: u32,
-    /// Components.
+    /// The number of components.
     pub(crate) n: u32,
-    /// The operands' type (a selection's: what is selected).
+    /// The type of the operands. For a selection, the type of the selected values.
     pub(crate) of: DType,
-    /// The result's.
+    /// The type of the result.
     pub(crate) dtype: DType,
 }
 
@@ -65,26 +65,26 @@ impl Emit<'_> {
             ValueOp::Fma => {
                 let [a, b] = self.with_hidden_zeros(at, [ids[0], ids[1]], [of[0], of[1]])?;
                 let id = self.same_ext(at, Ext::Fma, &[a, b, ids[2]])?;
-                // `NoContraction` here makes a convolution in f16 take 1.23 times as long with NVIDIA's driver.
+                // `NoContraction` on these instructions would make a convolution in f16 take 1.23 times as long with NVIDIA's driver.
                 if !self.fuse.is_accumulator(of[2]) {
                     self.module.as_written(id);
                 }
                 Ok(id)
             }
             ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_) | ValueOp::Join => {
-                Err(self.defect("lanes are no arithmetic"))
+                Err(self.defect("operations on lanes are not arithmetic"))
             }
         }
     }
 
     pub(crate) fn half_arithmetic(&mut self, what: &str) -> Result<()> {
         self.need(Feature::F16, what, "compute in f32 with `as f32`")?;
-        // Where the result is a bool, no type has asked for it.
+        // If the result is a bool, `scalar_type` was not called for f16, so that the capability is not declared yet.
         self.module.capability(rspirv::spirv::Capability::Float16);
         Ok(())
     }
 
-    /// An instruction whose result is of the site's type.
+    /// Writes an instruction whose result has the site's type.
     pub(crate) fn same(&mut self, at: Site, op: Op, ids: &[Id]) -> Result<Id> {
         let ty = self.vector_type(at.dtype, at.n)?;
         Ok(self.ins(at.level, op, ty, ids))
@@ -95,13 +95,13 @@ impl Emit<'_> {
         Ok(self.ext(at.level, op, ty, ids))
     }
 
-    /// A bool by component.
+    /// Writes an instruction whose result is a bool for each component.
     pub(crate) fn test(&mut self, at: Site, op: Op, ids: &[Id]) -> Result<Id> {
         let ty = self.vector_type(DType::Bool, at.n)?;
         Ok(self.ins(at.level, op, ty, ids))
     }
 
-    /// A literal in every component.
+    /// Returns a literal in every component.
     pub(crate) fn all(&mut self, dtype: DType, n: u32, bits: u32) -> Result<Id> {
         let one = self.constant(Const { dtype, bits })?;
         if n == 1 {
@@ -126,7 +126,7 @@ impl Emit<'_> {
             (Unary::Abs | Unary::Sign, dtype) if !dtype.is_float() => return self.int_unary(op, at, a),
             (Unary::Sign, _) => return self.sign(at, a),
             (Unary::Fract, _) => {
-                // Rust's: with the sign of the operand.
+                // As in Rust, the result has the sign of the operand.
                 let whole = self.same_ext(at, Ext::Trunc, &[a])?;
                 return self.same(at, Op::FSub, &[a, whole]);
             }
@@ -143,10 +143,10 @@ impl Emit<'_> {
             Unary::Exp2 => Ext::Exp2,
             Unary::Sin => Ext::Sin,
             Unary::Cos => Ext::Cos,
-            _ => return Err(self.error(format!("`{op:?}` of `{}` has no meaning", at.of))),
+            _ => return Err(self.error(format!("`{op:?}` is not defined for `{}`", at.of))),
         };
         if !at.of.is_float() {
-            return Err(self.error(format!("`{op:?}` of `{}` has no meaning: it is for floats", at.of)));
+            return Err(self.error(format!("`{op:?}` is not defined for `{}`, only for floats", at.of)));
         }
         self.same_ext(at, ext, &[a])
     }
@@ -154,7 +154,7 @@ impl Emit<'_> {
     fn int_unary(&mut self, op: Unary, at: Site, a: Id) -> Result<Id> {
         match (op, at.of) {
             (Unary::Abs, DType::I32) => {
-                // The lowest integer's negative is itself. No maximum: see `may_be_negation`.
+                // The negative of the lowest integer is itself. `SMax` is not used: see `may_be_negation`.
                 let (negative, zero) = (self.same(at, Op::SNegate, &[a])?, self.all(at.of, at.n, 0)?);
                 let below = self.test(at, Op::SLessThan, &[a, zero])?;
                 self.same(at, Op::Select, &[below, negative, a])
@@ -168,7 +168,7 @@ impl Emit<'_> {
         }
     }
 
-    /// 1 with the operand's sign; NaN of NaN.
+    /// Returns 1 with the operand's sign, or NaN if the operand is NaN.
     fn sign(&mut self, at: Site, a: Id) -> Result<Id> {
         if at.of == DType::F16 {
             let wide = Site { of: DType::F32, dtype: DType::F32, ..at };
@@ -183,7 +183,7 @@ impl Emit<'_> {
         self.same(at, Op::Select, &[nan, a, signed])
     }
 
-    /// 1 with the sign of a number in f32.
+    /// Returns 1 with the sign of a number in f32.
     fn one_with_sign(&mut self, at: Site, a: Id) -> Result<Id> {
         let words = self.vector_type(DType::U32, at.n)?;
         let (mask, one) = (self.all(DType::U32, at.n, 1 << 31)?, self.all(DType::U32, at.n, 1f32.to_bits())?);
@@ -203,7 +203,7 @@ impl Emit<'_> {
             Binary::Sub => self.same(at, Op::FSub, &operands),
             Binary::Mul => self.same(at, Op::FMul, &operands),
             Binary::Div => self.same(at, Op::FDiv, &operands),
-            _ => Err(self.error(format!("`{op:?}` of `{}` has no meaning: it is for integers", at.of))),
+            _ => Err(self.error(format!("`{op:?}` is not defined for `{}`, only for integers", at.of))),
         }
     }
 
@@ -212,7 +212,7 @@ impl Emit<'_> {
         let op = match (at.of, op) {
             (DType::Bool, Eq) => Op::LogicalEqual,
             (DType::Bool, Ne) => Op::LogicalNotEqual,
-            (DType::Bool, _) => return Err(self.error("truth values have no order")),
+            (DType::Bool, _) => return Err(self.error("bools cannot be ordered")),
             (DType::I32 | DType::U32, Eq) => Op::IEqual,
             (DType::I32 | DType::U32, Ne) => Op::INotEqual,
             (DType::I32, Lt) => Op::SLessThan,
@@ -249,7 +249,7 @@ impl Emit<'_> {
             }
             Binary::Or => self.same(at, if truth { Op::LogicalOr } else { Op::BitwiseOr }, &[a, b]),
             Binary::Xor => self.same(at, if truth { Op::LogicalNotEqual } else { Op::BitwiseXor }, &[a, b]),
-            _ if truth => Err(self.error(format!("`{op:?}` of truth values has no meaning"))),
+            _ if truth => Err(self.error(format!("`{op:?}` is not defined for bools"))),
             Binary::Add => self.same(at, Op::IAdd, &[a, b]),
             Binary::Sub => self.same(at, Op::ISub, &[a, b]),
             Binary::Mul => self.same(at, Op::IMul, &[a, b]),
@@ -274,7 +274,7 @@ impl Emit<'_> {
         }
     }
 
-    /// `min` or `max` of integers.
+    /// Writes `min` or `max` of integers.
     fn int_extreme(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
         let op = match (op, at.of) {
             (Binary::Min, DType::U32) => Ext::UMin,
@@ -287,7 +287,7 @@ impl Emit<'_> {
         self.same_ext(at, op, &operands)
     }
 
-    /// Truncated division: by zero it gives 0, and the lowest by -1 is the lowest.
+    /// Writes a truncated division. A division by zero gives 0, and the lowest integer divided by -1 gives itself.
     fn division(&mut self, op: Binary, at: Site, a: Id, b: Id, literal: Option<Const>) -> Result<Id> {
         let signed = at.of == DType::I32;
         let divide = if signed { Op::SDiv } else { Op::UDiv };
@@ -308,7 +308,8 @@ impl Emit<'_> {
         }
         let quotient = self.same(at, divide, &[a, by])?;
         if op == Binary::Rem {
-            // By 1 in the two bad cases, where it is 0. `SRem` of negative numbers is not to be relied on.
+            // In the two bad cases the divisor is 1, so that the remainder is 0. `SRem` is not used, because its result for negative
+            // numbers is unreliable.
             let part = self.same(at, Op::IMul, &[quotient, by])?;
             return self.same(at, Op::ISub, &[a, part]);
         }
@@ -318,7 +319,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Division rounded to minus infinity, by at least 1.
+    /// Writes a division that is rounded to minus infinity. The divisor is at least 1.
     fn floor(&mut self, op: Binary, at: Site, a: Id, b: Id, natural: bool, literal: Option<Const>) -> Result<Id> {
         if let Some(by) = literal.map(|c| c.bits).filter(|b| b.is_power_of_two() && *b < 1 << 31) {
             let signed = at.of == DType::I32;
@@ -368,7 +369,8 @@ impl Emit<'_> {
             (DType::F16, DType::F32) if !self.native_f16() => Ok(a),
             (DType::F32, DType::F16) => self.narrowed(at.level, at.n, a),
             (DType::F16, DType::F32) => Ok(self.ins(at.level, Op::FConvert, ty, &[a])),
-            // Halves are exact as f32, and an integer that rounds twice is beyond the range of halves.
+            // A half is exact in f32. An integer that is rounded twice, to f32 and to f16, is out of the range of halves, so that the
+            // result is the same.
             (DType::F16, _) => {
                 let wide = self.cast(Site { dtype: DType::F32, ..at }, DType::F32, a)?;
                 self.cast(Site { of: DType::F32, ..at }, to, wide)
@@ -394,11 +396,11 @@ impl Emit<'_> {
         }
     }
 
-    /// A float to an integer: out of range to the nearest, NaN to 0.
+    /// Converts a float to an integer. A value out of range becomes the nearest integer, and NaN becomes 0.
     fn saturated(&mut self, at: Site, to: DType, a: Id) -> Result<Id> {
         let at = Site { dtype: DType::F32, ..at };
         let signed = to == DType::I32;
-        // The greatest floats below the ends, and the ends themselves.
+        // The first two are the least and the greatest float in the range, and the third is the end of the range.
         let (low, high, end) =
             if signed { (-2_147_483_648.0, 2_147_483_520.0, 2_147_483_648.0) } else { (0.0, 4_294_967_040.0, 4_294_967_296.0) };
         let (low, high, end) = (self.number(at, low)?, self.number(at, high)?, self.number(at, end)?);

@@ -1,7 +1,7 @@
-//! The memory model: GLSL's, or Vulkan's where cooperative matrices are, which need that.
+//! The memory model: GLSL's, or Vulkan's if there are cooperative matrices, which require it.
 //!
-//! In Vulkan's model an access to memory that several invocations touch must say so (`NonPrivatePointer`), and a barrier that what was
-//! written becomes visible. There are no coherent buffers.
+//! In Vulkan's model, an access to memory that several invocations access must say so (`NonPrivatePointer`), and a barrier must say
+//! that writes become available and visible. Buffers cannot be declared coherent.
 
 use crate::emit::Emit;
 use rspirv::spirv::{Capability, MemoryAccess, MemorySemantics, Scope};
@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use tilewright_dsl::nest::{BufferId, Space};
 
 impl Emit<'_> {
-    /// Declares the model that the dispatch is written in.
+    /// Declares the memory model of the dispatch.
     pub(crate) fn declare_memory_model(&mut self) {
         if self.resolver.uses.matrices {
             self.module.capability(Capability::VulkanMemoryModel);
@@ -17,24 +17,24 @@ impl Emit<'_> {
         }
     }
 
-    /// The operands of a load or store of a buffer, whose place is a multiple of so many bytes.
+    /// Returns the memory operands for a load or store of a buffer. `aligned` is the alignment in bytes.
     pub(crate) fn memory_operands(&self, buffer: BufferId, aligned: Option<u32>) -> SmallVec<[u32; 2]> {
         let shared = self.program.buffers[buffer].space == Space::Shared || self.is_coherent(buffer);
         operands(aligned, shared && self.resolver.uses.matrices)
     }
 
-    /// The same of shared memory that no buffer of the nest has.
+    /// Returns the memory operands for shared memory that does not belong to a buffer of the nest.
     pub(crate) fn shared_operands(&self) -> SmallVec<[u32; 2]> {
         operands(None, self.resolver.uses.matrices)
     }
 
-    /// Whether invocations see each other's writes to a buffer in device memory.
+    /// True if invocations see each other's writes to a buffer in device memory.
     pub(crate) fn is_coherent(&self, buffer: BufferId) -> bool {
         let uses = &self.resolver.uses;
         uses.coherent && uses.of(buffer).is_some_and(|(_, usage)| usage.writes)
     }
 
-    /// What a barrier does to memory.
+    /// Returns the memory semantics of a barrier.
     pub(crate) fn barrier_semantics(&self) -> u32 {
         let mut semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::WORKGROUP_MEMORY;
         if self.resolver.uses.coherent {
@@ -46,7 +46,8 @@ impl Emit<'_> {
         semantics.bits()
     }
 
-    /// The scope of atomics: all that a launch runs. Vulkan's model has the device as a feature of its own.
+    /// Returns the scope of atomics, which includes everything that a launch runs. In Vulkan's model, the device scope is a feature of
+    /// its own, so that the queue family is used.
     pub(crate) fn widest_scope(&self) -> Scope {
         if self.resolver.uses.matrices { Scope::QueueFamily } else { Scope::Device }
     }

@@ -1,8 +1,8 @@
-//! A SPIR-V module in the making: ids, and an interner of types and constants.
+//! A SPIR-V module that is being built: ids, and an interner of types and constants.
 //!
-//! Instructions are written as words at once: no tree of instructions is built, because the words are all that anyone
-//! wants, and this runs inside a user's build. Types are interned with their decorations as part of the key; structs
-//! and arrays that differ only in layout are different types.
+//! Instructions are written directly as 32-bit words, without a tree of instructions, because only the words are needed and this runs
+//! inside a user's build. The decorations of a type are part of its key, so that structs and arrays that differ only in layout are
+//! different types.
 
 use crate::hash::Map;
 use rspirv::spirv::{
@@ -18,11 +18,11 @@ use tilewright_dsl::nest::Places;
 /// A result id.
 pub(crate) type Id = u32;
 
-/// Instructions as words, and what they were written for.
+/// Instructions as 32-bit words, and the spans that they implement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Code {
     pub(crate) words: Vec<u32>,
-    /// From which word on which span holds.
+    /// The spans, each with the first word that it applies to.
     spans: Vec<(u32, SpanId)>,
 }
 
@@ -33,7 +33,7 @@ impl Code {
         self.words.extend_from_slice(operands);
     }
 
-    /// Appends other code. What comes after it is written for what came before it.
+    /// Appends other code. Code that is appended later has the span that was current before.
     pub(crate) fn append(&mut self, other: &Code) {
         let (at, span) = (self.words.len() as u32, self.span());
         self.words.extend_from_slice(&other.words);
@@ -41,7 +41,7 @@ impl Code {
         self.stand_at(span);
     }
 
-    /// What follows is written for a span.
+    /// Sets the span of the code that follows.
     pub(crate) fn stand_at(&mut self, span: SpanId) {
         if self.span() != span {
             self.spans.push((self.words.len() as u32, span));
@@ -52,7 +52,7 @@ impl Code {
         self.spans.last().map_or(SpanId::NONE, |(_, span)| *span)
     }
 
-    /// The places of its instructions, where its first one stands behind `before` words.
+    /// Returns the source positions of the instructions. `before` is the number of words that precede the first one.
     fn lines(&self, before: u32, places: &Places) -> Lines {
         let mut lines = Lines { files: places.files.clone(), changes: Vec::new() };
         let (mut at, mut last) = (0, [0; 3]);
@@ -83,16 +83,16 @@ pub(crate) enum Type {
         bits: u32,
     },
     Vector(Id, u32),
-    /// Of so many elements; with a stride where it lies in a buffer.
+    /// An array's element type, its length, and its stride if it is in a buffer.
     Array(Id, u32, Option<u32>),
     Runtime(Id, u32),
-    /// A buffer's or the push constants' block.
+    /// The block of a buffer or of the push constants.
     Block(Vec<Member>),
     Pointer(StorageClass, Id),
     Function(Id),
-    /// A function's, by its result and its parameters.
+    /// The type of a function, by its result and its parameters.
     FunctionOf(Id, Vec<Id>),
-    /// A subgroup's cooperative matrix; `role`: which operand it is.
+    /// A subgroup's cooperative matrix. `role` is its operand position.
     Matrix {
         of: Id,
         rows: u32,
@@ -117,14 +117,14 @@ pub(crate) struct Module {
     capabilities: BTreeSet<u32>,
     extensions: BTreeSet<&'static str>,
     math: Option<Id>,
-    /// The widths of floats of which signed zeros, infinities and NaN are kept.
+    /// The widths of floats whose signed zeros, infinities and NaN are preserved.
     preserved: BTreeSet<u32>,
     /// The widths of floats whose conversions and arithmetic round to the nearest, ties to even.
     rounded: BTreeSet<u32>,
     names: Code,
     annotations: Code,
     globals: Code,
-    /// The functions that the entry point's instructions name.
+    /// The functions that the entry point calls.
     functions: Code,
     interface: Vec<Id>,
     types: Map<Type, Id>,
@@ -147,7 +147,7 @@ impl Module {
         self.extensions.insert(name);
     }
 
-    /// Signed zeros, infinities and NaN of floats of so many bits are kept.
+    /// Declares that signed zeros, infinities and NaN of floats of this width are preserved.
     pub(crate) fn preserve_nan(&mut self, bits: u32) {
         self.capability(Capability::SignedZeroInfNanPreserve);
         self.extension("SPV_KHR_float_controls");
@@ -161,7 +161,7 @@ impl Module {
         self.rounded.insert(bits);
     }
 
-    /// The extended instructions for maths.
+    /// Returns the set of extended instructions for mathematics.
     pub(crate) fn math(&mut self) -> Id {
         match self.math {
             Some(id) => id,
@@ -172,7 +172,7 @@ impl Module {
         }
     }
 
-    /// Names what tools and the reference device speak of: buffers, by their names in the algorithm.
+    /// Names an id for tools and the reference device. Buffers have their names from the algorithm.
     pub(crate) fn name(&mut self, id: Id, name: &str) {
         let mut operands = vec![id];
         operands.extend(string(shortened(name)));
@@ -198,12 +198,12 @@ impl Module {
         self.annotations.op(Op::MemberDecorate, &all);
     }
 
-    /// A type's id.
+    /// Returns the id of a type.
     pub(crate) fn ty(&mut self, ty: Type) -> Id {
         if let Some(id) = self.types.get(&ty) {
             return *id;
         }
-        // An array's length is a constant, which comes before it.
+        // The length of an array is a constant, which must be declared before the array.
         let length = match &ty {
             Type::Array(_, length, _) => Some(self.uint(*length)),
             _ => None,
@@ -296,19 +296,19 @@ impl Module {
         if value { self.interned(ty, Op::ConstantTrue, &[]) } else { self.interned(ty, Op::ConstantFalse, &[]) }
     }
 
-    /// An integer constant whose value is known when the pipeline is made.
+    /// Declares an integer constant whose value is known when the pipeline is created.
     pub(crate) fn spec_constant(&mut self, id: Id, ty: Id, spec: u32) {
-        // The default is never used.
+        // The default value is never used.
         self.globals.op(Op::SpecConstant, &[ty, id, 1]);
         self.decorate(id, Decoration::SpecId, &[spec]);
     }
 
-    /// A constant of several parts.
+    /// Returns a constant of several components.
     pub(crate) fn composite(&mut self, ty: Id, parts: &[Id]) -> Id {
         self.interned(ty, Op::ConstantComposite, parts)
     }
 
-    /// A constant of which every part is zero.
+    /// Returns a constant whose components are all zero.
     pub(crate) fn null(&mut self, ty: Id) -> Id {
         self.interned(ty, Op::ConstantNull, &[])
     }
@@ -327,7 +327,7 @@ impl Module {
         id
     }
 
-    /// A variable outside functions.
+    /// Declares a variable outside functions.
     pub(crate) fn global(&mut self, class: StorageClass, of: Id, initializer: Option<Id>) -> Id {
         let ty = self.pointer(class, of);
         let id = self.id();
@@ -337,12 +337,12 @@ impl Module {
         id
     }
 
-    /// A scalar's type, or that of vectors of it.
+    /// Returns the type of a scalar, or of vectors of it.
     pub(crate) fn vector(&mut self, scalar: Id, n: u32) -> Id {
         if n == 1 { scalar } else { self.ty(Type::Vector(scalar, n)) }
     }
 
-    /// The same 32-bit word in every component.
+    /// Returns a constant with the same 32-bit word in every component.
     pub(crate) fn words(&mut self, bits: u32, count: u32) -> Id {
         let word = self.uint(bits);
         if count == 1 {
@@ -353,12 +353,12 @@ impl Module {
         self.composite(ty, &vec![word; count as usize])
     }
 
-    /// Decorates with `NoContraction`. Without it drivers take `(x + q) - x` for `q`, and `x - x` for 0.
+    /// Decorates an instruction with `NoContraction`. Without it, drivers simplify `(x + q) - x` to `q`, and `x - x` to 0.
     pub(crate) fn as_written(&mut self, id: Id) {
         self.decorate(id, Decoration::NoContraction, &[]);
     }
 
-    /// A built-in input variable of a type.
+    /// Returns a built-in input variable of a type.
     pub(crate) fn builtin(&mut self, which: BuiltIn, of: Id) -> Id {
         if let Some(id) = self.builtins.get(&(which as u32)) {
             return *id;
@@ -370,12 +370,13 @@ impl Module {
         id
     }
 
-    /// The functions beside the entry point.
+    /// The functions other than the entry point.
     pub(crate) fn functions(&mut self) -> &mut Code {
         &mut self.functions
     }
 
-    /// The words of the module, whose entry point has this body (from after its first label to before its end), and where they come from.
+    /// Assembles the module. The body of the entry point begins after its first label and ends before its return. Returns the bytes and
+    /// their source positions.
     pub(crate) fn finish(mut self, entry: Entry<'_>, variables: &Code, body: &Code, places: &Places) -> (Vec<u8>, Lines) {
         let Entry { name, local, addresses } = entry;
         let void = self.ty(Type::Void);
@@ -434,17 +435,17 @@ impl Module {
 pub(crate) struct Entry<'a> {
     pub(crate) name: &'a str,
     pub(crate) local: [u32; 3],
-    /// Whether buffers are reached by address.
+    /// True if buffers are accessed by address.
     pub(crate) addresses: bool,
 }
 
-/// SPIR-V 1.3, Vulkan 1.1's. From 1.4 on, an entry point would have to list all its globals.
+/// SPIR-V 1.3, the version of Vulkan 1.1. From 1.4 on, an entry point would have to list all its globals.
 const VERSION: u32 = 0x0001_0300;
 
-/// Bytes of a name, at most: an instruction has a limit, and a user's identifier none.
+/// The maximal length of a name in bytes. The length of an instruction is limited, but the length of a user's identifier is not.
 const LONGEST_NAME: usize = 64;
 
-/// The name of an entry point: `conv2d::VALHALL::output`. Tools and drivers handle the characters of such paths.
+/// Returns the name of an entry point, for example `conv2d::VALHALL::output`. Tools and drivers can handle the characters of such paths.
 pub(crate) fn entry_name(parts: [&str; 3]) -> String {
     let mut names: Vec<String> = Vec::new();
     for part in parts {
@@ -457,13 +458,13 @@ pub(crate) fn entry_name(parts: [&str; 3]) -> String {
     names.join("::")
 }
 
-/// A name's beginning, if it is too long.
+/// Returns the beginning of a name if the name is too long.
 fn shortened(name: &str) -> &str {
     let end = (0..=LONGEST_NAME.min(name.len())).rev().find(|end| name.is_char_boundary(*end));
     &name[..end.unwrap_or(0)]
 }
 
-/// A literal string: bytes, a zero, padded to words.
+/// Encodes a literal string: its bytes and a zero, padded to 32-bit words.
 fn string(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.resize(bytes.len() / 4 * 4 + 4, 0);

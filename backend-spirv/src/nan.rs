@@ -1,14 +1,15 @@
-//! NaN: where a driver's compiler may lose it, and what is emitted there.
+//! NaN: where a driver's compiler may lose it, and the code that is emitted to prevent this.
 //!
-//! Compilers of drivers derive ranges: `exp(x)` is at least 0, so `exp(x) > -2` is true, and so is `max(exp(x), -2) >= 0`. By default
-//! SPIR-V allows them to do so as if there were no NaN. The language does not: comparisons with NaN are false, and `min` and `max`
-//! give the other operand.
+//! Compilers of drivers derive ranges. For example, `exp(x)` is at least 0, so they conclude that `exp(x) > -2` is true, and so is
+//! `max(exp(x), -2) >= 0`. By default, SPIR-V allows this as if there were no NaN. The language does not: comparisons with NaN are false,
+//! and `min` and `max` return the other operand.
 //!
 //! An operand is *suspect* if it may be NaN and a compiler may know a range of it that ignores NaN
-//! ([`Class`](crate::resolve::class::Class)). Values that are read or passed, and sums of these, have no such range. On a suspect operand:
+//! ([`Class`](crate::resolve::class::Class)). Values that are read or passed, and sums of these, do not have such a range. For a suspect
+//! operand:
 //!
-//! - `min` and `max` ask for the float controls (`SignedZeroInfNanPreserve`) where the profile has them, else NaN is tested on the bits;
-//! - comparisons test it on the bits: there is a driver that folds them in spite of the float controls (`docs/drivers.md`).
+//! - `min` and `max` use the float controls (`SignedZeroInfNanPreserve`) if the profile has them, otherwise NaN is tested on the bits;
+//! - comparisons test NaN on the bits, because a driver folds them in spite of the float controls (`docs/drivers.md`).
 //!
 //! `is_nan` is always tested on the bits.
 
@@ -22,7 +23,7 @@ use tilewright_dsl::expr::{Binary, Compare};
 use tilewright_dsl::launch::{DType, Feature};
 
 impl Emit<'_> {
-    /// Whether each component is NaN, by its bits.
+    /// Tests on the bits whether each component is NaN.
     pub(crate) fn is_nan(&mut self, at: Site, a: Id) -> Result<Id> {
         self.nan_test(at, a, Op::UGreaterThan)
     }
@@ -44,8 +45,8 @@ impl Emit<'_> {
         self.test(at, op, &[size, infinity])
     }
 
-    /// `min` or `max` of floats: the other operand where one is NaN. That of halves is exact in f32, and taken there: there is a driver
-    /// that gets it wrong in f16 (`docs/drivers.md`).
+    /// Writes `min` or `max` of floats. If one operand is NaN, the result is the other. Minima and maxima of halves are computed in f32,
+    /// where they are exact, because a driver computes them wrongly in f16 (`docs/drivers.md`).
     pub(crate) fn float_extreme(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
         if at.of == DType::F16 && self.native_f16() {
             self.module.capability(Capability::Float16);
@@ -79,7 +80,7 @@ impl Emit<'_> {
         Ok(result)
     }
 
-    /// Asks for the float controls of a dtype, if the profile has them.
+    /// Declares the float controls of a dtype and returns true, if the profile has them.
     fn preserves_nan(&mut self, dtype: DType) -> bool {
         let halves = dtype == DType::F16 && self.native_f16();
         let wanted: &[(Feature, u32)] =
@@ -94,11 +95,11 @@ impl Emit<'_> {
         true
     }
 
-    /// A comparison that was emitted as `result`, also right where an operand is NaN that a compiler takes for a number.
+    /// Corrects the `result` of a comparison for operands that may be NaN although a compiler takes them for numbers.
     pub(crate) fn with_nan(&mut self, op: Compare, at: Site, result: Id, ids: &[Id], of: &[ValueId]) -> Result<Id> {
         let known = |kind: &Kind| matches!(kind, Kind::Load(_) | Kind::Param(_) | Kind::Const(_));
         let computed = |e: &Self, v: ValueId| !known(&e.resolver.values.node(v).kind);
-        // Two that are computed may be found to be the same, and equal.
+        // A compiler may find that two computed operands are the same expression, and then assume that they are equal.
         let same = of[0] == of[1] || computed(self, of[0]) && computed(self, of[1]);
         let (a, b) = (self.classes.class(&self.resolver.values, of[0]), self.classes.class(&self.resolver.values, of[1]));
         let tested = [a.is_suspect() || same && a.nan, of[0] != of[1] && b.is_suspect()];

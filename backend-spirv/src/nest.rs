@@ -1,4 +1,4 @@
-//! The walk over the nest: loops, computes, barriers, branches.
+//! Walks over the nest: loops, computes, barriers, branches.
 
 use crate::Result;
 use crate::chunks::Chunks;
@@ -15,11 +15,12 @@ use tilewright_dsl::expr::{Binary, Compare, Expr};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Access, AxisId, Block, Body, Compute, Exec, Loop, Node, NodeKind, Part, Phase, Scope, Step};
 
-/// A loop of fewer words than this has no hint against unrolling: for some it pays that the driver does it. The words are those of the
-/// body times the iterations times the copies that enclosing `unroll`s make. Others have the hint: the schedule decides what is unrolled.
+/// A loop of fewer 32-bit words than this gets no hint against unrolling, because some such loops are faster if the driver unrolls them.
+/// The words are those of the body, times the iterations, times the copies that enclosing `unroll`s make. Larger loops get the hint,
+/// because the schedule decides which loops are unrolled.
 const SMALL: u64 = 8192;
 
-/// A counter that begins anew after some iterations: which of a few buffers an iteration has.
+/// A counter that starts again from 0 after `of` iterations. It selects the buffer that an iteration of a pipeline uses.
 struct Turn {
     of: u32,
     variable: Id,
@@ -28,7 +29,7 @@ struct Turn {
     whole: Id,
     /// Its value in an iteration.
     at: Id,
-    /// What its next value is made of.
+    /// The ids that compute its next value.
     ids: [Id; 3],
 }
 
@@ -43,11 +44,11 @@ impl Emit<'_> {
             NodeKind::Loop(l) => self.loop_node(l),
             NodeKind::Alloc { body, .. } => self.block(body),
             NodeKind::Compute(c) => self.compute(c),
-            NodeKind::Copy(_) => Err(self.error("a copy reaches the backend: lowering should have made it loops")),
+            NodeKind::Copy(_) => Err(self.error("a copy reaches the backend: lowering should have replaced it by loops")),
             NodeKind::AllReduce(c) => self.all_reduce(c),
             NodeKind::Barrier { scope, part: Part::Whole } => self.barrier(*scope),
             NodeKind::Barrier { .. } => {
-                Err(self.defect("a part of a barrier reaches the walk: `compile` should have made whole ones"))
+                Err(self.defect("a split barrier reaches the emission: `compile` should have made it whole"))
             }
             NodeKind::Branch { cond, then, other } => {
                 let cond = self.resolving(|r| r.bound_of(*cond))?;
@@ -78,14 +79,14 @@ impl Emit<'_> {
     fn in_lanes(&mut self, l: &Loop) -> Result<()> {
         let width = self.resolving(|r| r.literal_extent(l.axis, "in lanes"))?;
         if self.resolver.lanes.is_some() {
-            return Err(self.error("a loop in lanes stands in another one").help("one axis of a stage can be in lanes"));
+            return Err(self.error("a loop in lanes is nested in another one").help("put only one axis of a stage in lanes"));
         }
         if width == 1 {
             let value = self.resolver.values.int(0);
             return self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body));
         }
         if !matches!(width, 2 | 4 | 8 | 16) {
-            return Err(self.error(format!("{width} lanes are not possible")).help("2, 4, 8 or 16 are"));
+            return Err(self.error(format!("a loop of {width} lanes is not possible")).help("use 2, 4, 8 or 16 lanes"));
         }
         let value = self.resolver.values.lane(width);
         self.resolver.lanes = Some((l.axis, width));
@@ -94,7 +95,7 @@ impl Emit<'_> {
         result
     }
 
-    /// A loop that stays one.
+    /// Emits a loop that is not unrolled.
     fn serial(&mut self, l: &Loop) -> Result<()> {
         let extent = self.resolving(|r| match l.end {
             None => r.extent(l.axis),
@@ -106,7 +107,7 @@ impl Emit<'_> {
         result
     }
 
-    /// A serial loop's iterations: none, one, or those of a variable for a counter.
+    /// Emits the iterations of a serial loop: none, a single one, or a loop with a counter variable.
     fn iterations(&mut self, l: &Loop, extent: ValueId) -> Result<()> {
         if let Some(n) = self.resolver.values.as_int(extent).filter(|n| *n <= 1) {
             let value = self.resolver.values.int(0);
@@ -124,38 +125,39 @@ impl Emit<'_> {
         self.in_part(&whole.ending, false, |e| e.range(l.axis, start..extent, &l.body))
     }
 
-    /// The end of a first loop and the start of a second one that have some iterations between them, cut at any number.
+    /// Returns the end of a first loop and the start of a second one that share the iterations below `extent`. The first loop has `first`
+    /// iterations if possible.
     fn cut_at(&mut self, first: ValueId, extent: ValueId) -> [ValueId; 2] {
         let zero = self.resolver.values.int(0);
         [(Binary::Min, extent), (Binary::Max, zero)]
             .map(|(op, with)| self.resolver.values.apply(ValueOp::Binary(op), &[first, with]))
     }
 
-    /// Of a loop around nothing but a branch that ends with an iteration: which that is, and the sides before and behind it. Each has a
-    /// loop of its own then.
+    /// Recognizes a loop around a single branch whose condition holds up to some iteration. Returns this iteration, the branch's block
+    /// before it, and the block from it on. Each block then gets a loop of its own.
     fn in_two<'l>(&mut self, l: &'l Loop) -> Result<Option<(ValueId, &'l Block, &'l Block)>> {
         let [Node { kind: NodeKind::Branch { cond, then, other }, .. }] = &l.body[..] else { return Ok(None) };
         let Expr::Compare(Compare::Lt, counted, end) = *self.program.exprs.get(*cond) else { return Ok(None) };
         if !matches!(self.program.exprs.get(counted), Expr::Axis(axis) if *axis == l.axis) {
             return Ok(None);
         }
-        // What depends on the loop itself is not known here.
+        // An end that depends on the loop itself is not known before the loop.
         if self.program.exprs.uses_axis(end, &mut |axis| self.program.is_made_of(axis, l.axis)) {
             return Ok(None);
         }
         Ok(Some((self.resolving(|r| r.bound_of(end))?, then, other)))
     }
 
-    /// Some iterations of a serial loop.
+    /// Emits some iterations of a serial loop.
     fn range(&mut self, axis: AxisId, range: Range<ValueId>, body: &Block) -> Result<()> {
         let bounds = self.resolver.values.node(range.end).range;
-        // Nothing is known of how many there are from a start on.
+        // If the first iteration is not number 0, the number of iterations is unknown.
         let skippable = bounds.0 < 1 || self.resolver.values.as_int(range.start) != Some(0);
         let turns = self.program.pipelines.iter().filter(|p| p.axis == axis).map(|p| p.buffers).find(|n| !n.is_power_of_two());
         self.counted(range, skippable, turns, |e, value| e.binding(axis, Bound { value, owner: false }, |e| e.block(body)))
     }
 
-    /// One iteration, for a step of a pipeline.
+    /// Emits one iteration of a loop as a step of a pipeline.
     fn step(&mut self, l: &Loop, step: Step) -> Result<()> {
         let extent = self.resolving(|r| r.extent(l.axis))?;
         let [zero, one] = [0, 1].map(|n| self.resolver.values.int(n));
@@ -173,7 +175,7 @@ impl Emit<'_> {
             let some = self.resolver.values.less(zero, extent);
             return self.under(some, |e| e.binding(l.axis, Bound { value: zero, owner: false }, |e| e.block(&l.body)));
         }
-        // Where it is executed, there is a last iteration.
+        // Wherever this code is executed, the loop has a last iteration.
         let at = self.resolver.values.extreme(Binary::Min, wanted, last);
         let counted = |e: &mut Self| {
             let chunks = Chunks::one(e.scalar(at)?);
@@ -190,7 +192,7 @@ impl Emit<'_> {
         }
     }
 
-    /// A loop over a range of numbers that are not negative. With `turns`, another counter begins anew after so many.
+    /// Emits a loop over a range of nonnegative numbers. With `turns`, a second counter starts again after that many iterations.
     pub(crate) fn counted(
         &mut self,
         range: Range<ValueId>,
@@ -224,7 +226,7 @@ impl Emit<'_> {
             None => u64::MAX,
         };
         let (copies, is_known) = (self.resolver.copies(), self.resolver.values.as_int(extent).is_some());
-        // The driver knows a bound that is a specialization constant, and how much it comes to.
+        // If the bound is a specialization constant, the driver knows it and can judge the cost of unrolling itself.
         let control = if written_out.saturating_mul(copies) < SMALL
             || (written_out == u64::MAX && (copies == 1 || !is_known) && self.resolver.is_folded(extent))
         {
@@ -232,7 +234,8 @@ impl Emit<'_> {
         } else {
             LoopControl::DONT_UNROLL
         };
-        // NVIDIA's driver ignores the hint if the bound is a literal, and takes 32 s for eight copies of a loop of 4 x 16 iterations.
+        // NVIDIA's driver ignores the hint if the bound is a literal. It then needs 32 s for eight copies of a loop of 4 x 16 iterations,
+        // so the bound is hidden.
         let end = if control == LoopControl::DONT_UNROLL && is_known && copies > 1 {
             self.hidden(Site { level: 0, n: 1, of: DType::I32, dtype: DType::I32 }, end)?
         } else {
@@ -275,7 +278,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// A counter beside a loop's, which begins at the loop's start and anew after `of` iterations.
+    /// Declares a second counter of a loop, which begins with the loop and starts again after `of` iterations.
     fn turn(&mut self, start: ValueId, of: u32) -> Result<Turn> {
         let int = self.scalar_type(DType::I32)?;
         let variable = self.variable(int);
@@ -297,7 +300,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// A structured `if`.
+    /// Emits a structured `if`.
     pub(crate) fn select(&mut self, cond: Id, then: &Code, other: &Code) {
         self.written.branches += 1;
         let [yes, no, merge] = [(); 3].map(|()| self.module.id());
@@ -312,7 +315,7 @@ impl Emit<'_> {
         code.op(Op::Label, &[merge]);
     }
 
-    /// A structured `if` without `else`.
+    /// Emits a structured `if` without `else`.
     pub(crate) fn branch_if(&mut self, cond: Id, then: &Region) {
         self.function.weigh(then.weight);
         self.select(cond, &then.code, &Code::default());
@@ -326,7 +329,7 @@ impl Emit<'_> {
                 SpirvScope::Subgroup
             }
             Scope::Workgroup => SpirvScope::Workgroup,
-            Scope::Device => return Err(self.defect("no barrier holds a whole device")),
+            Scope::Device => return Err(self.defect("a barrier cannot synchronize a whole device")),
         };
         let (scope, semantics) = (self.module.uint(scope as u32), self.module.uint(self.barrier_semantics()));
         self.function.here().op(Op::ControlBarrier, &[scope, scope, semantics]);
@@ -365,7 +368,7 @@ impl<'p> Emit<'p> {
         c.dst.iter().zip(values?).skip(c.given).try_for_each(|(to, value)| self.store(to, value))
     }
 
-    /// Assigns with the reads, too, under the guard. Lanes that are not all in range have a guard each.
+    /// Assigns under the guard, which covers the reads too. If the lanes are not all in range together, each lane has a guard.
     fn assign_guarded(&mut self, c: &Compute) -> Result<()> {
         self.guarded(&mut |e, lane| match lane {
             None => e.assign(c),
@@ -376,7 +379,7 @@ impl<'p> Emit<'p> {
         })
     }
 
-    /// Updates with the reads, too, under the guard.
+    /// Updates under the guard, which covers the reads too.
     fn update_guarded(&mut self, c: &Compute) -> Result<()> {
         self.guarded(&mut |e, lane| match lane {
             None => e.update(c),
@@ -388,7 +391,7 @@ impl<'p> Emit<'p> {
         })
     }
 
-    /// Code where the compute is in range: for all lanes at once, or for each in its view.
+    /// Emits code that runs if the compute is in range: once for all lanes, or once for each lane in its view.
     fn guarded(&mut self, f: &mut dyn FnMut(&mut Self, Option<View>) -> Result<()>) -> Result<()> {
         let guard = self.resolving(|r| r.in_range(View::ALL))?;
         if self.resolver.values.width(guard) == 1 {
@@ -402,7 +405,7 @@ impl<'p> Emit<'p> {
         Ok(())
     }
 
-    /// Code under a condition.
+    /// Emits code under a condition.
     pub(crate) fn under(&mut self, cond: ValueId, f: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         match self.resolver.values.as_bool(cond) {
             Some(true) => f(self),
@@ -416,7 +419,7 @@ impl<'p> Emit<'p> {
         }
     }
 
-    /// `dst = combine(dst, value)`.
+    /// Emits `dst = combine(dst, value)`.
     fn update(&mut self, c: &Compute) -> Result<()> {
         let monoid = self.resolver.monoid(c.stage)?;
         let mut items: Vec<ValueId> = c.value.iter().map(|v| self.resolve(*v)).collect::<Result<_>>()?;
@@ -434,7 +437,7 @@ impl<'p> Emit<'p> {
         c.dst.iter().zip(combined).skip(c.given).try_for_each(|(to, value)| self.store(to, value))
     }
 
-    /// The states that items are combined with, as `load` reads them, after that.
+    /// Combines items into the states that `load` reads, and returns the new states.
     fn taken_in(
         &mut self,
         c: &Compute,

@@ -1,7 +1,7 @@
-//! The parameter block: addresses, sizes and scalars of the launch, each only if the dispatch uses it.
+//! The parameter block: addresses, sizes and scalars of the launch. Each is included only if the dispatch uses it.
 //!
-//! The block is known when all is emitted, and its loads come first in the function: a parameter has its id from its
-//! first use on, and [`Emit::prologue`] writes the loads at the end.
+//! The block is complete only when all code is emitted, but its loads come first in the function. So a parameter gets its id at
+//! its first use, and [`Emit::prologue`] writes the loads at the end.
 
 use crate::Result;
 use crate::emit::Emit;
@@ -12,14 +12,14 @@ use rspirv::spirv::{Decoration, MemoryAccess, Op, StorageClass};
 use tilewright_dsl::launch::{DType, Param, ParamValue, Size};
 use tilewright_dsl::nest::BufferId;
 
-/// The parameters so far, in the order of their first use.
+/// The parameters that are used so far, in the order of their first use.
 #[derive(Default)]
 pub(crate) struct Params {
     entries: Vec<Entry>,
-    /// The entries of sizes and scalars, by their numbers among the resolved ones.
+    /// The positions of sizes and scalars among the entries, by their numbers in the resolver.
     numbered: Map<u32, u32>,
     addresses: Map<BufferId, u32>,
-    /// What the specialization constants are, by `SpecId`.
+    /// The values of the specialization constants, by `SpecId`.
     constants: Vec<Size>,
 }
 
@@ -28,17 +28,17 @@ struct Entry {
     value: ParamValue,
     /// Its type in the block.
     of: Id,
-    /// What it is loaded as, or the specialization constant that it is.
+    /// The id of the loaded value, or of the specialization constant.
     id: Id,
     source: Source,
 }
 
-/// Where a parameter comes from.
+/// The source of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     /// The parameter block.
     Block,
-    /// The pipeline: a specialization constant, which is written where it is first used. (Each value of one is another pipeline.)
+    /// The pipeline: a specialization constant, which is declared at its first use. Each of its values needs another pipeline.
     Constant { written: bool },
 }
 
@@ -53,20 +53,21 @@ pub(crate) struct Block {
 }
 
 impl Emit<'_> {
-    /// The workgroup at which a dispatch begins, as an id: larger grids than a device can dispatch come in pieces.
+    /// Returns the workgroup at which a dispatch begins. A grid that is larger than a device can dispatch at once is dispatched
+    /// in pieces.
     pub(crate) fn group_base(&mut self, dim: u8) -> Result<Id> {
         let of = self.scalar_type(DType::I32)?;
         let at = self.entry(Source::Block, ParamValue::GroupBase(dim), of);
         Ok(self.params.entries[at as usize].id)
     }
 
-    /// A zero, as an id: one that a driver's compiler does not know.
+    /// Returns a zero whose value is unknown to the driver's compiler.
     pub(crate) fn zero_param(&mut self) -> Result<Id> {
         let n = self.resolving(|r| Ok(r.size_number(Size::Const(0))))?;
         self.param(n)
     }
 
-    /// The address of a tensor, as a pointer of a type.
+    /// Returns the address of a tensor, as a pointer of a type.
     pub(crate) fn address(&mut self, buffer: BufferId, tensor: u32, pointer: Id) -> Id {
         let at = match self.params.addresses.get(&buffer) {
             Some(at) => *at,
@@ -85,7 +86,7 @@ impl Emit<'_> {
         self.params.entries.len() as u32 - 1
     }
 
-    /// Where the size or scalar of a number is among the parameters; from the first time on.
+    /// Returns the position of a size or scalar among the parameters. It is added when it is first named.
     pub(crate) fn named(&mut self, n: u32) -> Result<u32> {
         if let Some(at) = self.params.numbered.get(&n) {
             return Ok(*at);
@@ -99,7 +100,7 @@ impl Emit<'_> {
         Ok(at)
     }
 
-    /// What the size or scalar of a number is loaded as.
+    /// Returns the id of a size's or scalar's loaded value.
     pub(crate) fn param(&mut self, n: u32) -> Result<Id> {
         let at = self.named(n)?;
         let entry = &mut self.params.entries[at as usize];
@@ -111,7 +112,8 @@ impl Emit<'_> {
         Ok(entry.id)
     }
 
-    /// Lays the block out, addresses first, and writes its loads. `binding` is free for it where it does not fit.
+    /// Lays out the block, addresses first, and writes its loads. `binding` is the descriptor that it uses if it does not fit the
+    /// push constants.
     pub(crate) fn prologue(&mut self, addresses: bool, binding: u32) -> Block {
         let mut entries = std::mem::take(&mut self.params.entries);
         entries.retain(|e| e.source == Source::Block);
@@ -147,7 +149,7 @@ impl Emit<'_> {
         Block { constants, params, bytes: offset, spilled, code }
     }
 
-    /// An address has its tensor's name.
+    /// Gives an address the name of its tensor.
     fn name_address(&mut self, block: Id, member: u32, tensor: u32) {
         let buffer = self.resolver.uses.global.iter().find(|(_, usage)| usage.tensor == tensor);
         if let Some((buffer, _)) = buffer {
@@ -159,12 +161,12 @@ impl Emit<'_> {
 struct Place {
     base: Id,
     class: StorageClass,
-    /// Its type.
+    /// The type of the block.
     block: Id,
 }
 
 impl Place {
-    /// Where the block lies.
+    /// Declares the variables that hold the block.
     fn of_block(
         module: &mut Module,
         mut members: Vec<Member>,

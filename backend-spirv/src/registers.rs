@@ -1,7 +1,7 @@
-//! Registers: every element of a register buffer that is used is a variable of the function, or a component of one.
+//! Registers: each used element of a register buffer is a variable of the function, or a component of one.
 //!
-//! A buffer whose rows are reached in lanes has vectors of up to four elements for variables. [`crate::resolve`] says which elements an
-//! index names, and remembers what they hold.
+//! If the rows of a buffer are accessed in lanes, its variables are vectors of up to four elements. [`crate::resolve`] determines which
+//! elements an index names, and tracks the values that they hold.
 
 use crate::Result;
 use crate::chunks::Chunks;
@@ -19,9 +19,9 @@ use tilewright_dsl::nest::BufferId;
 #[derive(Default)]
 pub(crate) struct Registers {
     variables: Map<(BufferId, i64), Id>,
-    /// The variables that are behind what is known of them, in order and by name.
+    /// The variables whose latest value is not stored yet, in the order in which they were written.
     waiting: Vec<(BufferId, i64)>,
-    /// With what last wrote them.
+    /// The same variables, each with the span that last wrote it.
     waits: Map<(BufferId, i64), SpanId>,
 }
 
@@ -56,7 +56,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Writes one lane's register.
+    /// Writes the register of one lane.
     pub(crate) fn write_register_lane(&mut self, buffer: BufferId, index: &[ExprId], value: ValueId, view: View) -> Result<()> {
         let past = self.resolving(|r| r.past_end(buffer, index, view))?;
         match (self.resolving(|r| r.elements(buffer, index, view))?, view.lane) {
@@ -67,7 +67,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Reads a variable, as it is wanted.
+    /// Loads a variable when its value is needed.
     pub(crate) fn load_register(&mut self, value: ValueId, buffer: BufferId, at: i64) -> Result<()> {
         let node = self.resolver.values.node(value);
         let (dtype, width, level) = (node.dtype, node.width, node.level);
@@ -85,7 +85,7 @@ impl Emit<'_> {
         if group == 1 {
             return self.write_variable(buffer, whole, value);
         }
-        // One component of several: the others are what they were, or nothing yet.
+        // Only one of several components is written. The others keep their values, or are zero if they were not written yet.
         if !self.registers.variables.contains_key(&(buffer, whole)) {
             self.declare(buffer, whole, true)?;
         }
@@ -96,10 +96,10 @@ impl Emit<'_> {
         self.write_variable(buffer, whole, vector)
     }
 
-    /// Notes what a variable holds from now on. It is stored when a loop or branch begins or ends: within straight
-    /// code the last value is all that counts.
+    /// Records the value that a variable holds from now on. It is stored only when a loop or branch begins or ends, because in
+    /// straight-line code only the last value matters.
     fn write_variable(&mut self, buffer: BufferId, at: i64, value: ValueId) -> Result<()> {
-        // Computed here, so that long chains of updates are not computed in one piece later.
+        // The value is computed here, because otherwise a long chain of updates would later be computed in one piece.
         self.value(value)?;
         self.classes.write(&self.resolver.values, buffer, value);
         self.register(buffer, at)?;
@@ -111,7 +111,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Stores what waits, and forgets what variables hold.
+    /// Stores the pending values, and forgets the values that variables hold.
     pub(crate) fn flush_registers(&mut self) -> Result<()> {
         let here = self.resolver.span;
         for (buffer, at) in std::mem::take(&mut self.registers.waiting) {
@@ -134,7 +134,7 @@ impl Emit<'_> {
         self.declare(buffer, at, false)
     }
 
-    /// Declares a variable; `zeros`: it holds zeros at first.
+    /// Declares a variable. If `zeros` is true, its initial value is zero.
     fn declare(&mut self, buffer: BufferId, at: i64, zeros: bool) -> Result<Id> {
         let (dtype, group) = (self.program.buffers[buffer].dtype, self.resolver.uses.register_group(buffer));
         let ty = self.vector_type(dtype, group)?;
@@ -145,7 +145,7 @@ impl Emit<'_> {
         Ok(id)
     }
 
-    /// A register has its buffer's name and the number of its first element there, unless it is the only one.
+    /// Names a register after its buffer, with the number of its first element unless it is the only register.
     fn name_register(&mut self, id: Id, buffer: BufferId, first: i64) {
         let b = &self.program.buffers[buffer];
         let is_one = b.versions <= 1 && b.shape.iter().all(|extent| self.program.exprs.as_int(*extent) == Some(1));

@@ -1,9 +1,9 @@
-//! Reductions by subgroup: one operation where there is one, else a butterfly of shuffles, in which every lane combines
-//! with the one whose number differs in a bit. Integers always take the butterfly: NVIDIA's driver gets their operations wrong
-//! (`docs/drivers.md`). Of several subgroups, each leaves its state in shared memory.
+//! Reductions by subgroup: a single operation if there is one, otherwise a butterfly of shuffles, in which every lane combines
+//! with the lane whose number differs in one bit. Integers always use the butterfly, because NVIDIA's driver computes their
+//! operations wrongly (`docs/drivers.md`). If there are several subgroups, each leaves its state in shared memory.
 //!
-//! Subgroups are of the size that the variant requires, and whole. Which invocations a subgroup has is for the device to say;
-//! so where teams are less than the workgroup, threads are counted by subgroup and lane (see `Resolver::thread`).
+//! Subgroups have the size that the variant requires, and are full. The device decides which invocations belong to a subgroup.
+//! So if a team is smaller than the workgroup, threads are numbered by subgroup and lane (see `Resolver::thread`).
 
 use crate::Result;
 use crate::all_reduce::State;
@@ -17,7 +17,7 @@ use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{AllReduce, Monoid, Scope};
 
 impl Emit<'_> {
-    /// One state of a subgroup, in each of its invocations; so for each of several.
+    /// Reduces each of several states across a subgroup. Each invocation gets the results.
     pub(crate) fn across_lanes(&mut self, monoid: &Monoid, states: Vec<State>) -> Result<Vec<State>> {
         let size = self.resolver.fixed_subgroup()?;
         self.module.capability(Capability::GroupNonUniform);
@@ -36,7 +36,7 @@ impl Emit<'_> {
         states.into_iter().map(|state| one(self, state)).collect()
     }
 
-    /// Every lane combines with the one whose number differs in a bit, bit by bit.
+    /// Combines every lane with the lane whose number differs in one bit, bit by bit.
     fn butterfly(&mut self, monoid: &Monoid, mut state: State, size: u32) -> Result<State> {
         for bit in (0..size.trailing_zeros()).map(|n| 1 << n) {
             let mask = self.module.uint(bit);
@@ -47,8 +47,8 @@ impl Emit<'_> {
         Ok(state)
     }
 
-    /// A group operation on one value, whose other operand stands before it (or behind). Halves travel as f32: devices need
-    /// not have any of these on them.
+    /// Writes a group operation on one value. Its other operand precedes the value if `before` is true. Halves are converted
+    /// to f32, because devices need not support these operations for halves.
     fn group_operation(&mut self, op: Op, operand: u32, value: ValueId, before: bool) -> Result<ValueId> {
         let (dtype, level) = (self.resolver.values.dtype(value), self.level());
         let halves = dtype == DType::F16 && self.native_f16();
@@ -69,8 +69,9 @@ impl Emit<'_> {
         Ok(self.now(dtype, Chunks::one(id)))
     }
 
-    /// One state of a team of subgroups, in each of its invocations. Each subgroup leaves its own in shared memory; then each
-    /// takes all of them in, every lane the one of its number and those a subgroup's size further.
+    /// Reduces states across a team of subgroups. Each invocation gets the results. Each subgroup leaves its own states in
+    /// shared memory. Then each subgroup combines all of them: every lane takes the state with its number, and those further
+    /// by multiples of the subgroup size.
     pub(crate) fn across_subgroups(&mut self, c: &AllReduce, monoid: &Monoid, states: Vec<State>) -> Result<Vec<State>> {
         let size = self.resolver.fixed_subgroup()?;
         let states = self.across_lanes(monoid, states)?;
@@ -96,12 +97,12 @@ impl Emit<'_> {
             });
         }
         let all = self.across_lanes(monoid, all.unwrap_or_default())?;
-        // The next reduction may overwrite what was read here.
+        // A barrier is needed here, because the next reduction may overwrite the states that were just read.
         self.barrier(Scope::Workgroup)?;
         Ok(all)
     }
 
-    /// The states of a member, or the identity if there are not so many.
+    /// Returns the states of a member, or the identity if `member` is not less than the count.
     fn get_or_identity(
         &mut self,
         shared: &[Vec<(Id, DType)>],
@@ -121,7 +122,7 @@ impl Emit<'_> {
     }
 }
 
-/// The subgroup operation that an operation on values is.
+/// Returns the subgroup operation that performs an operation on values.
 fn group_op(op: Binary, dtype: DType) -> Option<Op> {
     Some(match (op, dtype) {
         (Binary::Add, DType::F32 | DType::F16) => Op::GroupNonUniformFAdd,

@@ -1,4 +1,4 @@
-//! Loops that are written out, and how much of them drivers can take.
+//! Unrolled loops, and the limits of drivers on their size.
 
 use crate::Result;
 use crate::emit::Emit;
@@ -6,19 +6,20 @@ use crate::resolve::Bound;
 use tilewright_dsl::length;
 use tilewright_dsl::nest::Loop;
 
-/// Words of instructions times barriers that a loop written out may come to. Drivers for CPUs split a workgroup's invocations at each
-/// barrier, over all that is alive there: beyond this lavapipe compiles for seconds, and for minutes at a hundred times of it.
+/// The limit of an unrolled loop's instructions, in 32-bit words, times its barriers. Drivers for CPUs split a workgroup's invocations at
+/// each barrier, across all values that are live there. Beyond this limit, lavapipe compiles for seconds, and at a hundred times of it for
+/// minutes.
 const BETWEEN_BARRIERS: u64 = 1 << 19;
 
-/// Branches in all copies of a loop that is written out, where a loop that stays a loop counts as [`LOOP`] of them. What NVIDIA's driver takes
-/// for a module grows with these far more than with its words: 60 loops, or 800 branches, can be 10 seconds, and thousands are
-/// minutes. For modules of many words without them there is a limit of their own (`tilewright_dsl::length`).
+/// The limit of branches in all copies of an unrolled loop, where a loop that is not unrolled counts as [`LOOP`] branches. The time that
+/// NVIDIA's driver takes for a module grows with these far more than with its size: 60 loops, or 800 branches, can take 10 seconds, and
+/// thousands take minutes. Large modules without branches have a limit of their own (`tilewright_dsl::length`).
 const BRANCHES: u32 = 640;
 
-/// Branches that a loop counts as.
+/// The number of branches that a loop counts as.
 const LOOP: u32 = 20;
 
-/// What has been written so far.
+/// The counts of barriers, loops and branches that were emitted so far.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Written {
     pub(crate) barriers: u32,
@@ -27,7 +28,7 @@ pub(crate) struct Written {
 }
 
 impl Emit<'_> {
-    /// A loop, iteration by iteration.
+    /// Emits a loop, iteration by iteration.
     pub(crate) fn unroll(&mut self, l: &Loop) -> Result<()> {
         let (extent, span) = (self.resolving(|r| r.literal_extent(l.axis, "unrolled"))?, self.resolver.span);
         let before = (self.function.words(), self.written);
@@ -46,25 +47,24 @@ impl Emit<'_> {
         if extent > 1 { self.check_written(&self.program.axes[l.axis].name, extent, before) } else { Ok(()) }
     }
 
-    /// Whether drivers can take what a loop comes to that was written out since `before`.
+    /// Checks that drivers can compile the copies of a loop that was unrolled since `before`.
     fn check_written(&self, name: &str, extent: u32, before: (u64, Written)) -> Result<()> {
         let (loops, branches) = (self.written.loops - before.1.loops, self.written.branches - before.1.branches);
         if loops.saturating_mul(LOOP).saturating_add(branches) > BRANCHES {
             return Err(self
-                .error(format!("`{name}` written out {extent} times makes {loops} loops and {branches} branches"))
+                .error(format!("unrolling `{name}` {extent} times makes {loops} loops and {branches} branches"))
                 .note(format!(
-                    "at most {BRANCHES} branches are written out, and a loop counts as {LOOP}: drivers compile more for seconds"
+                    "the limit is {BRANCHES} branches, and a loop counts as {LOOP}, because drivers need seconds to compile more"
                 ))
-                .help("unroll a smaller tile, or `reorder` so that the loops within it stand around it"));
+                .help("unroll a smaller tile, or `reorder` so that its inner loops enclose it"));
         }
         let (words, barriers) = (self.function.words() - before.0, u64::from(self.written.barriers - before.1.barriers));
         if words.saturating_mul(barriers) > BETWEEN_BARRIERS {
-            let message =
-                format!("`{name}` written out {extent} times makes {barriers} barriers among {words} words of instructions");
+            let message = format!("unrolling `{name}` {extent} times makes {barriers} barriers in {words} words of instructions");
             return Err(self
                 .error(message)
-                .note(format!("barriers times words are at most {BETWEEN_BARRIERS}: drivers compile more of them for seconds"))
-                .help("unroll a smaller tile, or leave the loop around the barriers a loop: `serial`"));
+                .note(format!("the limit of barriers times words is {BETWEEN_BARRIERS}, because drivers need seconds to compile more"))
+                .help("unroll a smaller tile, or make the loop around the barriers `serial`"));
         }
         Ok(())
     }

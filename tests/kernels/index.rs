@@ -136,5 +136,5 @@ fn what_schedules_make_is_checked_too() {
 #[test]
 fn numbers_beyond_64_bits() {
     let kernel = "fn k<N>(x: i32[N]) -> z: i32[N] { z[i] = i * 1000000007 * 1000000007 * 1000000007 / 3 + x[i]; }";
-    SCHEDULES.iter().for_each(|schedule| refused(kernel, schedule, "error: an index here has a number beyond 64 bits"));
+    SCHEDULES.iter().for_each(|schedule| refused(kernel, schedule, "error: a number in an index here does not fit 64 bits"));
 }

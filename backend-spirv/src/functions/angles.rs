@@ -48,8 +48,8 @@ pub(super) fn tan(f: &mut Formula, of: &[Part]) -> Part {
     let rest = f.max(rest, start);
     let square = f.mul(rest, rest);
     let tangent = f.odd(&TAN, rest, square);
-    // In odd quarters the tangent is the negative of the inverse ratio. The divisor is not 0, because only 0 is a multiple of half of
-    // pi.
+    // In odd quarters, the tangent is the negative inverse of the ratio. The divisor is not 0, because 0 is the only float that is a
+    // multiple of half of pi.
     let pairs = f.mul(quarters, half);
     let pairs = f.floor(pairs);
     let pairs = f.mul(pairs, two);

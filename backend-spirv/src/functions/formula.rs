@@ -9,7 +9,7 @@ use tilewright_dsl::launch::DType;
 pub(super) const INFINITY: u32 = 0x7f80_0000;
 pub(super) const SIGN: u32 = 0x8000_0000;
 
-/// A step of a formula.
+/// A reference to a step of a formula.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Part(u32);
 
@@ -34,7 +34,7 @@ impl Instruction {
     }
 }
 
-/// The kinds of steps. Integers are `u32`, also where an instruction takes them as signed.
+/// The kinds of steps. Integers are `u32`, even if an instruction takes them as signed.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Parameter,
@@ -289,7 +289,7 @@ impl Formula {
         self.above(x.bits, SIGN - 1)
     }
 
-    /// Gives a result that is not negative a sign.
+    /// Sets the sign of a result that is not negative.
     pub(super) fn signed(&mut self, result: Part, sign: Part) -> Part {
         let bits = self.bits(result);
         let bits = self.or(bits, sign);

@@ -18,7 +18,7 @@ pub(super) fn powf(f: &mut Formula, of: &[Part]) -> Part {
     let (x, y) = (f.operand(of[0]), f.operand(of[1]));
     let power = magnitude(f, x, y);
     // If the base is 0 or infinite, or the exponent is infinite, the power is 0 or infinite. The sign of the exponent and a
-    // comparison of the base with 1 decide between the two.
+    // comparison of the base with 1 determine which of the two.
     let (is_above, is_to_minus) = (f.above(x.size, bits_of(1.0)), f.is_negative(y));
     let falls = f.agree(is_above, is_to_minus);
     let (zero, one, infinity) = (f.number(0.0), f.number(1.0), f.number(f64::INFINITY));
@@ -43,7 +43,7 @@ pub(super) fn powf(f: &mut Formula, of: &[Part]) -> Part {
     let power = f.nan_if(is_undefined, power);
     let power = f.unless_nan(x, power);
     let power = f.unless_nan(y, power);
-    // If the base is 1 or the exponent is 0, the power is 1, also if the other operand is NaN.
+    // If the base is 1 or the exponent is 0, the power is 1, even if the other operand is NaN.
     let (of_one, to_zero) = (f.equal(x.bits, bits_of(1.0)), f.equal(y.size, 0));
     let is_one = f.either(of_one, to_zero);
     f.select(is_one, one, power)
@@ -62,7 +62,7 @@ fn parity(f: &mut Formula, y: Operand) -> [Part; 2] {
     [is_whole, f.select(is_whole, lowest, zero)]
 }
 
-/// The power of the absolute value of `x`. It must be neither 0 nor infinite.
+/// The power of the absolute value of `x`, which must not be 0 or infinite.
 fn magnitude(f: &mut Formula, x: Operand, y: Operand) -> Part {
     let [upper, lower] = precise_log2(f, x);
     // Clamped, because a larger exponent has the same result: 0, 1 or infinity.

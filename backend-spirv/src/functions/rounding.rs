@@ -45,7 +45,7 @@ pub(super) fn remainder(f: &mut Formula, of: &[Part]) -> Part {
     }
     let (is_below, more) = (f.less(rest, zero), f.add(rest, b));
     let rest = f.select(is_below, more, rest);
-    // If the quotient is too large, the result is some number below the divisor.
+    // If the quotient is too large, the result is unspecified, but still below the divisor.
     let (is_below, is_inside) = (f.less(rest, zero), f.less(rest, b));
     let rest = f.select(is_below, zero, rest);
     let rest = f.select(is_inside, rest, zero);

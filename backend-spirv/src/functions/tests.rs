@@ -11,7 +11,7 @@ use tilewright_dsl::cost::functions::{self, Operations};
 use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::DType;
 
-/// A device.
+/// A device, with the freedoms that Vulkan leaves it.
 #[derive(Clone, Copy, Debug)]
 struct Device {
     fuses: bool,
@@ -146,7 +146,7 @@ fn operands() -> Vec<f32> {
     all.iter().flat_map(|x| [*x, -x]).collect()
 }
 
-/// Compares a function with its value in f64, on every device. An operand that the device may flush may count as 0.
+/// Compares a function with its value in f64, on every device. If the device may flush an operand, the value at 0 is accepted too.
 fn check(op: ValueOp, operands: impl Iterator<Item = [f32; 2]>) {
     let function = function_of(op).expect("a function");
     let (formula, result) = function.formula();

@@ -1,7 +1,7 @@
-//! Which row and which column an element of a matrix is.
+//! The row and the column of each element of a matrix.
 //!
-//! Which elements an invocation has is the device's affair. So matrices of their rows and of their columns are loaded with stride 0 from an
-//! array 0, 1, 2 … in shared memory, which is written once.
+//! The device decides which elements an invocation holds. So a matrix of row numbers and a matrix of column numbers are loaded with stride
+//! 0 from an array 0, 1, 2 … in shared memory, which is written once.
 
 use super::Shape;
 use crate::Result;
@@ -14,12 +14,12 @@ use tilewright_dsl::expr::{Const, Expr, ExprId};
 use tilewright_dsl::launch::{Bounds, DType};
 use tilewright_dsl::nest::AxisId;
 
-/// The variables of `a row + b column` of a matrix's elements, by a and b.
+/// The variables of `a row + b column` of a matrix's elements, by `a` and `b`.
 pub(super) type OwnParts = Vec<([i64; 2], Id)>;
 
 impl Emit<'_> {
-    /// The sides that a value counts besides the places that it reads and parts that are known, each with the variable of its elements
-    /// and its length.
+    /// Returns the sides whose row or column number a value uses, each with the variable of its elements and its length. Places that the
+    /// value reads and parts that are known do not count.
     pub(super) fn counted_sides(
         &mut self,
         (value, known): (ExprId, &[ExprId]),
@@ -35,7 +35,7 @@ impl Emit<'_> {
         Ok(counted)
     }
 
-    /// Whether a value is made of a side, other than by the places that it reads.
+    /// True if a value uses the row or column number of a side, other than in the places that it reads.
     pub(super) fn counts(&self, value: ExprId, side: AxisId) -> bool {
         self.counts_unless(value, side, &[])
     }
@@ -50,7 +50,8 @@ impl Emit<'_> {
         }
     }
 
-    /// The variable of `a row + b column` of each element. It is made where it is needed: what is kept takes registers.
+    /// Returns the variable of `a row + b column` of each element. It is written where it is first needed, because a variable that is kept
+    /// takes registers.
     pub(super) fn own_parts(&mut self, shape: Shape, steps: [i64; 2], known: &mut OwnParts) -> Result<Id> {
         if let Some((_, variable)) = known.iter().find(|(of, _)| *of == steps) {
             return Ok(*variable);
@@ -71,13 +72,13 @@ impl Emit<'_> {
                 Some(before) => self.ins(level, Op::FAdd, ty, &[before, part]),
             });
         }
-        let Some(sum) = sum else { return Err(self.defect("elements that neither side counts")) };
+        let Some(sum) = sum else { return Err(self.defect("a coordinate of elements that uses neither rows nor columns")) };
         let variable = self.kept(ty, sum);
         known.push((steps, variable));
         Ok(variable)
     }
 
-    /// A pointer to 0, 1, 2 … in shared memory, which the invocations write at the start of the dispatch.
+    /// Returns a pointer to 0, 1, 2 … in shared memory. The invocations write the array at the start of the dispatch.
     fn numbers(&mut self, count: u32) -> Result<Id> {
         if let Some((_, known)) = self.matrices.numbers.iter().find(|(of, _)| *of == count) {
             return Ok(*known);
@@ -104,7 +105,7 @@ impl Emit<'_> {
         Ok(first)
     }
 
-    /// Writes an index into its own element of an array of so many, if it has one.
+    /// Writes an index into its own element of an array of `count` elements, if the index is below `count`.
     fn write_number(&mut self, array: Id, index: Id, count: u32) -> Result<()> {
         let (of, truth) = (self.scalar_type(DType::F32)?, self.module.bool_type());
         let (pointer, count) = (self.module.pointer(StorageClass::Workgroup, of), self.module.uint(count));
@@ -124,7 +125,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Which row (or column) an invocation's element is.
+    /// Returns the row (or column) of an invocation's element.
     pub(super) fn coordinate_of(&mut self, variable: Id, at: Id, length: u32) -> Result<ValueId> {
         let number = self.element_of(variable, at, DType::F32)?;
         let (int, level) = (self.scalar_type(DType::I32)?, self.level());

@@ -1,9 +1,9 @@
-//! Values of matrices that are more than a matrix as it stands: computed element by element.
+//! Values of matrices that are computed element by element.
 //!
-//! Sums, differences, products and quotients of matrices are instructions of their own. What rows have alone is computed once for all
-//! matrices of these rows. For the rest, each invocation has some elements of a matrix, and which ones is the device's affair; but matrices
-//! of one type are dealt alike. So all that a value reads is brought to matrices of one type, and a loop over the elements of an invocation
-//! computes one from those of the others.
+//! Sums, differences, products and quotients of matrices are single instructions. A value that is the same in all columns is computed once
+//! for all matrices of its rows. Any other value is computed in a loop over the elements that an invocation holds. The device decides which
+//! elements these are, but it distributes all matrices of one type alike. So all matrices that a value reads are converted to one type, and
+//! the loop computes each element from the elements with the same index.
 
 use super::{OfRows, Shape};
 use crate::Result;
@@ -16,20 +16,20 @@ use tilewright_dsl::expr::{Binary, Expr, ExprId, Exprs};
 use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::Space;
 
-/// What the elements of a matrix are computed of.
+/// A value that is computed element by element, and its matrices.
 struct Elements<'e> {
     value: ExprId,
-    /// Sides and type of the matrices.
+    /// The sides and element type of the matrices.
     shape: Shape,
     ty: Id,
-    /// What is read, and the variable of the matrix that it is.
+    /// The expressions that differ by element, each with the variable of its matrix.
     sources: &'e [(ExprId, Id)],
     /// The variable of the result.
     made: Id,
 }
 
 impl Emit<'_> {
-    /// The matrix that a value is.
+    /// Returns the matrix of a value.
     pub(super) fn matrix_value(&mut self, value: ExprId, shape: Shape) -> Result<Id> {
         let exprs = &self.program.exprs;
         let value = self.unmasked(value);
@@ -59,7 +59,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Whether a value is sums, differences, products and quotients of matrices that are there.
+    /// True if a value consists of sums, differences, products and quotients of existing matrices.
     fn is_arithmetic(&self, value: ExprId, shape: Shape) -> bool {
         let exprs = &self.program.exprs;
         if !self.varies(value, shape) || (shape.columns.0.is_some() && !self.varies_in_rows(value, shape)) {
@@ -74,7 +74,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Whether a value is not the same in all elements.
+    /// True if a value may differ between elements.
     fn varies(&self, value: ExprId, shape: Shape) -> bool {
         let exprs = &self.program.exprs;
         let fragment =
@@ -82,7 +82,7 @@ impl Emit<'_> {
         exprs.any(value, &mut |e| fragment(e)) || shape.axes().any(|(side, _)| self.depends_on_side(value, side))
     }
 
-    /// Whether a value is not the same in all elements of a row.
+    /// True if a value may differ between the elements of a row.
     fn varies_in_rows(&self, value: ExprId, shape: Shape) -> bool {
         let whole = |e: &Expr| match e {
             Expr::Read(read) => matches!(self.program.buffers[read.buffer].space, Space::Fragment { spread: false, .. }),
@@ -91,7 +91,7 @@ impl Emit<'_> {
         self.program.exprs.any(value, &mut |e| whole(e)) || shape.columns.0.is_some_and(|side| self.depends_on_side(value, side))
     }
 
-    /// A value of rows alone: computed once for all matrices that have these rows.
+    /// Returns the matrix of a value that depends on rows only. It is computed once for all matrices that have these rows.
     fn value_of_rows(&mut self, value: ExprId, shape: Shape) -> Result<Id> {
         let exprs = &self.program.exprs;
         let mut places = Vec::new();
@@ -107,7 +107,7 @@ impl Emit<'_> {
         Ok(matrix)
     }
 
-    /// One value in all elements.
+    /// Returns a matrix with one value in all elements.
     fn same_in_all(&mut self, value: ExprId, shape: Shape) -> Result<Id> {
         let ty = self.matrix_type(shape)?;
         let value = self.resolve(value)?;
@@ -131,7 +131,7 @@ impl Emit<'_> {
         Ok(self.ins(level, Op::FConvert, ty, &[matrix]))
     }
 
-    /// Rounds the elements of a matrix of f32 to halves, which the conversion then keeps.
+    /// Rounds the elements of a matrix of f32 to halves. The conversion that follows is then exact.
     fn rounded_elements(&mut self, matrix: Id, shape: Shape) -> Result<Id> {
         let ty = self.matrix_type(shape)?;
         let variable = self.kept(ty, matrix);
@@ -146,13 +146,14 @@ impl Emit<'_> {
         Ok(self.ins(level, Op::Load, ty, &[variable]))
     }
 
-    /// A value of the elements of other matrices. It is computed on matrices of the widest type in it, so that none is rounded on the way.
+    /// Computes a value from the elements of other matrices. The matrices have the widest type in the value, so that no element is rounded
+    /// on the way.
     fn each_element(&mut self, value: ExprId, result: Shape) -> Result<Id> {
         let exprs = &self.program.exprs;
-        // Coordinates are accumulators of f32. Only matrices of the same type give an invocation the same elements.
+        // Row and column numbers are accumulators of f32. Only matrices of the same type give an invocation the same elements.
         let counts = result.axes().any(|(side, _)| self.counts(value, side));
         if counts && result.role != Use::MatrixAccumulatorKHR {
-            let error = self.error("the rows and columns of a factor's elements are not known");
+            let error = self.error("the row and column of each element of a factor are not known");
             return Err(error.help("place it in shared memory, and let `mma` read it from there"));
         }
         let wide = counts || result.dtype == DType::F32 || has_type(exprs, value, DType::F32, &mut Vec::new());
@@ -163,7 +164,7 @@ impl Emit<'_> {
         self.sources(value, shape, &mut sources)?;
         let variables: Vec<(ExprId, Id)> = sources.into_iter().map(|(source, matrix)| (source, self.kept(ty, matrix))).collect();
         let made = self.variable(ty);
-        // Computing elements writes no memory, so what was loaded stays.
+        // Computing elements does not write memory, so that loaded matrices stay valid.
         let (loaded, of_rows) = (std::mem::take(&mut self.matrices.loaded), std::mem::take(&mut self.matrices.of_rows));
         let elements = Elements { value, shape, ty, sources: &variables, made };
         let compute = |e: &mut Self| e.compute_elements(&elements);
@@ -177,7 +178,7 @@ impl Emit<'_> {
         self.converted(matrix, shape, result.dtype)
     }
 
-    /// All elements of an invocation.
+    /// Computes all elements that an invocation holds.
     fn compute_elements(&mut self, of: &Elements<'_>) -> Result<()> {
         let dtype = of.shape.dtype;
         let (hold, mut own_parts) = (self.hold(), Vec::new());
@@ -229,12 +230,12 @@ impl Emit<'_> {
             e.function.here().op(Op::Store, &[place, computed]);
             Ok(())
         })?;
-        // What was resolved within the loop is not there behind it.
+        // Values that were resolved in the loop are not available after it.
         self.resolver.forget();
         Ok(())
     }
 
-    /// The reads that differ by element, each as a matrix of the accumulator's type.
+    /// Collects the reads that differ by element, each as a matrix of the accumulator's type.
     fn sources(&mut self, value: ExprId, shape: Shape, found: &mut Vec<(ExprId, Id)>) -> Result<()> {
         if !self.varies(value, shape) || found.iter().any(|(known, _)| *known == value) {
             return Ok(());
@@ -243,7 +244,7 @@ impl Emit<'_> {
         match exprs.get(value) {
             Expr::Read(_) if !is_float(exprs.dtype(value)) => {
                 let text = tilewright_dsl::nest::print::expr(self.program, value);
-                let error = self.error(format!("`{text}` is no float, and is read for each element of a matrix"));
+                let error = self.error(format!("`{text}` is read for each element of a matrix, but is not a float"));
                 Err(error.help("promote the result to shared memory, and compute this from there"))
             }
             Expr::Read(_) => {
@@ -256,13 +257,13 @@ impl Emit<'_> {
                 found.push((value, matrix));
                 Ok(())
             }
-            // Which row or column it is, each element says.
+            // The loop binds the axis to the row or column of each element.
             Expr::Axis(_) => Ok(()),
             expr => expr.operands().into_iter().try_for_each(|operand| self.sources(operand, shape, found)),
         }
     }
 
-    /// A variable that holds a matrix.
+    /// Stores a matrix in a new variable.
     pub(super) fn kept(&mut self, ty: Id, matrix: Id) -> Id {
         let variable = self.variable(ty);
         self.function.here().op(Op::Store, &[variable, matrix]);
@@ -282,7 +283,7 @@ impl Emit<'_> {
         Ok(self.ins(level, Op::Load, of, &[place]))
     }
 
-    /// For each of an invocation's elements. The loop is to be written out: elements have no address.
+    /// Emits a loop over the elements that an invocation holds. The loop is marked for unrolling, because elements do not have an address.
     fn over_elements(&mut self, ty: Id, body: impl FnOnce(&mut Self, Id) -> Result<()>) -> Result<()> {
         let word = self.module.u32_type();
         let (truth, level) = (self.module.bool_type(), self.level());
@@ -316,7 +317,7 @@ impl Emit<'_> {
     }
 }
 
-/// What computes an operation on whole matrices.
+/// Returns the instruction that performs an operation on whole matrices.
 fn instruction(op: Binary) -> Option<Op> {
     match op {
         Binary::Add => Some(Op::FAdd),
@@ -327,7 +328,7 @@ fn instruction(op: Binary) -> Option<Op> {
     }
 }
 
-/// Whether a part of an expression is of a type.
+/// True if a part of an expression has a type. The indices of reads do not count.
 fn has_type(exprs: &Exprs, value: ExprId, dtype: DType, seen: &mut Vec<ExprId>) -> bool {
     if seen.contains(&value) {
         return false;

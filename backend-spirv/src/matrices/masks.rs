@@ -1,7 +1,8 @@
-//! Masks: choices by the row and the column of an element, which are the same for all elements of most matrices.
+//! Masks: selections by the row and the column of an element. Their conditions are the same for all elements of most matrices.
 //!
-//! Where the condition moves by fixed steps, it holds everywhere if it holds in the corners. A branch takes the matrices of such a tile without
-//! it: one branch for all matrices that a subgroup has there, as what stands between branches is all that a driver can reorder.
+//! If the condition moves by fixed steps and holds in the corners of a tile, it holds in the whole tile. A branch computes such a tile
+//! without the mask. There is one branch for all matrices of a subgroup's tile, because a driver can reorder instructions only between
+//! branches.
 
 use super::Shape;
 use crate::Result;
@@ -12,15 +13,15 @@ use crate::resolve::values::ValueId;
 use tilewright_dsl::expr::{Compare, Expr, ExprId};
 use tilewright_dsl::nest::{AxisId, Compute, Exec, Loop, NodeKind, Side};
 
-/// A condition of choices, in a region that a branch has chosen.
+/// The condition of selections in a branch that was taken because of it.
 #[derive(Clone, Copy)]
 pub(super) struct Mask {
     cond: ExprId,
-    /// Whether it holds for all elements there. Else for some.
+    /// True if the condition holds for all elements in this branch, false if it may fail for some.
     everywhere: bool,
 }
 
-/// A comparison of indices: of the difference of its sides with 0.
+/// A comparison of indices, as a comparison of their difference with 0.
 pub(super) struct Comparison {
     pub(super) cond: ExprId,
     pub(super) op: Compare,
@@ -28,14 +29,15 @@ pub(super) struct Comparison {
 }
 
 impl Mask {
-    /// The condition, where it holds for all elements.
+    /// Returns the condition if it holds for all elements.
     pub(super) fn holds(self) -> Option<ExprId> {
         self.everywhere.then_some(self.cond)
     }
 }
 
 impl Emit<'_> {
-    /// Emits loops around one compute over matrices, if it has a mask: once with it, and once for tiles that lie wholly inside.
+    /// Emits loops around one compute over matrices, if it has a mask. There is code with the mask, and code for tiles that are entirely
+    /// inside.
     pub(crate) fn masked_tile(&mut self, l: &Loop) -> Result<bool> {
         if !self.cuts_masks() {
             return Ok(false);
@@ -50,13 +52,13 @@ impl Emit<'_> {
         Ok(false)
     }
 
-    /// Whether whole tiles are told apart. Drivers for CPUs, whose subgroups are small, compile blocks without branches for minutes where they
-    /// are as long.
+    /// True if tiles that are entirely inside a mask get code of their own. CPUs, which have small subgroups, are excluded because their
+    /// drivers take minutes to compile such long blocks without branches.
     pub(super) fn cuts_masks(&self) -> bool {
         self.resolver.profile.subgroup.is_none_or(|size| size >= 16)
     }
 
-    /// The axes of loops that stand in nothing but each other, and are written out or sides of matrices, and the one compute in them.
+    /// Returns the axes of perfectly nested loops that are unrolled or sides of matrices, and the only compute in them.
     fn tile<'l>(&self, l: &'l Loop) -> Option<(Vec<(AxisId, u32)>, &'l Compute)> {
         let (mut looped, mut axes, mut sides) = (l, Vec::new(), 0);
         loop {
@@ -78,7 +80,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Emits what has a mask: for all elements inside, and for others.
+    /// Emits code with a mask twice: for tiles in which the condition holds for all elements, and for all others.
     pub(super) fn in_both(&mut self, cond: ExprId, everywhere: ValueId, f: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
         let known = self.resolver.values.as_bool(everywhere);
         let arm = |e: &mut Self, everywhere: bool| {
@@ -98,14 +100,14 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// The mask of a matrix's elements.
+    /// Returns the mask of a matrix's elements.
     pub(super) fn mask_at(&mut self, value: ExprId, shape: Shape) -> Result<Option<(ExprId, ValueId)>> {
         let axes: Vec<_> = shape.axes().collect();
         self.mask_of(value, &axes)
     }
 
-    /// A condition of a choice that is the same for most elements along some axes, and whether it holds for all of them. It is not asked
-    /// for behind the iterations in which it holds everywhere: few tiles are whole there.
+    /// Returns a condition of a selection that is the same for most elements along some axes, and a value that is true if it holds for all
+    /// of them. Conditions are skipped after the iterations in which they hold everywhere, because few tiles are entirely inside there.
     fn mask_of(&mut self, value: ExprId, axes: &[(AxisId, u32)]) -> Result<Option<(ExprId, ValueId)>> {
         for Comparison { cond, op, difference } in self.comparisons(value, axes) {
             match self.matrices.cut.iter().find(|(of, _)| *of == cond) {
@@ -113,7 +115,7 @@ impl Emit<'_> {
                 Some((_, false)) => continue,
                 None => {}
             }
-            // Sides that differ in the corners may be equal between them.
+            // Sides that differ in the corners may be equal in between.
             if op == Compare::Ne {
                 continue;
             }
@@ -125,7 +127,7 @@ impl Emit<'_> {
         Ok(None)
     }
 
-    /// The conditions of a value's choices that compare indices along some axes.
+    /// Returns the conditions of a value's selections that compare indices along some axes.
     pub(super) fn comparisons(&self, value: ExprId, axes: &[(AxisId, u32)]) -> Vec<Comparison> {
         let exprs = &self.program.exprs;
         let mut conditions = Vec::new();
@@ -145,7 +147,8 @@ impl Emit<'_> {
         conditions.into_iter().filter_map(compared).collect()
     }
 
-    /// At which end of an axis a comparison holds last, by how the difference of its sides moves: at the far one or not; `None`: it is not known.
+    /// Returns the end of an axis at which a comparison fails first, determined by the step of the compared difference: true for the far
+    /// end. `None`: it is not known.
     fn last_to_hold(&self, op: Compare, step: ValueId) -> Option<bool> {
         let grows = self.resolver.values.as_int(step)? > 0;
         match op {
@@ -155,7 +158,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Whether a condition holds in the corners at these ends of the axes.
+    /// Returns a value that is true if a condition holds in the corners at these ends of the axes.
     fn in_corners(&mut self, cond: ExprId, axes: &[(AxisId, u32)], ends: &[Option<bool>]) -> Result<ValueId> {
         let mut all = self.resolver.values.boolean(true);
         let is_wanted = |corner: &u32| ends.iter().enumerate().all(|(n, end)| end.is_none_or(|far| far == (corner >> n & 1 == 1)));

@@ -1,8 +1,8 @@
-//! Matrices from memory and to it: how their elements lie, which the instructions must be told by a layout and a stride.
+//! Loads and stores of matrices. The instructions need the layout and the stride of the matrix's elements in memory.
 //!
-//! One side's elements are consecutive, or there is one element for all of them; the other side moves by a stride. A matrix that depends on
-//! one side alone has stride 0 (all rows, or all columns, are one). Vulkan wants each row at a multiple of 16 bytes, or of its own
-//! size, if that is less.
+//! Along one side, elements are consecutive or all the same. Along the other side, they move by a stride. A matrix that depends on one side
+//! alone has stride 0, so that all its rows (or columns) are the same. Vulkan requires each row to begin at a multiple of 16 bytes, or of
+//! the row's size if that is less.
 
 use super::Shape;
 use crate::Result;
@@ -15,10 +15,10 @@ use rspirv::spirv::{CooperativeMatrixLayout as Layout, CooperativeMatrixUse as U
 use tilewright_dsl::expr::{Outside, Read};
 use tilewright_dsl::nest::{Access, BufferId, Space};
 
-/// What was loaded, by where it lies.
+/// The matrices that were loaded, by buffer, layout, use and size.
 pub(super) type Loaded = Map<(BufferId, Lies, u32, u32), Id>;
 
-/// How a matrix lies in memory.
+/// The layout of a matrix in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Lies {
     first: ValueId,
@@ -26,11 +26,11 @@ pub(super) struct Lies {
     by_columns: bool,
 }
 
-/// Bytes that a row begins at a multiple of, if it has as many.
+/// The alignment of a row in bytes, if the row has at least as many.
 const ALIGNED: u32 = 16;
 
 impl Emit<'_> {
-    /// A matrix from memory.
+    /// Loads a matrix from memory.
     pub(super) fn load_matrix(&mut self, read: &Read, shape: Shape) -> Result<Id> {
         let lies = self.lies(read, shape)?;
         let key = (read.buffer, lies, shape.role as u32, shape.rows.1 << 16 | shape.columns.1);
@@ -45,7 +45,7 @@ impl Emit<'_> {
         Ok(id)
     }
 
-    /// A matrix to memory.
+    /// Stores a matrix to memory.
     pub(super) fn store_matrix(&mut self, to: &Access, matrix: Id, shape: Shape) -> Result<()> {
         let place = Read { buffer: to.buffer, index: to.index.iter().copied().collect(), outside: Outside::Never };
         let lies = self.lies(&place, shape)?;
@@ -56,9 +56,9 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// The pointer to a matrix's first element; its layout, its stride, and how memory is accessed.
+    /// Returns a pointer to a matrix's first element, and the operands for its layout, its stride and the memory access.
     fn matrix_place(&mut self, buffer: BufferId, shape: Shape, lies: Lies) -> Result<(Id, Vec<u32>)> {
-        // A shared array may be one of vectors, which both place and stride count then.
+        // A shared array may be an array of vectors. The pointer and the stride then count vectors.
         let group = match self.program.buffers[buffer].space {
             Space::Shared => self.resolver.uses.shared_group(buffer),
             _ => 1,
@@ -74,13 +74,13 @@ impl Emit<'_> {
         Ok((place.pointer, [layout, stride].into_iter().chain(access).collect()))
     }
 
-    /// The bytes at whose multiples a matrix's rows (or columns) begin.
+    /// Returns the alignment in bytes of a matrix's rows (or columns).
     fn aligned(&self, buffer: BufferId, shape: Shape, lies: Lies) -> u32 {
         let row = if lies.by_columns { shape.rows.1 } else { shape.columns.1 };
         (row * self.program.buffers[buffer].dtype.bytes()).min(ALIGNED)
     }
 
-    /// How the matrix at a place lies.
+    /// Returns the layout of the matrix at a place.
     fn lies(&mut self, place: &Read, shape: Shape) -> Result<Lies> {
         let buffer = place.buffer;
         if self.program.buffers[buffer].swizzle > 0 {
@@ -88,12 +88,12 @@ impl Emit<'_> {
         }
         let promote = self.promoting(buffer);
         if !matches!(self.program.buffers[buffer].space, Space::Shared) && !self.program.buffers[buffer].space.is_global() {
-            return Err(self.no_matrix(buffer, "it is no array in shared or device memory", "place it there".into()));
+            return Err(self.no_matrix(buffer, "it is not in shared or device memory", "place it in shared memory".into()));
         }
         let axes: Vec<_> = shape.axes().collect();
         let steps = self.resolving(|r| r.steps(place, &axes))?;
         let Some(Steps { first, along }) = steps else {
-            return Err(self.no_matrix(buffer, "its elements do not lie at fixed steps, or past an end", promote));
+            return Err(self.no_matrix(buffer, "its elements are not at fixed steps, or some are out of bounds", promote));
         };
         let zero = self.resolver.values.int(0);
         let [down, across] = [along[0], along.get(1).copied().unwrap_or(zero)];
@@ -107,7 +107,7 @@ impl Emit<'_> {
             }
         };
         if !self.resolver.values.nonnegative(stride) {
-            return Err(self.no_matrix(buffer, "its elements are not proved to lie in increasing order", promote));
+            return Err(self.no_matrix(buffer, "its elements cannot be proved to be in increasing order", promote));
         }
         let lies = Lies { first, stride, by_columns };
         let elements = self.aligned(buffer, shape, lies) / self.program.buffers[buffer].dtype.bytes();
@@ -115,7 +115,7 @@ impl Emit<'_> {
         for (value, what) in [(first, "begin"), (stride, "step")] {
             if !self.resolver.values.is_multiple(value, group.into()) {
                 let why = format!(
-                    "that its {} {what} at multiples of {group} elements is not proved",
+                    "it cannot be proved that its {} {what} at multiples of {group} elements",
                     if by_columns { "columns" } else { "rows" }
                 );
                 return Err(self.no_matrix(buffer, &why, self.aligning(buffer, group)));
@@ -127,11 +127,11 @@ impl Emit<'_> {
         Ok(lies)
     }
 
-    /// What would make elements lie at steps.
+    /// Returns the help on how to give elements fixed steps.
     fn promoting(&self, buffer: BufferId) -> String {
         let b = &self.program.buffers[buffer];
         match b.space {
-            Space::Shared => format!("name what indexes the copy, an axis for rows and one for columns: `=> {}[…]`", b.name),
+            Space::Shared => format!("index the copy by an axis for rows and an axis for columns: `=> {}[…]`", b.name),
             Space::Output | Space::Update => {
                 format!("promote the result, `promote({0} => {0}_s, at: workgroup, to: shared)`", b.name)
             }
@@ -139,15 +139,15 @@ impl Emit<'_> {
         }
     }
 
-    /// What would make rows lie at multiples.
+    /// Returns the help on how to align rows.
     fn aligning(&self, buffer: BufferId, group: u32) -> String {
         let b = &self.program.buffers[buffer];
         match (b.shape.last(), &b.space) {
-            (_, Space::Shared) => format!("choose a `row_pad` that {group} divides, and tiles of as many"),
+            (_, Space::Shared) => format!("choose a `row_pad` and tiles that are multiples of {group}"),
             (Some(row), _) => {
                 let text = tilewright_dsl::nest::print::expr(self.program, *row);
                 let (name, fact) = (&b.name, format!("{text} % {group} == 0"));
-                format!("state it in the schedule's head, `where {fact}`, or promote `{name}` to shared memory")
+                format!("state it in the schedule's header, `where {fact}`, or promote `{name}` to shared memory")
             }
             (None, _) => "promote it to shared memory".into(),
         }

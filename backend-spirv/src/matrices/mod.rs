@@ -1,11 +1,11 @@
-//! Cooperative matrices: computes in loops over a matrix's sides, each as instructions of a whole subgroup (SPV_KHR_cooperative_matrix).
+//! Cooperative matrices: computes in loops over a matrix's sides become instructions of a whole subgroup (SPV_KHR_cooperative_matrix).
 //!
-//! The loops over sides bind their axes to 0, so that every place is that of a matrix's first element; [`memory`] finds how the others
-//! lie from there. A product is one instruction, and so is a sum, difference, product or quotient of two matrices element by element. Any
-//! other value is computed in a loop over elements ([`elements`]), unless it is a matrix as it stands. Fragments are variables of the
+//! The loops over sides bind their axes to 0, so that every place is the place of a matrix's first element. [`memory`] finds the steps to
+//! the other elements. A product is one instruction, and so is an element-wise sum, difference, product or quotient of two matrices. Any
+//! other value is computed in a loop over elements ([`elements`]), unless it is an existing matrix. Fragments are variables of the
 //! function, one for each matrix.
 //!
-//! A value in a loop over rows alone is a matrix whose columns are all the same: as many as its buffer says.
+//! A value in a loop over rows alone is a matrix whose columns are all the same. The buffer determines their number.
 
 mod coordinates;
 mod elements;
@@ -33,61 +33,61 @@ use tilewright_dsl::profile::Profile;
 /// The matrices of a dispatch.
 #[derive(Default)]
 pub(crate) struct Matrices {
-    /// The sides that loops around are over, with their lengths.
+    /// The sides that the enclosing loops run over, with their lengths.
     sides: Vec<(Side, AxisId, u32)>,
-    /// The directive that makes loops of sides.
+    /// The directive that turns loops into sides.
     made_at: SpanId,
-    /// By buffer and first element.
+    /// The variables of matrices, by buffer and first element.
     variables: Map<(BufferId, i64), Id>,
-    /// What was loaded and has not changed since.
+    /// Matrices that were loaded and have not changed since.
     loaded: Loaded,
-    /// What was computed of rows alone, at places where fragments and memory are read, and has not changed since.
+    /// Values of rows alone that were computed, and whose fragments and memory have not changed since.
     of_rows: Vec<OfRows>,
-    /// Pointers to so many numbers 0, 1, 2 … in shared memory.
+    /// Pointers to arrays of the numbers 0, 1, 2 … in shared memory, by length.
     numbers: Vec<(u32, Id)>,
-    /// The mask whose condition a branch around has decided.
+    /// The mask whose condition was decided by an enclosing branch.
     mask: Option<Mask>,
-    /// Conditions by which a loop around is cut in two, and whether they hold for all elements in the iterations at hand.
+    /// Conditions by which an enclosing loop is cut in two, and whether they hold for all elements in the current part.
     cut: Vec<(ExprId, bool)>,
-    /// Types of matrices that no product has.
+    /// The types of matrices that the dispatch uses.
     kinds: Vec<(DType, Use, [u32; 2])>,
-    /// Which products there are.
+    /// The products that the dispatch computes.
     pub(crate) products: Vec<Product>,
-    /// Functions of two elements.
+    /// Functions that combine two elements, by operation and type.
     combinations: Vec<((Binary, DType), Id)>,
-    /// Fragments that are factors.
+    /// Fragments that were written as factors, and their use.
     factors: Map<BufferId, Use>,
-    /// What fragments of sums are as factors, until they change.
+    /// Fragments of sums that were converted to factors, until they change.
     converted: Vec<((Id, Use), Id)>,
 }
 
-/// A value of rows, the places where it reads something, its type, and the matrix that it is.
+/// A value of rows, the places where it reads, its type, and its matrix.
 type OfRows = (ExprId, Vec<ValueId>, DType, Id);
 
-/// What a matrix is for, and of what: a type.
+/// The type of a matrix, with the axes of its sides and its use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Shape {
     dtype: DType,
     rows: (AxisId, u32),
-    /// Without an axis, all columns are one.
+    /// Without an axis, all columns are the same.
     columns: (Option<AxisId>, u32),
     role: Use,
 }
 
 impl Shape {
-    /// The axes that its elements lie along.
+    /// The axes of its sides.
     fn axes(&self) -> impl Iterator<Item = (AxisId, u32)> {
         [self.rows].into_iter().chain(self.columns.0.map(|axis| (axis, self.columns.1)))
     }
 
-    /// The same without an axis of columns.
+    /// The same shape without an axis of columns.
     fn of_rows(self) -> Shape {
         Shape { columns: (None, self.columns.1), ..self }
     }
 }
 
 impl Matrices {
-    /// Forgets what was loaded.
+    /// Forgets the matrices that were loaded or computed from memory.
     pub(crate) fn forget(&mut self) {
         self.loaded.clear();
         self.of_rows.clear();
@@ -100,12 +100,12 @@ impl Matrices {
 }
 
 impl Emit<'_> {
-    /// Whether the emission stands in a matrix.
+    /// True if the emission is nested in a loop over a side of matrices.
     pub(crate) fn in_matrices(&self) -> bool {
         !self.matrices.sides.is_empty()
     }
 
-    /// A loop over a side.
+    /// Emits a loop over a side.
     pub(crate) fn over_side(&mut self, l: &Loop, side: Side) -> Result<()> {
         let length = self.resolving(|r| r.literal_extent(l.axis, "a side of matrices"))?;
         let value = self.resolver.values.int(0);
@@ -121,7 +121,7 @@ impl Emit<'_> {
         result
     }
 
-    /// A compute over the elements of matrices.
+    /// Emits a compute over the elements of matrices.
     pub(crate) fn matrix_compute(&mut self, c: &Compute) -> Result<()> {
         self.resolver.begin(&c.preds);
         self.resolver.compute = std::ptr::from_ref(c) as usize;
@@ -138,7 +138,7 @@ impl Emit<'_> {
         }
     }
 
-    /// The new state of an update, component by component, as values that read the old one.
+    /// Returns the new state of an update, component by component, as values that read the old state.
     fn combined_matrices(&mut self, c: &Compute) -> Result<Vec<ExprId>> {
         let (monoid, exprs) = (self.resolver.monoid(c.stage)?, &self.program.exprs);
         let state = |to: &Access| exprs.read(to.buffer, self.program.buffers[to.buffer].dtype, to.index.iter().copied());
@@ -153,7 +153,7 @@ impl Emit<'_> {
         Ok(monoid.combine[..c.dst.len()].iter().skip(c.given).map(new).collect())
     }
 
-    /// Values to their places, after all of them are computed.
+    /// Assigns values to places. All values are computed before the first is stored.
     fn assign_matrices(&mut self, places: &[Access], values: &[ExprId]) -> Result<()> {
         let mut matrices = Vec::new();
         for (to, value) in places.iter().zip(values) {
@@ -183,7 +183,7 @@ impl Emit<'_> {
         self.matrices.converted.retain(|((of, _), _)| *of != variable);
     }
 
-    /// `acc = a * b + acc`.
+    /// Emits `acc = a * b + acc`.
     fn multiply(&mut self, to: &Access, item: ExprId) -> Result<()> {
         let sum = self.shape_at(to.buffer)?;
         let Some(depth) = self.matrices.side(Side::Depth) else {
@@ -196,7 +196,7 @@ impl Emit<'_> {
         ];
         let row = Product { shape: [sum.rows.1, sum.columns.1, depth.1], factors: shapes.map(|shape| shape.dtype), sum: sum.dtype };
         if !self.profile.matrices.contains(&row) {
-            return Err(self.error(format!("`{}` does not multiply matrices of {row}", self.profile.name)));
+            return Err(self.error(format!("`{}` cannot multiply matrices of {row}", self.profile.name)));
         }
         if !self.matrices.products.contains(&row) {
             self.matrices.products.push(row);
@@ -210,9 +210,9 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// What is multiplied: the factor of rows and that of columns.
+    /// Returns the factors of a product: first the factor of rows, then the factor of columns.
     fn factors(&self, item: ExprId, sum: Shape) -> Result<[Read; 2]> {
-        let no_product = || self.defect("matrix units sum products of two reads, and this is none");
+        let no_product = || self.defect("matrix units sum products of two reads, but this is not such a product");
         let Expr::Binary(Binary::Mul, a, b) = *self.program.exprs.get(item) else { return Err(no_product()) };
         let mut reads = Vec::new();
         for factor in [a, b] {
@@ -225,7 +225,7 @@ impl Emit<'_> {
         <[Read; 2]>::try_from(reads).map_err(|_| no_product())
     }
 
-    /// A value without conversions of f16 to f32.
+    /// Strips conversions of f16 to f32 from a value.
     fn unconverted(&self, mut value: ExprId) -> ExprId {
         while let Expr::Cast(DType::F32, from) = *self.program.exprs.get(value)
             && self.program.exprs.dtype(from) == DType::F16
@@ -235,12 +235,12 @@ impl Emit<'_> {
         value
     }
 
-    /// Whether a value depends on a side.
+    /// True if a value depends on a side.
     fn depends_on_side(&self, value: ExprId, side: AxisId) -> bool {
         self.program.exprs.uses_axis(value, &mut |axis| self.program.is_made_of(axis, side))
     }
 
-    /// A factor: a fragment, or what is loaded from memory.
+    /// Returns a factor: a fragment, or a matrix that is loaded from memory.
     fn operand(&mut self, read: &Read, shape: Shape) -> Result<Id> {
         match self.program.buffers[read.buffer].space {
             Space::Fragment { .. } if shape.role != self.role_of(read.buffer) => self.as_factor(read, shape),
@@ -253,12 +253,13 @@ impl Emit<'_> {
         }
     }
 
-    /// What the matrices of a fragment are for, as they were written.
+    /// Returns the use of the matrices of a fragment, as they were written.
     fn role_of(&self, buffer: BufferId) -> Use {
         self.matrices.factors.get(&buffer).copied().unwrap_or(Use::MatrixAccumulatorKHR)
     }
 
-    /// A fragment of sums as a factor of the same shape: of each element, the same lane may have another place.
+    /// Converts a fragment of sums to a factor of the same shape. A conversion is needed, because the same lane may hold other elements
+    /// of a factor.
     fn as_factor(&mut self, read: &Read, shape: Shape) -> Result<Id> {
         let own = Shape { role: self.role_of(read.buffer), ..shape };
         let variable = self.fragment(read.buffer, &read.index, own)?;
@@ -276,7 +277,7 @@ impl Emit<'_> {
         Ok(id)
     }
 
-    /// The matrices of a buffer, in the loops around.
+    /// Returns the shape of a buffer's matrices in the enclosing loops.
     fn shape_at(&self, buffer: BufferId) -> Result<Shape> {
         let dtype = self.program.buffers[buffer].dtype;
         let side = |side| self.matrices.side(side).map(|(axis, length)| (Some(axis), length));
@@ -297,7 +298,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Notes a type of matrices, which the device must have.
+    /// Records a type of matrices, which the device must support.
     fn note_kind(&mut self, shape: Shape) -> Result<()> {
         let kind = (shape.dtype, shape.role, [shape.rows.1, shape.columns.1]);
         if self.matrices.kinds.contains(&kind) {
@@ -307,13 +308,14 @@ impl Emit<'_> {
             let (name, [rows, columns]) = (&self.profile.name, kind.2);
             let error = Error::new(self.matrices.made_at, format!("`{name}` has no matrices of {rows} x {columns} of {}", kind.0));
             let rows = self.profile.matrices.iter().map(ToString::to_string);
-            return Err(error.note_at(self.resolver.span, "it is for this").help(format!("it has {}", diag::list(rows))));
+            return Err(error.note_at(self.resolver.span, "needed here").help(format!("it has {}", diag::list(rows))));
         }
         self.matrices.kinds.push(kind);
         Ok(())
     }
 
-    /// The products that the device must have: those there are, and of the profile's one for each other type of matrices.
+    /// Returns the products that the device must support: those that are computed, and one of the profile's for each other type of
+    /// matrices.
     pub(crate) fn needed_products(&self) -> Vec<Product> {
         let mut products = self.matrices.products.clone();
         for kind in &self.matrices.kinds {
@@ -326,8 +328,8 @@ impl Emit<'_> {
 
     fn matrix_type(&mut self, shape: Shape) -> Result<Id> {
         let what = "a product of matrices";
-        self.need(Feature::CooperativeMatrix, what, "leave `mma` out")?;
-        self.need(Feature::MemoryModel, what, "leave `mma` out")?;
+        self.need(Feature::CooperativeMatrix, what, "remove `mma`")?;
+        self.need(Feature::MemoryModel, what, "remove `mma`")?;
         if shape.dtype == DType::F16 {
             self.need(Feature::F16, what, &format!("take {}", Profile::that_have(Feature::F16)))?;
         }
@@ -338,7 +340,7 @@ impl Emit<'_> {
         Ok(self.module.ty(Type::Matrix { of, rows: shape.rows.1, columns: shape.columns.1, role: shape.role as u32 }))
     }
 
-    /// The variable that a matrix is.
+    /// Returns the variable of a matrix.
     fn fragment(&mut self, buffer: BufferId, index: &[ExprId], shape: Shape) -> Result<Id> {
         let Elements::One(first) = self.resolving(|r| r.elements(buffer, index, View::ALL))? else {
             return Err(self.defect("matrices in lanes"));
@@ -354,15 +356,15 @@ impl Emit<'_> {
         Ok(variable)
     }
 
-    /// That a place does not lie as matrices must.
+    /// Returns an error for a place whose elements do not have the layout of a matrix.
     fn no_matrix(&self, buffer: BufferId, why: &str, help: String) -> Error {
         let name = &self.program.buffers[buffer].name;
-        let error = Error::new(self.matrices.made_at, format!("`{name}` does not lie as matrices are loaded and stored: {why}"));
-        error.note_at(self.resolver.span, "it is for this").help(help)
+        let error = Error::new(self.matrices.made_at, format!("`{name}` cannot be loaded or stored as matrices: {why}"));
+        error.note_at(self.resolver.span, "needed here").help(help)
     }
 }
 
-/// Whether a product has matrices of a type.
+/// True if a product has matrices of a type.
 fn has_kind(row: &Product, (dtype, role, sides): (DType, Use, [u32; 2])) -> bool {
     let [m, n, k] = row.shape;
     let [a, b] = row.factors;

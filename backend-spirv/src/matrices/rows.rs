@@ -1,7 +1,7 @@
-//! The elements of a matrix's rows as one, the same in all columns of another matrix.
+//! Combines the elements of each row of a matrix. The result is a matrix whose columns are all the same.
 //!
-//! By an instruction, which calls a function of two elements (SPV_NV_cooperative_matrix2); or through shared memory: the matrix is stored
-//! there, each lane combines the elements of some rows, and what it finds is loaded with stride 0.
+//! If possible, this is one instruction, which calls a function of two elements (SPV_NV_cooperative_matrix2). Otherwise the matrix is
+//! stored in shared memory, each lane combines the elements of some rows, and the results are loaded with stride 0.
 
 use super::Shape;
 use crate::Result;
@@ -17,7 +17,7 @@ use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{AllReduce, BufferId, How, Monoid, Scope, Scratch};
 
 impl Emit<'_> {
-    /// An all-reduce in loops over the sides of matrices.
+    /// Emits an all-reduce in loops over the sides of matrices.
     pub(crate) fn reduce_rows(&mut self, c: &AllReduce) -> Result<()> {
         let monoid = self.resolver.monoid(c.stage)?.clone();
         let ([src], [dst]) = (&c.src[..], &c.dst[..]) else {
@@ -44,7 +44,7 @@ impl Emit<'_> {
         Ok(self.ins(level, Op::CooperativeMatrixReduceNV, ty, &[matrix, Reduce::ROW.bits(), function]))
     }
 
-    /// A function of two elements.
+    /// Returns a function that combines two elements.
     fn combination(&mut self, monoid: &Monoid, dtype: DType) -> Result<Id> {
         let Some((op, _)) = monoid.of_subgroups(&self.program.exprs) else {
             return Err(self.defect("elements of rows are combined by one operation"));
@@ -67,7 +67,7 @@ impl Emit<'_> {
         Ok(function)
     }
 
-    /// The combination of two elements, in a function of its own. Extremes of halves are taken in f32, as everywhere.
+    /// Writes the combination of two elements in a function of its own. Minima and maxima of halves are computed in f32, as everywhere.
     fn combined_elements(&mut self, op: Binary, dtype: DType, [a, b]: [Id; 2]) -> Result<Id> {
         let instruction = match op {
             Binary::Add => Ok(Op::FAdd),
@@ -104,8 +104,8 @@ impl Emit<'_> {
         Ok(id)
     }
 
-    /// Each lane combines the elements of some rows. What the rows of the last matrix came to is loaded before the barrier behind which the
-    /// next ones' are written.
+    /// Combines rows in shared memory, where each lane combines the elements of some rows. The results need no barrier after they are
+    /// loaded, because the next matrix's results are written only after a later barrier.
     fn rows_in_shared(&mut self, c: &AllReduce, monoid: &Monoid, matrix: Id, shape: Shape) -> Result<Id> {
         let size = self.resolver.fixed_subgroup()?;
         let invocations = self.resolver.grid.local.into_iter().fold(1u32, u32::saturating_mul);
@@ -169,7 +169,7 @@ impl Emit<'_> {
         self.put(&[vec![(results, shape.dtype)]], to, &all.unwrap_or_default())
     }
 
-    /// An element that lies over a shared buffer.
+    /// Loads an element from storage that is reused from a shared buffer.
     fn element_over(&mut self, buffer: BufferId, dtype: DType, at: ValueId) -> Result<ValueId> {
         let level = self.level();
         let place = self.place(buffer, at, 1, level)?;
@@ -179,7 +179,7 @@ impl Emit<'_> {
         Ok(self.now(dtype, chunks))
     }
 
-    /// A pointer to elements in shared memory, a layout and a stride, and how memory is accessed.
+    /// Returns a pointer to elements in shared memory, and the operands for layout, stride and memory access.
     fn lying(&mut self, room: Room, dtype: DType, (first, layout, stride): (ValueId, Layout, i64)) -> Result<Vec<Id>> {
         let level = self.level();
         let (place, stride) = match room {
@@ -200,7 +200,7 @@ impl Emit<'_> {
     }
 }
 
-/// How the elements of matrices lie: those of each subgroup `part` behind those of the one before, rows and columns at fixed steps.
+/// The layout of matrices in shared memory: the offset of each subgroup from the previous one, and the steps of rows and columns.
 #[derive(Clone, Copy)]
 struct Strides {
     room: Room,
@@ -209,11 +209,11 @@ struct Strides {
     column: i64,
 }
 
-/// Where the elements of a matrix lie in shared memory.
+/// The storage of a matrix's elements in shared memory.
 #[derive(Clone, Copy)]
 enum Room {
-    /// In an array of their own.
+    /// An array of its own.
     Own(Id),
-    /// Over those of a buffer.
+    /// The reused storage of a buffer.
     Over(BufferId),
 }

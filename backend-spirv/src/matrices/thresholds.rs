@@ -1,8 +1,8 @@
-//! Comparisons of indices, element by element of a matrix.
+//! Comparisons of indices for each element of a matrix.
 //!
-//! Most move by fixed steps along rows and columns: as `a row + b column + first <= 0` does. Each element's own part, `a row + b column`, is the
-//! same for all matrices of a shape. An element compares its own with a threshold that its matrix has, and all of it is done in f32:
-//! conversions between floats and integers are as slow as exponentials on many devices.
+//! Most comparisons move by fixed steps along rows and columns, such as `a row + b column + first <= 0`. The part of an element itself, `a
+//! row + b column`, is the same for all matrices of a shape. Each element compares its own part with a threshold of its matrix. Both are
+//! f32, because conversions between floats and integers are as slow as exponentials on many devices.
 
 use super::Shape;
 use super::coordinates::OwnParts;
@@ -16,7 +16,7 @@ use rspirv::spirv::Op;
 use tilewright_dsl::expr::{Binary, Compare, ExprId};
 use tilewright_dsl::launch::{Bounds, DType, REACH};
 
-/// Integers up to here are exact in f32.
+/// Integers with magnitudes up to this one are exact in f32.
 const EXACT: i64 = 1 << 24;
 
 /// A comparison of an element's own part with its matrix's threshold.
@@ -29,7 +29,7 @@ pub(super) struct Threshold {
 }
 
 impl Emit<'_> {
-    /// The comparisons in a value that are ones with a threshold, but for those that are known to hold.
+    /// Returns the comparisons in a value that compare with a threshold, except those that are known to hold.
     pub(super) fn thresholds(
         &mut self,
         (value, hold): (ExprId, &[ExprId]),
@@ -59,7 +59,8 @@ impl Emit<'_> {
         Ok(found)
     }
 
-    /// What elements' own parts within some bounds are compared with, as f32: past the bounds, all thresholds are alike.
+    /// Returns the threshold for elements' own parts within some bounds, as f32. It is clamped, because all thresholds past the bounds give
+    /// the same result.
     fn threshold(&mut self, first: ValueId, own: Bounds) -> Result<Option<Id>> {
         let values = &mut self.resolver.values;
         let zero = values.int(0);
@@ -74,7 +75,7 @@ impl Emit<'_> {
         Ok(Some(self.ins(level, Op::ConvertSToF, float, &[clamped])))
     }
 
-    /// Compares an element's own part.
+    /// Compares an element's own part with its threshold.
     pub(super) fn compared(&mut self, at: Id, of: &Threshold) -> Result<ValueId> {
         let own = self.element_of(of.own, at, DType::F32)?;
         let (truth, level) = (self.module.bool_type(), self.level());

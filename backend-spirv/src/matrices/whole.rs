@@ -1,8 +1,9 @@
-//! Loops around masks: the first iterations, in which all tiles of a workgroup lie wholly inside, have a loop of their own without the masks.
+//! Splits loops around masks: the first iterations, in which all tiles of a workgroup are entirely inside, get a loop of their own without
+//! the masks.
 //!
 //! The comparison of a mask moves by fixed steps along the axes of a tile, its subgroups and the loop. So it holds for all elements up to
-//! some iteration, whose number is the same for a whole workgroup. What stands between branches is all that a driver can reorder: it can
-//! reorder these iterations as those of a loop that has no mask.
+//! some iteration, which is the same for a whole workgroup. A driver can reorder instructions only between branches. So it can reorder
+//! these iterations as freely as if the loop had no mask.
 
 use super::masks::Comparison;
 use crate::Result;
@@ -11,7 +12,8 @@ use crate::resolve::values::ValueId;
 use tilewright_dsl::expr::{Binary, Compare, Expr, ExprId};
 use tilewright_dsl::nest::{AxisId, Block, Exec, Level, Loop, NodeKind};
 
-/// A compute's masks, and the axes of the loops between it and the loop that is cut in two; `None`: some of these have no fixed extent.
+/// A compute's masks, and the axes of the loops between it and the loop that is split. `None`: some of these loops do not have a fixed
+/// extent.
 struct Masked {
     axes: Option<Vec<(AxisId, u32)>>,
     masks: Vec<Comparison>,
@@ -20,23 +22,23 @@ struct Masked {
 /// The first iterations of a loop, in which masks hold for all elements.
 pub(crate) struct WholeIterations {
     pub(crate) count: ValueId,
-    /// What holds in them.
+    /// The conditions that hold in them.
     pub(crate) conditions: Vec<ExprId>,
-    /// What ends with the last of them.
+    /// The conditions that stop holding after them.
     pub(crate) ending: Vec<ExprId>,
 }
 
-/// Where a walk from a loop to its masks stands.
+/// The state of a walk from a loop to its masks.
 struct Walk {
     axes: Vec<(AxisId, u32)>,
-    /// Whether all loops on the way have fixed extents.
+    /// True if all loops on the path have fixed extents.
     is_fixed: bool,
     in_matrices: bool,
     found: Vec<Masked>,
 }
 
 impl Emit<'_> {
-    /// The iterations of a serial loop of so many in which masks hold for all elements.
+    /// Returns the iterations of a serial loop of `extent` iterations in which masks hold for all elements.
     pub(crate) fn whole_iterations(&mut self, l: &Loop, extent: ValueId) -> Result<Option<WholeIterations>> {
         if !self.resolver.uses.matrices || !self.cuts_masks() {
             return Ok(None);
@@ -70,7 +72,7 @@ impl Emit<'_> {
         Ok(Some(WholeIterations { count, conditions: conditions.into_iter().map(|(cond, _)| cond).collect(), ending }))
     }
 
-    /// Emits iterations in which conditions hold for all elements, or those that are left.
+    /// Emits the iterations in which conditions hold for all elements (if `whole`), or the remaining ones.
     pub(crate) fn in_part<T>(&mut self, conditions: &[ExprId], whole: bool, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let before = self.matrices.cut.len();
         self.matrices.cut.extend(conditions.iter().map(|cond| (*cond, whole)));
@@ -79,13 +81,13 @@ impl Emit<'_> {
         result
     }
 
-    /// The conditions that hold for all elements here.
+    /// Returns the conditions that hold for all elements here.
     pub(super) fn hold(&self) -> Vec<ExprId> {
         let whole = self.matrices.cut.iter().filter(|(_, whole)| *whole).map(|(cond, _)| *cond);
         self.matrices.mask.and_then(super::Mask::holds).into_iter().chain(whole).collect()
     }
 
-    /// What a value is where its masks are known to hold.
+    /// Returns a value without the masks that are known to hold.
     pub(super) fn unmasked(&self, mut value: ExprId) -> ExprId {
         let hold = self.hold();
         while let Expr::Select(cond, inside, _) = *self.program.exprs.get(value)
@@ -96,7 +98,7 @@ impl Emit<'_> {
         value
     }
 
-    /// Finds the masks of computes over matrices.
+    /// Collects the masks of computes over matrices.
     fn masks_in(&self, block: &Block, walk: &mut Walk) {
         for node in block {
             match &node.kind {
@@ -130,10 +132,10 @@ impl Emit<'_> {
         (walk.is_fixed, walk.in_matrices) = before;
     }
 
-    /// In how many iterations of a loop, from the first on, a comparison holds everywhere on other axes. `None`: it is not known, or differs
-    /// within a workgroup.
+    /// Returns the number of iterations of a loop, from the first on, in which a comparison holds everywhere on other axes. `None`: the
+    /// number is not known, or it differs within a workgroup.
     fn holds_for(&mut self, mask: &Comparison, looped: (AxisId, u32), axes: &[(AxisId, u32)]) -> Result<Option<ValueId>> {
-        // `first + steps <= room`, negated where the sides are the other way round.
+        // The condition is `first + steps <= room`, with signs negated for `>=` and `>`.
         let (sign, room) = match mask.op {
             Compare::Le => (1, 0),
             Compare::Lt => (1, -1),
@@ -152,7 +154,7 @@ impl Emit<'_> {
             return Ok(None);
         }
         let farthest: i64 = others.iter().zip(axes).map(|(step, (_, extent))| (*step).max(0) * (i64::from(*extent) - 1)).sum();
-        // The last iteration in which it holds, and one more.
+        // The number of iterations is the index of the last iteration in which it holds, plus one.
         let (room, by, one) = (values.int(room - farthest), values.int(*by), values.int(1));
         let left = if sign > 0 { values.minus(room, moves.first) } else { values.plus(room, moves.first) };
         let last = values.floor_div(left, by);

@@ -1,4 +1,4 @@
-//! Classes of floats: which may be NaN where a driver's compiler takes them for numbers ([`crate::nan`]).
+//! Classes of floats: which values may be NaN although a driver's compiler takes them for numbers ([`crate::nan`]).
 
 use super::Resolver;
 use super::values::{Kind, Op, ValueId, Values};
@@ -14,17 +14,17 @@ pub(crate) struct Classes {
     held: Map<BufferId, Class>,
 }
 
-/// What is known of a float. A truth is suspect if it is made of comparisons of floats.
+/// The facts known about a float. A bool is suspect if it is computed from comparisons of floats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Class {
-    /// It may be NaN.
+    /// True if it may be NaN.
     pub(crate) nan: bool,
-    /// No compiler can know a range of it.
+    /// True if no compiler can know a range of it.
     free: bool,
 }
 
 impl Class {
-    /// Of what is read from memory, or given.
+    /// The class of values that are read from memory or passed by the launch.
     const UNKNOWN: Class = Class { nan: true, free: true };
     const SUSPECT: Class = Class { nan: true, free: false };
     const NUMBER: Class = Class { nan: false, free: false };
@@ -33,7 +33,7 @@ impl Class {
         self.nan && !self.free
     }
 
-    /// Of what is one or the other: a range of one is a range of it, at some place.
+    /// The class of a value that is one of two. A range of one of them may be used as a range of the value.
     fn or(self, other: Class) -> Class {
         match (self.nan, other.nan) {
             (true, true) => Class { nan: true, free: self.free && other.free },
@@ -44,7 +44,7 @@ impl Class {
 }
 
 impl Classes {
-    /// The class of a value.
+    /// Returns the class of a value.
     pub(crate) fn class(&mut self, values: &Values, id: ValueId) -> Class {
         if let Some(known) = self.of.get(&id) {
             return *known;
@@ -78,7 +78,7 @@ impl Classes {
                 Class { nan: a.nan && b.nan, free: a.free && b.free }
             }
             Op::Binary(op) => Class { nan: true, free: self.is_free(values, op, of[0], of[1]) },
-            // Of a factor that is added to itself too, a range may be known.
+            // If a factor is also the addend, a compiler may know a range of the result.
             Op::Fma => {
                 let free = self.class(values, of[2]).free || self.is_free(values, Binary::Mul, of[0], of[1]);
                 Class { nan: true, free: free && !of[..2].iter().any(|v| unsigned(values, *v) == unsigned(values, of[2])) }
@@ -91,9 +91,9 @@ impl Classes {
         }
     }
 
-    /// Whether the result of arithmetic can be any number, whatever range one of the operands has.
+    /// True if the result of arithmetic can be any number, even if the range of one operand is known.
     fn is_free(&mut self, values: &Values, op: Binary, a: ValueId, b: ValueId) -> bool {
-        // A square is not negative, and no less if one side is negated.
+        // A square has a known range, and so has a square with one factor negated.
         let related = unsigned(values, a) == unsigned(values, b);
         match op {
             Binary::Add | Binary::Sub | Binary::Mul | Binary::Div => {
@@ -111,7 +111,7 @@ impl Classes {
             return Class { nan: a.nan, free: a.free && b.free };
         }
         match self.class(values, cond).is_suspect() {
-            // `if x < 0 { -x } else { x }` is an absolute value.
+            // A suspect condition may restrict the range. For example, `if x < 0 { -x } else { x }` is an absolute value.
             true => Class { nan: a.nan || b.nan, free: false },
             false => Class { nan: a.nan || b.nan, free: a.free || b.free },
         }
@@ -127,7 +127,8 @@ impl Classes {
         if suspect { Class::SUSPECT } else { Class::NUMBER }
     }
 
-    /// Notes what is written to a buffer: a compiler may see through memory, and sees through registers.
+    /// Records the class of a value that is written to a buffer. A compiler forwards values through registers, and may do so through
+    /// memory.
     pub(crate) fn write(&mut self, values: &Values, buffer: BufferId, value: ValueId) {
         if values.dtype(value).is_float() {
             let class = self.class(values, value);
@@ -140,14 +141,14 @@ impl Classes {
         self.held.insert(buffer, before.or(class));
     }
 
-    /// A value was read from a buffer that is written.
+    /// Records the class of a value that was read from a written buffer.
     pub(crate) fn read(&mut self, buffer: BufferId, value: ValueId) {
         let class = self.held.get(&buffer).copied().unwrap_or(Class::UNKNOWN);
         self.of.insert(value, class);
     }
 
-    /// Notes what a reduction's state may come to, before it is read in a loop. A sum, a product, a minimum or a maximum compares no
-    /// state with anything; what else may be NaN is suspect from the beginning.
+    /// Records the class of a reduction's state before the state is read in a loop. Sums, products, minima and maxima do not compare
+    /// the state, so they are not recorded. Any other state that may be NaN is suspect from the beginning.
     pub(crate) fn note_states(&mut self, resolver: &Resolver<'_>, monoid: &Monoid, c: &Compute, items: &[ValueId]) {
         if monoid.operation(&resolver.program.exprs).is_some() {
             return;
@@ -159,19 +160,19 @@ impl Classes {
     }
 }
 
-/// Whether a function can give NaN for an argument that is not NaN.
+/// True if a function can return NaN for an argument that is not NaN.
 fn makes_nan(op: Unary) -> bool {
     use Unary::*;
     !matches!(op, Neg | Abs | Sign | Floor | Ceil | Round | Trunc | Exp | Exp2 | Atan | Sinh | Cosh | Tanh | Asinh)
 }
 
-/// Whether a function of any number is any number.
+/// True if the results of a function include all numbers.
 fn is_onto(op: Unary) -> bool {
     use Unary::*;
     matches!(op, Neg | Floor | Ceil | Round | Trunc | Ln | Log2 | Tan | Sinh | Asinh | Atanh)
 }
 
-/// What a value is the negative of, or the value.
+/// Strips negations and absolute values from a value.
 fn unsigned(values: &Values, id: ValueId) -> ValueId {
     match &values.node(id).kind {
         Kind::Op(Op::Unary(Unary::Neg | Unary::Abs), of) => unsigned(values, of[0]),

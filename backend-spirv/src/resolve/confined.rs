@@ -1,4 +1,4 @@
-//! Which computes must not run where they are out of range.
+//! Computes that must not run out of range.
 
 use super::Resolver;
 use crate::hash::Map;
@@ -7,19 +7,19 @@ use tilewright_dsl::expr::{Binary, Expr};
 use tilewright_dsl::facts::Prover;
 use tilewright_dsl::nest::{AxisId, BufferId, Compute, Fate, Phase, Space};
 
-/// What was found so far.
+/// The results so far.
 #[derive(Default)]
 pub(crate) struct Confined {
-    /// Of computes, by their place in the nest: whether they must not run where they are out of range.
+    /// For each compute, by its place in the nest, whether it must not run out of range.
     computes: Map<usize, bool>,
-    /// Of axes: whether loops may run over one that has no value.
+    /// For each axis, whether loops may run over it although it is empty.
     over_nothing: Map<AxisId, bool>,
 }
 
 impl<'p> Resolver<'p> {
-    /// Whether a compute must not even read, or write registers, where it is out of range.
+    /// True if a compute must not read, or write registers, when it is out of range.
     pub(crate) fn must_not_run(&mut self, c: &Compute) -> bool {
-        // Asked again in each iteration that is written out.
+        // Unrolled loops ask this again in each iteration, so that the answer is kept.
         if let Some(known) = self.confined.computes.get(&self.compute) {
             return *known;
         }
@@ -29,8 +29,8 @@ impl<'p> Resolver<'p> {
         guarded
     }
 
-    /// Whether a compute that can be out of range reads a tensor that it updates: it would read, at the clamped index, what
-    /// another invocation writes. Or whether it writes back a shared copy of which nothing was written there.
+    /// True if a compute that can be out of range reads a tensor that it updates: at the clamped index, it would read an element
+    /// that another invocation writes. Also true if it writes back a shared copy whose elements there were never written.
     fn reads_updated(&self, c: &Compute) -> bool {
         let stored = |b: BufferId| self.program.buffers[b].space.is_global();
         let hosted = self.program.hosts.contains_key(&c.stage) && c.dst.iter().any(|to| stored(to.buffer));
@@ -42,8 +42,8 @@ impl<'p> Resolver<'p> {
         !c.preds.is_empty() && c.value.iter().any(|v| self.program.exprs.reads(*v).iter().any(|r| updated(r.buffer)))
     }
 
-    /// Whether what it writes past the end of an axis is the register of another point: of an index that is made of that axis and
-    /// others, the next tile begins there.
+    /// True if a write past the end of an axis would hit the register of another point. This happens if an index is composed of
+    /// that axis and others, because the next tile begins there.
     fn runs_into_others(&self, c: &Compute) -> bool {
         let mut parts: Vec<AxisId> = Vec::new();
         for place in c.dst.iter().filter(|place| self.program.buffers[place.buffer].space == Space::Register) {
@@ -63,7 +63,7 @@ impl<'p> Resolver<'p> {
         false
     }
 
-    /// What an axis is made of here.
+    /// Returns the axes that an axis is composed of here.
     fn parts(&self, axis: AxisId) -> &'p [AxisId] {
         match &self.program.axes[axis].fate {
             _ if self.bound[axis.index()].is_some() => &[],
@@ -73,8 +73,8 @@ impl<'p> Resolver<'p> {
         }
     }
 
-    /// Whether loops may run over an axis that has no value at all, so that there is none to clamp to: hulls, and parts whose
-    /// extents do not follow from the axis's, or which are made of such.
+    /// True if loops may run over an empty axis, so that there is not a value to clamp to. This applies to hulls, to parts
+    /// whose extents do not follow from the axis's extent, and to axes composed of these.
     fn runs_over_nothing(&mut self, axis: AxisId) -> bool {
         if let Some(known) = self.confined.over_nothing.get(&axis) {
             return *known;
@@ -95,7 +95,7 @@ impl<'p> Resolver<'p> {
         if exprs.as_int(extent).is_some_and(|n| n > 0) {
             return false;
         }
-        // The quotient, rounded up: of nothing it is nothing.
+        // The extent of such a part is the axis's extent divided and rounded up, so that it is 0 if the axis is empty.
         let prover = Prover::new(self.program);
         let follows = |part: &AxisId| match exprs.get(axes[*part].extent) {
             Expr::Binary(Binary::FloorDiv, whole, by) => exprs.as_int(*by).is_some_and(|by| {

@@ -1,7 +1,7 @@
-//! From expressions to values: what an expression means with the axes bound as they are here.
+//! Resolves expressions to values, with the axes as they are bound here.
 //!
-//! One expression can be asked for in several *views*: over all lanes, in one lane, or as a register's index, where the
-//! axes bound to invocations take no part and nothing is clamped (a register's index must be constant).
+//! An expression can be resolved in several *views*: over all lanes, in one lane, or as the index of a register. In a register's index, the
+//! axes bound to invocations count as 0 and nothing is clamped, because the index must be constant.
 
 use super::Resolver;
 use super::values::{Op, Operands, ValueId};
@@ -12,12 +12,12 @@ use tilewright_dsl::expr::{Binary, Compare, Const, Expr, ExprId, Unary};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{AxisDef, AxisId, Fate, Monoid, Pred, Tail};
 
-/// How an expression is looked at.
+/// The view in which an expression is resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct View {
-    /// One lane, or all.
+    /// A single lane, or all lanes.
     pub(crate) lane: Option<u32>,
-    /// As an index of registers.
+    /// True for an index of registers.
     pub(crate) register: bool,
 }
 
@@ -32,43 +32,43 @@ impl View {
         View { register: true, ..self }
     }
 
-    /// The same lanes, of what is no register's index.
+    /// The same lanes, for an expression that is not a register's index.
     fn of_memory(self) -> View {
         View { register: false, ..self }
     }
 
     pub(crate) fn key(self) -> u8 {
-        // Lanes are few: a vector has at most 16 of them.
+        // The lane fits a `u8`, because a vector has at most 16 lanes.
         self.lane.map_or(0, |l| l as u8 + 1) << 1 | u8::from(self.register)
     }
 }
 
-/// Which predicates of the compute a value depends on, a bit for each.
+/// The predicates of the compute that a value depends on, a bit for each.
 pub(crate) type Mask = u64;
 
 /// A resolved expression.
 pub(crate) type Resolved = (ValueId, Mask);
 
 impl Resolver<'_> {
-    /// The combination of two states.
+    /// Returns the combination of two states.
     pub(crate) fn combination(&mut self, monoid: &Monoid, state: Vec<ValueId>, item: Vec<ValueId>) -> Result<Vec<ValueId>> {
-        // States and items are others in each combination: what names them is not to be remembered.
+        // States and items differ in each combination, so that expressions which name them must not be remembered.
         std::mem::swap(&mut self.resolved, &mut self.outer);
         self.resolved.clear();
         (self.state, self.item) = (state, item);
-        // Of the first components alone, these.
+        // If only the first components are given, only these are combined.
         let components = self.state.len();
         let combined = monoid.combine.iter().take(components).map(|e| self.resolve(*e)).collect();
         std::mem::swap(&mut self.resolved, &mut self.outer);
         combined
     }
 
-    /// The value of an expression over all lanes.
+    /// Returns the value of an expression over all lanes.
     pub(crate) fn resolve(&mut self, id: ExprId) -> Result<ValueId> {
         Ok(self.resolve_in(id, View::ALL)?.0)
     }
 
-    /// The value of an expression in a view.
+    /// Returns the value of an expression in a view.
     pub(crate) fn resolve_in(&mut self, id: ExprId, view: View) -> Result<Resolved> {
         let key = (id, view.key());
         if let Some(known) = self.resolved.get(&key) {
@@ -124,7 +124,7 @@ impl Resolver<'_> {
         of.get(n as usize).copied().ok_or_else(missing)
     }
 
-    /// A scalar argument as the kernel sees it.
+    /// Converts a scalar argument from the type in which it is passed.
     fn arrived(&mut self, travels: ValueId, dtype: DType) -> ValueId {
         match dtype {
             DType::F16 => self.values.apply(Op::Cast(DType::F16), &[travels]),
@@ -150,7 +150,7 @@ impl Resolver<'_> {
         if self.program.exprs.dtype(id) != DType::I32 {
             return self.operate(Op::Binary(op), &[a, b], view);
         }
-        // What only the launch's sizes decide, and is no sum, the launch computes.
+        // The launch computes a value that depends only on its sizes, unless the value is a sum.
         if matches!(op, Binary::FloorDiv | Binary::FloorMod | Binary::Min | Binary::Max)
             && let Some(size) = self.launch_size(id)
             && self.program.exprs.as_int(id).is_none()
@@ -172,7 +172,7 @@ impl Resolver<'_> {
         Ok((value, m | n))
     }
 
-    /// A quotient of dims that needs no division: `OC / 32` where OC is a multiple of 32.
+    /// Returns a quotient of dims that needs no division, such as `OC / 32` if OC is a multiple of 32.
     fn exact_quotient(&mut self, op: Binary, a: ExprId, b: ExprId) -> Result<Option<ValueId>> {
         let Some(by) = self.program.exprs.as_int(b).filter(|b| op == Binary::FloorDiv && (1..=1 << 24).contains(b)) else {
             return Ok(None);
@@ -182,7 +182,7 @@ impl Resolver<'_> {
         Ok(exact.then(|| self.values.divided(a, by)))
     }
 
-    /// An axis's value: clamped, if it has a predicate here.
+    /// Returns the value of an axis, clamped if the axis has a predicate here.
     fn axis(&mut self, axis: AxisId, view: View) -> Result<Resolved> {
         let (value, mask) = self.axis_unclamped(axis, view)?;
         self.note_axis(value, axis);
@@ -194,14 +194,14 @@ impl Resolver<'_> {
         Ok((clamped, mask | 1 << pred))
     }
 
-    /// An axis's extent. The axes that it names count as clamped, whatever predicates the compute has.
+    /// Returns the extent of an axis. The axes that it names are clamped, whatever predicates the compute has.
     pub(crate) fn extent_in(&mut self, axis: AxisId, view: View) -> Result<ValueId> {
         let program = self.program;
         let extent = program.axes[axis].extent;
         if let Some(value) = program.exprs.as_int(extent) {
             return Ok(self.values.int(value));
         }
-        // Asked again in each iteration that is written out.
+        // Unrolled loops ask this again in each iteration, so that the answer is kept.
         let clamped = self.indices.clamped.get_or_insert_with(axis, || {
             let named = program.named(extent);
             let preds = program.predicates(&named);
@@ -213,15 +213,16 @@ impl Resolver<'_> {
         }
     }
 
-    /// The end of a loop, or the condition of a branch, in which the nest has clamped what has predicates. As in extents, an invocation
-    /// that an axis has no value for counts as the last one that it has: else it would run tiles that nobody has, without their predicates.
+    /// Returns the end of a loop or the condition of a branch, in which the nest has clamped the axes that have predicates. An invocation
+    /// for which an axis does not have a value uses the axis's last value, as in extents. Otherwise it would run tiles that do not exist, without
+    /// their predicates.
     pub(crate) fn bound_of(&mut self, end: ExprId) -> Result<ValueId> {
         self.begin(&[]);
         self.with_clamped(end, &self.program.named(end), &[], View::ALL)
     }
 
-    /// The value of an expression that names some axes, under predicates, and with those axes clamped that not all invocations have a
-    /// value of.
+    /// Returns the value of an expression under predicates. Among the axes that it names, those that do not have a value in every
+    /// invocation are clamped too.
     fn with_clamped(&mut self, of: ExprId, named: &[AxisId], preds: &[Pred], view: View) -> Result<ValueId> {
         let inactive = self.with_inactive(named.to_vec()).map(|axis| Pred { axis, tail: Tail::Guard });
         let preds = preds.iter().copied().chain(inactive).collect();
@@ -231,7 +232,7 @@ impl Resolver<'_> {
         Ok(value?.0)
     }
 
-    /// Of what axes are made of, those that are bound to more invocations than they have values.
+    /// Returns the axes, among those that the given axes are composed of, that are bound to more invocations than they have values.
     fn with_inactive(&self, axes: Vec<AxisId>) -> impl Iterator<Item = AxisId> + use<> {
         let (program, mut open, mut found) = (self.program, axes, BTreeSet::new());
         while let Some(axis) = open.pop() {
@@ -248,7 +249,7 @@ impl Resolver<'_> {
         found.into_iter()
     }
 
-    /// An axis's value over the axes that it is made of, which are clamped where they have predicates.
+    /// Returns the value of an axis without clamping it. The axes that it is composed of are clamped if they have predicates.
     pub(crate) fn axis_unclamped(&mut self, axis: AxisId, view: View) -> Result<Resolved> {
         if let Some(bound) = self.bound(axis) {
             return Ok((
@@ -284,7 +285,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The value of an axis whose last tile is moved back.
+    /// Returns the value of an axis whose last tile is moved back.
     fn shifted(&mut self, axis: AxisId, [tile, point]: [AxisId; 2], view: View) -> Result<Resolved> {
         let (extent, length) = (self.extent_in(axis, view.of_memory())?, self.extent_in(point, view.of_memory())?);
         let last = self.values.minus(extent, length);
@@ -295,7 +296,7 @@ impl Resolver<'_> {
         Ok((self.values.plus(start, offset), of_tile | of_point))
     }
 
-    /// A digit of a fused axis's value.
+    /// Returns one component of a fused axis's value.
     fn digit(&mut self, fused: AxisId, digit: usize, whole: ValueId, view: View) -> Result<ValueId> {
         let program = self.program;
         let AxisDef::Fused(digits) = &program.axes[fused].def else { return Ok(whole) };

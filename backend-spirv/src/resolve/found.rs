@@ -1,4 +1,4 @@
-//! What a driver's compiler may learn about a value, and then folds, or takes for another instruction ([`crate::hidden`]).
+//! Predicts what a driver's compiler may know about a value. It may then fold the value, or select another instruction ([`crate::hidden`]).
 
 use super::Resolver;
 use super::values::poly::{Sum, Term};
@@ -8,12 +8,12 @@ use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::Space;
 
 impl Resolver<'_> {
-    /// Whether a compiler may find a zero in a float.
+    /// True if a compiler may find a zero in a float.
     pub(crate) fn may_be_zero(&mut self, id: ValueId) -> bool {
         match &self.values.node(id).kind.clone() {
             Kind::Const(c) => c.value() == 0.0,
             Kind::Load(load) => self.table(load).is_some_and(|data| data.iter().any(|c| c.value() == 0.0)),
-            // The zeros are hidden before the choice, and integers before they become floats.
+            // Zeros are hidden before the selection, and integers are hidden before they are converted to floats.
             Kind::Op(Op::Select, _) => false,
             Kind::Op(Op::Cast(_), of) => self.values.dtype(of[0]).is_float() && self.may_be_zero(of[0]),
             Kind::Op(Op::Splat(_) | Op::Extract(_) | Op::Part(_) | Op::Join, of) => of.iter().any(|part| self.may_be_zero(*part)),
@@ -22,7 +22,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether a compiler may find a float's value: what it computes of literals, of elements of tables, and of choices between such.
+    /// True if a compiler may know a float's value, because it is computed from literals, elements of tables, or selections between these.
     fn may_be_literal(&mut self, id: ValueId) -> bool {
         if let Some(known) = self.literals.get(&id) {
             return *known;
@@ -46,7 +46,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The table that an element is read of.
+    /// Returns the table that an element is read from.
     fn table(&self, load: &Load) -> Option<&[Const]> {
         match &self.program.buffers[load.buffer].space {
             Space::Constant(data) => Some(data),
@@ -54,14 +54,14 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether a compiler may take an integer for a negation. There is a driver that makes one instruction of two signed minima or maxima, and
-    /// drops the negations of their operands. The operands of an extreme are hidden themselves, so that its result is none.
+    /// True if a compiler may take an integer for a negation. A driver merges two signed minima or maxima into one instruction, and drops
+    /// the negations of their operands. The operands of minima and maxima are hidden themselves, so that their result does not count.
     pub(crate) fn may_be_negation(&self, id: ValueId) -> bool {
         let node = self.values.node(id);
         match &node.kind {
             Kind::Const(_) | Kind::Load(_) | Kind::Param(_) => false,
             Kind::Sum(sum) if !node.data => self.may_be_negated_index(sum),
-            // Wrapping data: one term may cancel another, and `!x + 1` is a negation.
+            // Data wraps, so that one term may cancel another. For example, `!x + 1` is a negation.
             Kind::Sum(sum) => {
                 let adds = |term: &Term| term.by > 0 && !term.factors.iter().any(|factor| self.may_be_negation(*factor));
                 !sum.terms.iter().all(adds)
@@ -74,7 +74,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// The same of an index: it is a negation if all its terms are subtracted, and also where some may come to 0 and the others are subtracted.
+    /// True if a compiler may take an index for a negation. This is so if all its terms are subtracted, or if some terms may be 0 and
+    /// all others are subtracted.
     fn may_be_negated_index(&self, sum: &Sum) -> bool {
         let may_be_found = |term: &&Term| term.factors.iter().all(|factor| self.may_be_found(*factor));
         let is_negated =
@@ -85,7 +86,7 @@ impl Resolver<'_> {
         sum.terms.iter().flat_map(|term| &term.factors).any(is_negated) || is_rest_zero && left.iter().all(|term| term.by < 0)
     }
 
-    /// Whether an integer may be one of two by a condition, such as an element or a padding of 0.
+    /// True if an integer may be selected from two by a condition, such as an element or a padding of 0.
     pub(crate) fn may_be_choice(&self, id: ValueId) -> bool {
         match &self.values.node(id).kind {
             Kind::Const(_) | Kind::Load(_) | Kind::Param(_) | Kind::Lane(_) | Kind::Coordinate(_) | Kind::Counter(_) => false,
@@ -95,9 +96,9 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether a compiler may find an integer's value. It finds that of a loop's counter if it writes the loop out, that of a pinned size, an
-    /// element of a table, and what a register holds. It cannot find elements of tensors, coordinates of invocations, other sizes, or sums and
-    /// extremes of these.
+    /// True if a compiler may know an integer's value. It knows the counter of a loop that it unrolls, a pinned size, an element of a
+    /// table, and the contents of a register. It does not know elements of tensors, coordinates of invocations, other sizes, or sums,
+    /// minima and maxima of these.
     pub(crate) fn may_be_found(&self, id: ValueId) -> bool {
         match &self.values.node(id).kind {
             Kind::Coordinate(_) => false,
@@ -110,11 +111,11 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether the value of a sum stays unknown in whatever iteration of a loop.
+    /// True if the value of a sum is unknown in every iteration of a loop.
     fn is_unknown_sum(&self, terms: &[Term]) -> bool {
         let unknown = |term: &Term| !term.factors.iter().any(|factor| self.may_be_found(*factor));
         let known = |term: &Term| term.factors.iter().all(|factor| self.may_be_found(*factor));
-        // What is computed may come to another term, and cancel it.
+        // A factor that is computed may turn out to equal another term, and cancel it.
         let is_leaf = |factor: &ValueId| {
             matches!(self.values.node(*factor).kind, Kind::Coordinate(_) | Kind::Param(_) | Kind::Counter(_) | Kind::Lane(_))
         };
@@ -124,7 +125,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether it is a half in an f32.
+    /// True if the value is a half that was converted to f32.
     pub(crate) fn is_widened_half(&self, id: ValueId) -> bool {
         let half = |of: &ValueId| self.values.dtype(*of) == DType::F16 && self.native_f16();
         matches!(&self.values.node(id).kind, Kind::Op(Op::Cast(DType::F32), of) if half(&of[0]))

@@ -1,9 +1,9 @@
-//! Where a product and a sum become one `Fma`: in what a reduction combines.
+//! Fuses a product and a sum into one `Fma` in the values that a reduction combines.
 //!
-//! Drivers may not fuse what is decorated with `NoContraction`, so that is done here. Elsewhere a product and a sum stay
-//! two instructions: a map is computed once for each element, and mostly waits for memory. With an `Fma` there, NVIDIA's
-//! driver makes slower code: with three of them, the loop over channels of a bilinear interpolation takes up to 1.7 times
-//! as long. `mul_add`, by which a kernel asks for it, is an `Fma` in f32 everywhere
+//! Drivers must not fuse instructions that are decorated with `NoContraction`, so the fusion is done here. Elsewhere, a
+//! product and a sum stay two instructions, because a map is computed once for each element and mostly waits for memory.
+//! With an `Fma` there, NVIDIA's driver generates slower code: with three of them, the loop over channels of a bilinear
+//! interpolation takes up to 1.7 times as long. A kernel can request an `Fma` by `mul_add`, which is always fused in f32
 //! ([`Values::mul_add`]).
 
 use super::Resolver;
@@ -13,17 +13,17 @@ use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::Monoid;
 
-/// What reductions are made of.
+/// The values of reductions.
 #[derive(Default)]
 pub(crate) struct Fuse {
-    /// What they combine, and what that is made of: sums of products are fused there.
+    /// The values that reductions combine, and their operands. Sums of products among them are fused.
     combined: Map<ValueId, ()>,
-    /// Values read from accumulators of sums in f16: an `Fma` that adds to one is not decorated.
+    /// Values that were read from accumulators of sums in f16. An `Fma` that adds to one of them is not decorated.
     accumulators: Map<ValueId, ()>,
 }
 
 impl Fuse {
-    /// Notes what a reduction combines, and the floats that it is made of.
+    /// Records the values that a reduction combines, and the floats that they are computed from.
     pub(crate) fn note_combined(&mut self, values: &Values, combined: &[ValueId]) {
         let mut open = combined.to_vec();
         while let Some(id) = open.pop() {
@@ -36,7 +36,8 @@ impl Fuse {
         }
     }
 
-    /// Notes what a sum in f16 adds to. Not literals: equal ones elsewhere are the same value.
+    /// Records the values that a sum in f16 adds to. Literals are left out, because an equal literal elsewhere is the
+    /// same value.
     pub(crate) fn note_accumulators(&mut self, resolver: &Resolver<'_>, monoid: &Monoid, states: &[ValueId]) {
         if resolver.native_f16() && monoid.operation(&resolver.program.exprs) == Some((Binary::Add, DType::F16)) {
             let of_reads = |state: &&ValueId| !matches!(resolver.values.node(**state).kind, Kind::Const(_));
@@ -44,12 +45,12 @@ impl Fuse {
         }
     }
 
-    /// Whether a sum in f16 adds to a value.
+    /// True if a sum in f16 adds to a value.
     pub(crate) fn is_accumulator(&self, id: ValueId) -> bool {
         self.accumulators.contains_key(&id)
     }
 
-    /// A value's operation, as an `Fma` where it is a sum or a difference with a product and belongs to a reduction.
+    /// Returns a value's operation, as an `Fma` if it belongs to a reduction and is a sum or difference with a product.
     pub(crate) fn fused(&self, values: &mut Values, id: ValueId, op: Op, operands: Operands) -> (Op, Operands) {
         let is_difference = op == Op::Binary(Binary::Sub);
         if !(is_difference || op == Op::Binary(Binary::Add)) || !self.combined.contains_key(&id) {

@@ -1,8 +1,8 @@
-//! Indices, remembered: iterations that are written out reach the same rows and elements again and again.
+//! Remembers indices, because iterations that are unrolled access the same rows and elements again and again.
 //!
-//! An index that reads nothing is a function of the values that loops have given to the axes it is made of, and of the predicates that
-//! clamp it. So it is found by these, in whatever compute it stands; and so is whether a predicate holds. A place in memory is found by
-//! its indices.
+//! An index without reads is a function of the values to which loops bind its axes, and of the predicates that clamp it. So it is
+//! looked up by these, whichever compute it is in. The result of a predicate is looked up in the same way. A place in memory is looked
+//! up by its indices.
 
 use super::Resolver;
 use super::expr::{Mask, Resolved, View};
@@ -15,50 +15,50 @@ use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::expr::{Expr, ExprId};
 use tilewright_dsl::nest::{AxisDef, AxisId, BufferId, Fate, Pred};
 
-/// What is known of indices.
+/// The remembered indices of a dispatch.
 #[derive(Default)]
 pub(crate) struct Indices {
-    /// Of what is asked for, by kind: the axes that each can depend on and that loops bind, once that is known.
+    /// For each request, by kind: the loop-bound axes that it can depend on, once they are known.
     sources: [Vec<Option<Sources>>; 4],
-    /// Predicates that were asked under.
+    /// The lists of predicates under which requests were made.
     preds: Vec<Vec<Pred>>,
     resolved: Remembered,
-    /// By axis: whether a loop binds it somewhere.
+    /// For each axis, whether a loop binds it anywhere.
     looped: Vec<bool>,
-    /// Of buffers: their extents or strides, if no axis is in them.
+    /// The extents or strides of each buffer, if they do not depend on axes.
     extents: Map<BufferId, Option<Extents>>,
     flat: Map<(BufferId, SmallVec<[ValueId; 4]>), ValueId>,
-    /// Places that were asked for, and where each is in the list.
+    /// The places that were requested, and an index of this list.
     places: Vec<Place>,
     known_places: Places,
-    /// Of axes whose extents name others: these, and the predicates that clamp them.
+    /// For each axis whose extent names other axes: these axes, and the predicates that clamp them.
     pub(super) clamped: Map<AxisId, Option<Clamped>>,
 }
 
-/// Axes that an extent names, and their predicates.
+/// The axes that an extent names, and their predicates.
 type Clamped = Rc<(Vec<AxisId>, Vec<Pred>)>;
 
-/// The axes that something can depend on and that loops bind; `None` if it is more than a function of axes, because it reads.
+/// The loop-bound axes that a request can depend on, or `None` if it also depends on reads.
 type Sources = Option<Rc<[AxisId]>>;
 
-/// The extents of a buffer, or its strides.
+/// The extents or the strides of a buffer.
 pub(crate) type Extents = Rc<[ValueId]>;
 
-/// What was resolved, by keys that are words.
+/// Results by keys that are lists of 32-bit words.
 #[derive(Default)]
 struct Remembered {
     places: Places,
-    /// Of each key, where it ends among the words.
+    /// The end of each key in `words`.
     ends: Vec<usize>,
     words: Vec<u32>,
-    /// Once it is found.
+    /// The result for each key, once it is computed.
     found: Vec<Option<Resolved>>,
-    /// The key that is asked for.
+    /// The key that is looked up.
     key: Vec<u32>,
 }
 
 impl Remembered {
-    /// Where the key is that is asked for; it is new if nothing is found there.
+    /// Returns the position of the key that is looked up. The key is new if it does not have a result yet.
     fn place(&mut self) -> usize {
         let (key, words, ends) = (&self.key, &self.words, &self.ends);
         let hash = hash_words(key);
@@ -79,20 +79,20 @@ impl Remembered {
 /// An element of a buffer, by its indices.
 type Place = (BufferId, SmallVec<[ExprId; 4]>);
 
-/// What is asked for.
+/// A request.
 #[derive(Clone, Copy)]
 enum Asked {
     Value(ExprId),
-    /// Whether an axis is within its extent.
+    /// Asks whether an axis is within its extent.
     Within(AxisId),
     /// The row-major index of a place.
     Place(u32),
-    /// Whether the indices of a place are within its buffer.
+    /// Asks whether the indices of a place are within its buffer.
     Inside(u32),
 }
 
 impl Asked {
-    /// Which kind, and which of that.
+    /// The kind of the request, and its number within the kind.
     fn which(self) -> (usize, usize) {
         match self {
             Asked::Value(id) => (0, id.index()),
@@ -104,17 +104,17 @@ impl Asked {
 }
 
 impl Resolver<'_> {
-    /// The value of an index in a view: [`Resolver::resolve_in`]'s.
+    /// Returns the value of an index in a view, as [`Resolver::resolve_in`] does.
     pub(super) fn index_in(&mut self, id: ExprId, view: View) -> Result<Resolved> {
         self.remembered(Asked::Value(id), view, |r| r.resolve_in(id, view))
     }
 
-    /// Whether an axis is within its extent: [`Resolver::new_within`]'s.
+    /// Returns whether an axis is within its extent, as [`Resolver::new_within`] does.
     pub(super) fn within(&mut self, axis: AxisId, view: View) -> Result<ValueId> {
         Ok(self.remembered(Asked::Within(axis), view, |r| Ok((r.new_within(axis, view)?, 0)))?.0)
     }
 
-    /// The row-major index of a place, none of whose indices is looked at alone.
+    /// Returns the row-major index of a place. It may be remembered, and then its indices are not resolved one by one.
     pub(crate) fn place_in(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Resolved> {
         if self.unrolled.is_empty() {
             return self.new_place(buffer, index, view);
@@ -123,7 +123,7 @@ impl Resolver<'_> {
         self.remembered(Asked::Place(place), view, |r| r.new_place(buffer, index, view))
     }
 
-    /// Whether the indices of a place are within its buffer, as `find` finds out.
+    /// True if the indices of a place are within its buffer. `find` determines this if it is not remembered.
     pub(super) fn stays_inside(
         &mut self,
         buffer: BufferId,
@@ -139,7 +139,7 @@ impl Resolver<'_> {
         Ok(self.values.as_bool(inside.0) == Some(true))
     }
 
-    /// Where a place is among those asked for.
+    /// Returns the number of a place among those requested.
     fn asked_place(&mut self, buffer: BufferId, index: &[ExprId]) -> u32 {
         let Indices { places, known_places, .. } = &mut self.indices;
         let hash = hash(&(buffer, index));
@@ -162,7 +162,7 @@ impl Resolver<'_> {
     }
 
     fn remembered(&mut self, asked: Asked, view: View, find: impl FnOnce(&mut Self) -> Result<Resolved>) -> Result<Resolved> {
-        // Nothing comes twice where nothing is written out.
+        // Without unrolled loops, no request is repeated.
         if self.unrolled.is_empty() {
             return find(self);
         }
@@ -183,19 +183,19 @@ impl Resolver<'_> {
         Ok(resolved)
     }
 
-    /// Notes that a loop binds an axis. Of all loops this must be known before anything is resolved in them.
+    /// Records that a loop binds an axis. This must be done for all loops before anything in them is resolved.
     pub(super) fn note_loop(&mut self, axis: AxisId) {
         let looped = &mut self.indices.looped;
         looped.resize(looped.len().max(axis.index() + 1), false);
         looped[axis.index()] = true;
     }
 
-    /// Whether it is known that a loop binds an axis: else what is remembered would not change with it.
+    /// True if a loop is known to bind an axis. Otherwise remembered results would not depend on the axis.
     pub(super) fn is_looped(&self, axis: AxisId) -> bool {
         self.indices.looped.get(axis.index()).is_some_and(|looped| *looped)
     }
 
-    /// The row-major index of an element, padding and versions included.
+    /// Returns the row-major index of an element, including padding and versions.
     pub(crate) fn flat(&mut self, buffer: BufferId, index: &[ValueId]) -> Result<ValueId> {
         if self.unrolled.is_empty() {
             return self.new_flat(buffer, index, None);
@@ -210,7 +210,7 @@ impl Resolver<'_> {
         Ok(flat)
     }
 
-    /// The extents of a buffer, or its strides where it has gaps, if they are the same everywhere.
+    /// Returns the extents of a buffer, or its strides if it has gaps, if they are the same everywhere.
     fn fixed_extents(&mut self, buffer: BufferId) -> Result<Option<Extents>> {
         if let Some(known) = self.indices.extents.get(&buffer) {
             return Ok(known.clone());
@@ -224,7 +224,7 @@ impl Resolver<'_> {
         Ok(extents)
     }
 
-    /// The place of the predicates at hand among those asked under.
+    /// Returns the number of the current predicates among the lists under which requests were made.
     fn asked_under(&mut self) -> u32 {
         let known = self.indices.preds.iter().position(|preds| *preds == self.preds);
         known.unwrap_or_else(|| {
@@ -233,7 +233,7 @@ impl Resolver<'_> {
         }) as u32
     }
 
-    /// The bound axes that something can depend on, at any depth; `None` if it is more than a function of them.
+    /// Returns the bound axes that a request can depend on, directly or indirectly, or `None` if it also depends on reads.
     fn sources(&mut self, asked: Asked) -> Sources {
         let (kind, which) = asked.which();
         if let Some(Some(known)) = self.indices.sources[kind].get(which) {
@@ -254,7 +254,7 @@ impl Resolver<'_> {
         sources
     }
 
-    /// The axes that expressions and these ones are made of.
+    /// Returns the axes that expressions and the given axes are composed of.
     fn all_sources(&self, mut open: Vec<ExprId>, mut named: Vec<AxisId>) -> Option<Vec<AxisId>> {
         let (program, mut found) = (self.program, Vec::new());
         loop {

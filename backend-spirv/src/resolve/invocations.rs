@@ -1,4 +1,4 @@
-//! Where an invocation stands: the values of axes bound to workgroups, subgroups, lanes and threads.
+//! The coordinates of an invocation: the values of axes bound to workgroups, subgroups, lanes and threads.
 
 use super::values::{Coordinate, Kind, ValueId};
 use super::{Bound, Resolver};
@@ -7,10 +7,10 @@ use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{Bounds, DType, Feature};
 use tilewright_dsl::nest::{AxisId, Level, Slot};
 
-/// Workgroups of a dimension that every device can dispatch at once.
+/// The number of workgroups along a dimension that every device can dispatch at once.
 const GRID: i64 = 65_535;
 
-/// The axes of a dispatch that are bound to something, wherever they stand.
+/// The axes of a dispatch that are bound to workgroups, subgroups, lanes or threads, anywhere in the nest.
 #[derive(Default)]
 pub(crate) struct Grid {
     /// Axes bound to workgroups, outermost first.
@@ -21,14 +21,14 @@ pub(crate) struct Grid {
     pub(crate) subgroups: Vec<(AxisId, Level, Slot)>,
     /// The invocations of a workgroup.
     pub(crate) local: [u32; 3],
-    /// The subgroup size, if threads are counted by subgroup and lane: the workgroup is then dispatched as one row.
+    /// The subgroup size, if threads are numbered by subgroup and lane. The workgroup is then dispatched as one row.
     pub(crate) row: Option<u32>,
     /// The subgroup size that the variant requires.
     pub(crate) subgroup: Option<u32>,
 }
 
 impl Resolver<'_> {
-    /// The value of a bound axis.
+    /// Returns the value of a bound axis.
     pub(crate) fn coordinate_of(&mut self, axis: AxisId, level: Level, slot: Slot) -> Result<Bound> {
         let (value, owner) = match level {
             Level::Workgroup => (self.workgroup(axis, slot)?, false),
@@ -38,7 +38,7 @@ impl Resolver<'_> {
         Ok(Bound { value, owner })
     }
 
-    /// An axis's digit of its slot's workgroup number. The outermost axis of a slot is the slowest.
+    /// Returns an axis's component of the workgroup number of its slot. The outermost axis of a slot is the slowest.
     fn workgroup(&mut self, axis: AxisId, slot: Slot) -> Result<ValueId> {
         self.begin(&[]);
         let dim = slot.index();
@@ -60,11 +60,12 @@ impl Resolver<'_> {
         let (one, zero) = (self.values.int(1), self.values.int(0));
         let last = self.values.minus(extents[at], one);
         let downwards = self.values.minus(last, value);
-        // It is no less, which its bounds do not tell.
+        // The value is never negative, but its bounds do not show that.
         Ok(self.values.extreme(Binary::Max, downwards, zero))
     }
 
-    /// A thread's coordinate. In a workgroup that is dispatched as a row, that of its place in the row.
+    /// Returns a thread's coordinate. In a workgroup that is dispatched as one row, it is computed from the thread's
+    /// position in the row.
     pub(super) fn thread(&mut self, slot: Slot) -> ValueId {
         if let Some(size) = self.grid.row {
             let count: u32 = self.grid.local.iter().product();
@@ -81,7 +82,7 @@ impl Resolver<'_> {
         self.coordinate_value(which, count.into())
     }
 
-    /// A coordinate of the thread at a place in the workgroup's row, in which x is the fastest.
+    /// Returns a coordinate of the thread at a position in the workgroup's row, in which x is the fastest.
     fn digit_of(&mut self, place: ValueId, slot: Slot) -> ValueId {
         let at = match slot {
             Slot::Linear => return place,
@@ -93,7 +94,8 @@ impl Resolver<'_> {
         if slower { self.values.floor_mod(quotient, own) } else { quotient }
     }
 
-    /// A subgroup's coordinate in its workgroup, or an invocation's in its subgroup: x is the fastest.
+    /// Returns a subgroup's coordinate in its workgroup, or an invocation's coordinate in its subgroup. x is the
+    /// fastest.
     pub(super) fn of_subgroup(&mut self, level: Level, slot: Slot) -> Result<ValueId> {
         let size = self.fixed_subgroup()?;
         let local: u32 = self.grid.local.iter().product();
@@ -120,7 +122,7 @@ impl Resolver<'_> {
         self.grid.subgroups.iter().any(|(_, l, s)| *l == level && *s == slot)
     }
 
-    /// How many a slot of subgroups or lanes has: the most that any of its axes counts.
+    /// Returns the extent of a slot of subgroups or lanes: the greatest extent of its axes.
     pub(super) fn slot_extent(&mut self, level: Level, slot: Slot) -> Result<ValueId> {
         self.begin(&[]);
         let axes: Vec<AxisId> =
@@ -139,7 +141,7 @@ impl Resolver<'_> {
         Ok(self.values.int(most))
     }
 
-    /// The subgroup size, which the variant then requires.
+    /// Returns the subgroup size. The variant then requires it.
     pub(crate) fn fixed_subgroup(&mut self) -> Result<u32> {
         let Some(size) = self.profile.subgroup else {
             let message = format!("the profile `{}` has no subgroup size", self.profile.name);
@@ -150,7 +152,7 @@ impl Resolver<'_> {
         Ok(size)
     }
 
-    /// A coordinate below a count.
+    /// Returns a coordinate that is less than `count`.
     pub(crate) fn coordinate_value(&mut self, which: Coordinate, count: i64) -> ValueId {
         match count {
             ..=1 => self.values.int(0),

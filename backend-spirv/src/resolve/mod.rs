@@ -1,16 +1,19 @@
-//! Resolution: what expressions mean where the emission stands, as [`values`], and what is known of these. Nothing here knows SPIR-V.
+//! Resolution: evaluates expressions at the current point of the emission, as [`values`], and derives facts about these. It does not depend
+//! on SPIR-V.
 //!
-//! The walk over the nest ([`crate::nest`]) says what loops bind and which predicates a compute has; a [`Resolver`] gives the values of
-//! expressions under them, and [`crate::emit`] writes these as instructions. [`Resolver::wanted`] queues what must be emitted at once, in
-//! order: reads of memory that is written, and the launch's parameters. `Emit::resolving` empties it, so whatever resolves goes through that.
+//! The walk over the nest ([`crate::nest`]) determines which axes loops bind and which predicates a compute has. A [`Resolver`] returns the
+//! values of expressions under them, and [`crate::emit`] writes these values as instructions. [`Resolver::wanted`] queues values that must
+//! be emitted at once, in order: reads of memory that is written, and the launch's parameters. `Emit::resolving` empties the queue, so
+//! every resolution is done inside it.
 //!
-//! - [`scan`] finds what must be known before: uses of buffers, bound axes, what is reached in lanes;
-//! - [`expr`] turns expressions and axes into values, [`predicate`] keeps them in range, and [`indices`] remembers what comes again;
-//! - [`place`] says where an element lies, [`read`] which elements are read at a time, [`registers`] which registers an index names;
-//! - [`invocations`] says where an invocation stands, [`teams`] with which others it shares a reduction;
-//! - [`params`] names what the launch brings, and [`reach`] what of indices 32 bits must hold;
-//! - [`confined`] says which computes must not run out of range, [`fuse`] which products become an `Fma`, and [`class`] and [`found`] what a
-//!   driver's compiler may find out of a value.
+//! - [`scan`] finds the facts that must be known beforehand: uses of buffers, bound axes, and the buffers that lanes access;
+//! - [`expr`] turns expressions and axes into values, [`predicate`] keeps them in range, and [`indices`] remembers repeated ones;
+//! - [`place`] computes the index of an element, [`read`] the elements that are read at a time, and [`registers`] the registers that an
+//!   index names;
+//! - [`invocations`] computes the coordinates of an invocation, and [`teams`] the invocations with which it shares a reduction;
+//! - [`params`] names the launch's parameters, and [`reach`] the bounds of indices that must fit 32 bits;
+//! - [`confined`] determines which computes must not run out of range, [`fuse`] which products become an `Fma`, and [`class`] and [`found`]
+//!   what a driver's compiler may know about a value.
 
 pub(crate) mod class;
 mod confined;
@@ -46,30 +49,30 @@ use tilewright_dsl::nest::{AxisId, Body, BufferId, Monoid, Pred, Program, StageI
 use tilewright_dsl::profile::Profile;
 use values::{Kind, ValueId, Values};
 
-/// What resolves the expressions of one dispatch.
+/// Resolves the expressions of one dispatch.
 pub(crate) struct Resolver<'p> {
     pub(crate) program: &'p Program,
     pub(crate) profile: &'p Profile,
     pub(crate) values: Values,
-    /// The values of the axes that loops bind, and whether they tell invocations apart.
+    /// The values of the axes that loops bind, and whether they differ between invocations.
     pub(crate) bound: Vec<Option<Bound>>,
-    /// The axes that are written out around here, and how often.
+    /// The axes of the enclosing unrolled loops, with their extents.
     pub(crate) unrolled: Vec<(AxisId, u32)>,
-    /// The axes of the serial loops around.
+    /// The axes of the enclosing serial loops.
     pub(crate) serial: Vec<AxisId>,
-    /// The axis in lanes, and how many.
+    /// The axis in lanes, and the number of lanes.
     pub(crate) lanes: Option<(AxisId, u32)>,
-    /// The regions that are open: the function, and the loops and branches around.
+    /// The open regions: the function, and the enclosing loops and branches.
     regions: Vec<Region>,
-    /// How many regions there were.
+    /// The number of regions that were ever opened.
     instances: u32,
-    /// The compute at hand, by its place in the nest.
+    /// The current compute, by its place in the nest.
     pub(crate) compute: usize,
-    /// Its predicates.
+    /// The predicates of the current compute.
     preds: Vec<Pred>,
-    /// What it has resolved.
+    /// The values that the current compute has resolved.
     resolved: Map<(ExprId, u8), Resolved>,
-    /// What was resolved outside of the combination at hand.
+    /// The values that were resolved outside of the current combination.
     outer: Map<(ExprId, u8), Resolved>,
     /// The state and the item that a combination names.
     state: Vec<ValueId>,
@@ -79,30 +82,30 @@ pub(crate) struct Resolver<'p> {
     pub(crate) params: params::Params,
     pub(crate) reach: reach::Reach,
     indices: indices::Indices,
-    /// Of loops' counters, those beside them that begin anew after some iterations.
+    /// For counters of loops, the second counters that start again after some iterations.
     pub(crate) turns: Vec<Turn>,
     pub(crate) reads: read::Reads,
-    /// Floats, and whether a compiler may find what they are.
+    /// Floats, and whether a compiler may know their values.
     literals: Map<ValueId, bool>,
     confined: confined::Confined,
-    /// What is to be written before anything else is, in order.
+    /// The values that must be emitted before anything else, in order.
     pub(crate) wanted: Vec<Wanted>,
-    /// The node to blame.
+    /// The node that errors refer to.
     pub(crate) span: SpanId,
 }
 
-/// What a resolved value needs of the emission at once.
+/// A resolved value that must be emitted at once.
 #[derive(Clone, Copy)]
 pub(crate) enum Wanted {
-    /// A parameter, which is used for the first time.
+    /// A parameter that is used for the first time.
     Param(u32),
-    /// A read of memory that is written: a moment's value, and the place in units of its width.
+    /// A read of memory that is written: the value at this moment, and the index in units of its width.
     Load { value: ValueId, buffer: BufferId, index: ValueId },
-    /// A read of a register's variable, by its number.
+    /// A read of a register's variable, by the variable's number.
     Register { value: ValueId, buffer: BufferId, at: i64 },
 }
 
-/// A counter beside a loop's, which begins anew after some iterations.
+/// A second counter of a loop, which starts again after some iterations.
 pub(crate) struct Turn {
     pub(crate) counter: ValueId,
     pub(crate) of: u32,
@@ -113,16 +116,16 @@ pub(crate) struct Turn {
 #[derive(Clone, Copy)]
 pub(crate) struct Bound {
     pub(crate) value: ValueId,
-    /// It is another one in each invocation, subgroup or lane of one.
+    /// True if the value differs between invocations, subgroups or lanes.
     pub(crate) owner: bool,
 }
 
 /// An open loop or branch.
 #[derive(Clone, Copy)]
 struct Region {
-    /// Unlike any other region's.
+    /// A number that no other region has.
     instance: u32,
-    /// It may not run at all.
+    /// True if it may not run at all.
     skippable: bool,
 }
 
@@ -158,17 +161,17 @@ impl<'p> Resolver<'p> {
         }
     }
 
-    /// An error at the node at hand.
+    /// Returns an error at the current node.
     pub(crate) fn error(&self, message: impl Into<String>) -> Error {
         Error::new(self.span, message)
     }
 
-    /// What should not have come here.
+    /// Returns an error for a state that the backend should never see.
     pub(crate) fn defect(&self, message: impl Into<String>) -> Error {
         self.error(message).defect(&print::plan(self.program))
     }
 
-    /// Sees to it that the profile has a feature.
+    /// Checks that the profile has a feature.
     pub(crate) fn has(&self, feature: Feature, what: &str, help: &str) -> Result<()> {
         if self.profile.has(feature) {
             return Ok(());
@@ -178,8 +181,8 @@ impl<'p> Resolver<'p> {
         Err(self.error(message).help(help.to_string()))
     }
 
-    /// Whether f16 is computed with as such. Without the feature it can only be loaded, stored and converted; between,
-    /// it travels as the f32 of the same value.
+    /// True if f16 arithmetic is native. Without the feature, f16 can only be loaded, stored and converted. In between, it is held as an
+    /// f32 of the same value.
     pub(crate) fn native_f16(&self) -> bool {
         self.profile.has(Feature::F16)
     }
@@ -188,39 +191,39 @@ impl<'p> Resolver<'p> {
         let program = self.program;
         match &program.stages[stage].body {
             Body::Reduce { monoid, .. } => Ok(monoid),
-            Body::Map(_) => Err(self.defect("an update of a stage that reduces nothing")),
+            Body::Map(_) => Err(self.defect("an update of a stage that is not a reduction")),
         }
     }
 }
 
-/// Where the emission stands.
+/// The current point of the emission.
 impl Resolver<'_> {
-    /// Begins anew, under predicates.
+    /// Starts a compute with these predicates, and forgets resolved values.
     pub(crate) fn begin(&mut self, preds: &[Pred]) {
         self.resolved.clear();
         preds.clone_into(&mut self.preds);
     }
 
-    /// Takes a value for what an expression resolves to, until the next compute.
+    /// Presumes a value for an expression, until the next compute.
     pub(crate) fn presume(&mut self, id: ExprId, value: ValueId) {
         self.resolved.insert((id, View::ALL.key()), (value, 0));
     }
 
-    /// Forgets what was resolved.
+    /// Forgets the resolved values.
     pub(crate) fn forget(&mut self) {
         self.resolved.clear();
     }
 
-    /// The value of a bound axis.
+    /// Returns the value of a bound axis.
     fn bound(&self, axis: AxisId) -> Option<Bound> {
         self.bound[axis.index()]
     }
 
-    /// Binds an axis; what it was bound to before.
+    /// Binds an axis, and returns its previous binding.
     pub(crate) fn bind(&mut self, axis: AxisId, bound: Bound) -> Result<Option<Bound>> {
         if !self.is_looped(axis) {
             let name = &self.program.axes[axis].name;
-            return Err(self.defect(format!("no one looked at the loop over `{name}`")));
+            return Err(self.defect(format!("the loop over `{name}` was not scanned")));
         }
         self.note_axis(bound.value, axis);
         Ok(self.bound[axis.index()].replace(bound))
@@ -230,7 +233,7 @@ impl Resolver<'_> {
         self.bound[axis.index()] = before;
     }
 
-    /// The number of lanes around, or 1.
+    /// The number of lanes here, or 1.
     pub(crate) fn lane_count(&self) -> u32 {
         self.lanes.map_or(1, |(_, lanes)| lanes)
     }
@@ -250,7 +253,7 @@ impl Resolver<'_> {
         self.regions.pop();
     }
 
-    /// A new loop's counter, or another number below an extent that only the code at hand knows.
+    /// Returns the counter of a new loop, or another number below an extent whose value only the current code knows.
     pub(crate) fn counter(&mut self, extent: ValueId) -> ValueId {
         self.instances += 1;
         let (level, instance) = (self.level(), self.instances);
@@ -260,13 +263,13 @@ impl Resolver<'_> {
         counter
     }
 
-    /// An axis's extent where its loop stands.
+    /// Returns the extent of an axis at the place of its loop.
     pub(crate) fn extent(&mut self, axis: AxisId) -> Result<ValueId> {
         self.begin(&[]);
         self.extent_in(axis, View::ALL)
     }
 
-    /// The same, which must be a literal.
+    /// Returns the extent of an axis, which must be a literal.
     pub(crate) fn literal_extent(&mut self, axis: AxisId, what: &str) -> Result<u32> {
         let extent = self.extent(axis)?;
         let name = &self.program.axes[axis].name;
@@ -274,7 +277,7 @@ impl Resolver<'_> {
         self.values.as_int(extent).and_then(|n| u32::try_from(n).ok()).ok_or_else(error)
     }
 
-    /// How often the enclosing unrolled loops replicate the code at hand.
+    /// Returns how many copies of the current code the enclosing unrolled loops make.
     pub(crate) fn copies(&self) -> u64 {
         self.unrolled.iter().fold(1, |copies, (_, extent)| copies.saturating_mul((*extent).into()))
     }

@@ -1,4 +1,4 @@
-//! What the launch brings: sizes and scalars, and what is known of dims before it.
+//! The launch's parameters: sizes and scalars, and the facts about dims that are known beforehand.
 
 use super::values::{Kind, ValueId};
 use super::{Resolver, Wanted};
@@ -9,23 +9,23 @@ use tilewright_dsl::launch::{DType, ParamValue, Relation, Size};
 use tilewright_dsl::lower::launch::{scalar_index, size};
 use tilewright_dsl::nest::{DimId, Program, ScalarId};
 
-/// The sizes and scalars that values name, by their numbers.
+/// The sizes and scalars that values refer to, by number.
 pub(crate) struct Params {
     pub(crate) all: Vec<Param>,
     sizes: Map<Size, u32>,
     scalars: Map<u32, u32>,
-    /// Dims that conditions make multiples of a literal.
+    /// Dims that conditions require to be multiples of a literal.
     multiples: Map<u32, i64>,
-    /// Of every dim, whether it is known when the pipeline is made.
+    /// For each dim, whether it is known when the pipeline is created.
     pinned: Vec<bool>,
 }
 
 /// A size or a scalar.
 pub(crate) struct Param {
     pub(crate) value: ParamValue,
-    /// As it travels.
+    /// The type in which it is passed.
     pub(crate) dtype: DType,
-    /// Whether it is known when the pipeline is made.
+    /// True if it is known when the pipeline is created.
     pub(crate) pinned: bool,
 }
 
@@ -37,7 +37,8 @@ impl Params {
 }
 
 impl Resolver<'_> {
-    /// The value of a dim. One that is a multiple of 32 is 32 times a parameter, so that indices divide by it.
+    /// Returns the value of a dim. A dim that is a multiple of 32 is 32 times a parameter, so that indices can be
+    /// divided by 32.
     pub(super) fn dim(&mut self, dim: DimId) -> ValueId {
         let n = dim.index() as u32;
         match self.params.multiples.get(&n).copied() {
@@ -50,14 +51,14 @@ impl Resolver<'_> {
         }
     }
 
-    /// A size that the launch computes.
+    /// Returns a size that the launch computes.
     pub(super) fn size_param(&mut self, size: Size) -> ValueId {
         let bounds = size.bounds();
         let n = self.size_number(size);
         self.values.size(n, bounds)
     }
 
-    /// The number of a size.
+    /// Returns the number of a size.
     pub(crate) fn size_number(&mut self, size: Size) -> u32 {
         if let Some(n) = self.params.sizes.get(&size) {
             return *n;
@@ -74,7 +75,7 @@ impl Resolver<'_> {
         n
     }
 
-    /// The size that parameter number `n` is.
+    /// Returns the size with a parameter number.
     pub(super) fn size_of(&self, n: u32) -> Option<&Size> {
         match &self.params.all.get(n as usize)?.value {
             ParamValue::Size(size) => Some(size),
@@ -82,13 +83,13 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether a size is made of pinned dims alone.
+    /// True if a size depends on pinned dims only.
     fn is_pinned(&self, size: &Size) -> bool {
         let pinned = |d: u32| self.params.pinned.get(d as usize).is_some_and(|pinned| *pinned);
         size.any_dim(&|_| true) && !size.any_dim(&|d| !pinned(d))
     }
 
-    /// Whether a value is known when the pipeline is made.
+    /// True if a value is known when the pipeline is created.
     pub(crate) fn is_folded(&self, id: ValueId) -> bool {
         match &self.values.node(id).kind {
             Kind::Const(_) => true,
@@ -99,7 +100,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A scalar argument, as it travels: f16 as f32, bool as a word.
+    /// Returns a scalar argument in the type in which it is passed: f16 as f32, and bool as a 32-bit word.
     pub(super) fn scalar_param(&mut self, scalar: ScalarId) -> ValueId {
         let index = scalar_index(self.program, scalar);
         let dtype = match self.program.scalars[scalar].dtype {
@@ -118,13 +119,13 @@ impl Resolver<'_> {
         self.values.scalar_param(n, dtype)
     }
 
-    /// A size expression over dims as the launch computes it, if it is one.
+    /// Returns a size expression over dims as the launch computes it, or `None` if the expression is not one.
     pub(super) fn launch_size(&self, id: ExprId) -> Option<Size> {
         size(self.program, id)
     }
 }
 
-/// The dims that a condition of the form `D % 4 == 0` makes multiples of a literal.
+/// The dims that a condition of the form `D % 4 == 0` requires to be multiples of a literal.
 fn multiples(program: &Program) -> Map<u32, i64> {
     let mut multiples: Map<u32, i64> = Map::default();
     for c in &program.conditions {
@@ -139,7 +140,7 @@ fn multiples(program: &Program) -> Map<u32, i64> {
     multiples
 }
 
-/// Of every dim, whether it is pinned, or derived from pinned ones alone.
+/// For each dim, whether it is pinned or derived from pinned dims only.
 fn pinned(program: &Program) -> Vec<bool> {
     let mut pinned = vec![false; program.dims.len()];
     for (id, dim) in program.dims.iter() {

@@ -1,4 +1,4 @@
-//! Where an element lies in its buffer: its row-major index, versions, padding and swizzles included.
+//! The index of an element in its buffer: row-major, including versions, padding and swizzles.
 
 use super::indices::Extents;
 use super::values::poly::ByLane;
@@ -9,7 +9,7 @@ use tilewright_dsl::expr::Binary;
 use tilewright_dsl::nest::BufferId;
 
 impl Resolver<'_> {
-    /// [`Resolver::flat`] of indices that were not asked for before, and of extents that may be known.
+    /// Computes [`Resolver::flat`] for indices that were not requested before. `extents` are given if they are known.
     pub(super) fn new_flat(&mut self, buffer: BufferId, index: &[ValueId], extents: Option<&Extents>) -> Result<ValueId> {
         let b = &self.program.buffers[buffer];
         let versions = usize::from(b.versions > 1);
@@ -41,7 +41,8 @@ impl Resolver<'_> {
         Ok(flat)
     }
 
-    /// Which of several buffers a step has: without a remainder, if its loop counts them.
+    /// Returns which of several buffers a step uses. If a counter of the step's loop starts again at their number, no
+    /// remainder is computed.
     fn version(&mut self, step: ValueId, of: u32) -> ValueId {
         let count = self.values.int(of.into());
         for (counter, turn) in
@@ -58,7 +59,7 @@ impl Resolver<'_> {
         self.values.floor_mod(step, count)
     }
 
-    /// Where an element of a tensor with gaps lies; what may be known are its strides.
+    /// Returns the index of an element of a tensor with gaps. `strides` are given if they are known.
     fn strided(&mut self, buffer: BufferId, index: &[ValueId], strides: Option<&Extents>) -> Result<ValueId> {
         let program = self.program;
         let mut flat = self.values.int(0);
@@ -74,8 +75,8 @@ impl Resolver<'_> {
         Ok(flat)
     }
 
-    /// Where an element of a swizzled row lies: its group's number is permuted by the row's. Lanes within one group stay
-    /// consecutive.
+    /// Returns the index of an element of a swizzled row: the number of its group is permuted by the number of the row.
+    /// Lanes within one group stay consecutive.
     fn swizzled(&mut self, buffer: BufferId, row: Option<ValueId>, index: ValueId) -> Result<ValueId> {
         let b = &self.program.buffers[buffer];
         let by = i64::from(b.swizzle);
@@ -102,7 +103,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// Elements of a shared buffer, padding and versions included.
+    /// Returns the number of elements of a shared buffer, including padding and versions.
     pub(crate) fn local_elements(&mut self, buffer: BufferId) -> Result<u32> {
         let b = &self.program.buffers[buffer];
         let mut total = u64::from(b.versions.max(1));

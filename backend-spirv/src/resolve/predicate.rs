@@ -1,4 +1,4 @@
-//! Predicates: axes that run past their extents (the nest's page says what that means).
+//! Predicates: axes that run past their extents (see the documentation of the nest).
 
 use super::Resolver;
 use super::expr::{Mask, View};
@@ -9,13 +9,13 @@ use tilewright_dsl::expr::{Binary, Const};
 use tilewright_dsl::nest::{AxisId, AxisKind, Tail};
 
 impl Resolver<'_> {
-    /// `min(value, extent - 1)`. Where a whole vector is inside or outside, the number of the vector is clamped, so that
-    /// it stays one access.
+    /// Returns `min(value, extent - 1)`. If each vector is entirely inside or outside, the number of the vector is
+    /// clamped, so that it stays one access.
     pub(crate) fn clamped(&mut self, value: ValueId, extent: ValueId) -> ValueId {
         let one = self.values.int(1);
         let (at, count, width) = self.vectors(value, extent);
         let mut last = self.values.minus(count, one);
-        // Nothing runs over an axis that has no values, and an index that is a literal is not negative.
+        // Loops do not run over an empty axis. A literal index must not be negative.
         if self.values.as_int(last).is_some_and(|last| last < 0) {
             last = self.values.int(0);
         }
@@ -27,14 +27,15 @@ impl Resolver<'_> {
         self.values.plus(base, lane)
     }
 
-    /// Whether a value is below an extent; one bool where that is the same in all lanes.
+    /// Returns whether a value is below an extent, as a single bool if it is the same in all lanes.
     fn inside(&mut self, value: ValueId, extent: ValueId) -> ValueId {
         let (at, count, _) = self.vectors(value, extent);
         self.values.less(at, count)
     }
 
-    /// The number of a vector of consecutive values, how many vectors the extent is, and their width. Where the extent
-    /// cuts vectors, or there are none: the values themselves, and 1.
+    /// Returns the number of a vector of consecutive values, the number of vectors in the extent, and their width. If
+    /// the extent cuts vectors, or the values are not such a vector, it returns the values themselves, the extent, and
+    /// 1.
     pub(crate) fn vectors(&mut self, value: ValueId, extent: ValueId) -> (ValueId, ValueId, u32) {
         let width = self.values.width(value);
         if let ByLane::Linear { base, step: 1 } = self.values.by_lane(value)
@@ -46,19 +47,19 @@ impl Resolver<'_> {
         (value, extent, 1)
     }
 
-    /// Whether predicate number `n` of the compute holds.
+    /// Returns whether predicate number `n` of the compute holds.
     fn holds(&mut self, n: usize, view: View) -> Result<ValueId> {
         self.within(self.preds[n].axis, view)
     }
 
-    /// Whether an axis, made of clamped ones, is within its extent.
+    /// Returns whether an axis is within its extent. The axes that it is composed of are clamped.
     pub(crate) fn new_within(&mut self, axis: AxisId, view: View) -> Result<ValueId> {
         let value = self.axis_unclamped(axis, view)?.0;
         let extent = self.extent_in(axis, view)?;
         Ok(self.inside(value, extent))
     }
 
-    /// Whether those predicates that `which` picks all hold.
+    /// Returns whether all predicates that `which` selects hold.
     fn all_hold(&mut self, view: View, which: impl Fn(&Self, usize) -> bool) -> Result<ValueId> {
         let mut all = self.values.boolean(true);
         for n in 0..self.preds.len() {
@@ -70,12 +71,12 @@ impl Resolver<'_> {
         Ok(all)
     }
 
-    /// Whether the compute is in range: what guards its writes.
+    /// Returns whether the compute is in range, which guards its writes.
     pub(crate) fn in_range(&mut self, view: View) -> Result<ValueId> {
         self.all_hold(view, |_, _| true)
     }
 
-    /// Whether an update's item counts: the predicates of the reduction that are not filled.
+    /// Returns whether an update's item counts: only predicates of the reduction that are not filled are tested.
     pub(crate) fn item_counts(&mut self) -> Result<ValueId> {
         self.all_hold(View::ALL, |r, n| r.of_reduction(n) && r.preds[n].tail != Tail::RoundUp)
     }
@@ -84,7 +85,7 @@ impl Resolver<'_> {
         self.program.axes[self.preds[n].axis].kind == AxisKind::Reduction
     }
 
-    /// A read's value, or 0 where it is past the end of a reduction whose tiles are rounded up.
+    /// Returns a read's value, or 0 past the end of a reduction whose tiles are rounded up.
     pub(crate) fn filled(&mut self, value: ValueId, mask: Mask, view: View) -> Result<ValueId> {
         let rounded = |r: &Self, n: usize| mask >> n & 1 == 1 && r.of_reduction(n) && r.preds[n].tail == Tail::RoundUp;
         if !(0..self.preds.len()).any(|n| rounded(self, n)) {
@@ -95,7 +96,7 @@ impl Resolver<'_> {
         Ok(self.values.select(inside, value, zero))
     }
 
-    /// A value where a condition holds, else another; both by lane.
+    /// Selects, for each lane, one of two values by a condition.
     pub(crate) fn choose(&mut self, cond: ValueId, yes: ValueId, no: ValueId) -> ValueId {
         match self.values.as_bool(cond) {
             Some(true) => yes,

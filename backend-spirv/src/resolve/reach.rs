@@ -1,9 +1,8 @@
-//! What 32 bits must hold: indices are exact integers, and a device computes their low 32 bits.
+//! Checks that indices fit 32 bits. Indices are exact integers, and a device computes their low 32 bits.
 //!
-//! That is enough for sums, products and stores, and for the place of an element, which is proved to be in its buffer. A
-//! quotient, a comparison, a minimum or a conversion to a float needs the integer itself. Where [`Values`] know no range
-//! within 32 bits, the launch computes between which sizes the integer lies (`hull`), and is refused where 32 bits do not
-//! hold these.
+//! The low bits suffice for sums, products and stores, and for the index of an element, which is proved to be in its buffer. A
+//! quotient, a comparison, a minimum or a conversion to a float needs the exact integer. If [`Values`] cannot derive a range within
+//! 32 bits, the launch computes bounds of the integer from its sizes (`hull`), and is refused if the bounds do not fit 32 bits.
 //!
 //! [`Values`]: super::values::Values
 
@@ -17,34 +16,34 @@ use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::{DType, Interval, Limit, MOST, REACH, Size};
 use tilewright_dsl::nest::{AxisDef, AxisId};
 
-/// The bounds of values, as sizes, for those that were computed so far.
+/// The bounds of values that were computed so far, as sizes.
 type Hulls = Map<ValueId, Option<Interval>>;
 
-/// The most parts of an index that an error shows.
+/// The maximal number of parts of an index that an error shows.
 const SHOWN: u32 = 40;
 
-/// What is known of the indices of a dispatch.
+/// The facts known about the indices of a dispatch.
 #[derive(Default)]
 pub(crate) struct Reach {
     /// The workgroups in x, y and z.
     pub(crate) grid: [Option<Size>; 3],
-    /// The extents of the loops that have counters.
+    /// The extents of loop counters.
     extents: Map<ValueId, ValueId>,
-    /// Axes that values are.
+    /// The axes that values are known by.
     names: Map<ValueId, AxisId>,
-    /// Values that were asked for.
+    /// Values that were already checked.
     asked: Map<ValueId, ()>,
-    /// What the launch checks.
+    /// The conditions that the launch checks.
     pub(crate) limits: Vec<Limit>,
 }
 
 impl Resolver<'_> {
-    /// Notes that a value is a counter, below an extent.
+    /// Records that a value is a counter below an extent.
     pub(super) fn note_counter(&mut self, counter: ValueId, extent: ValueId) {
         self.reach.extents.insert(counter, extent);
     }
 
-    /// Notes that a value is an axis's.
+    /// Records that a value is the value of an axis.
     pub(super) fn note_axis(&mut self, value: ValueId, axis: AxisId) {
         let root = matches!(self.program.axes[axis].def, AxisDef::Root(_));
         if root || !self.reach.names.contains_key(&value) {
@@ -52,7 +51,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Sees to it that 32 bits hold a value at every launch.
+    /// Ensures that a value fits 32 bits at every launch.
     pub(crate) fn must_fit(&mut self, value: ValueId) -> Result<()> {
         if self.values.dtype(value) != DType::I32 || self.values.fits(value) || !self.reach.asked.insert(value, ()) {
             return Ok(());
@@ -67,7 +66,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Whether a size is within reach because what the dispatch writes has at most [`MOST`] elements. Of no elements, it is not run.
+    /// True if a size fits because the dispatch writes at most [`MOST`] elements. A dispatch that writes no elements is not run.
     fn is_implied(&self, most: &Size) -> bool {
         let written = self.uses.global.iter().filter(|(_, usage)| usage.writes);
         let counts = written.filter_map(|(buffer, _)| {
@@ -80,17 +79,22 @@ impl Resolver<'_> {
 
     fn beyond_reach(&self, value: ValueId) -> Error {
         let what = match self.is_lost(value) {
-            true => "an index here has a number beyond 64 bits".to_owned(),
+            true => "a number in an index here does not fit 64 bits".to_owned(),
             false => {
-                format!("`{}` can leave 32 bits, and no launch can tell whether it does", self.shown(value, 0, &Cell::new(SHOWN)))
+                format!(
+                    "`{}` may not fit 32 bits, and the launch cannot check whether it does",
+                    self.shown(value, 0, &Cell::new(SHOWN))
+                )
             }
         };
         self.error(what)
-            .note("quotients, comparisons, minima, maxima and conversions of indices need their value, and indices have 32 bits")
-            .help("use a smaller index there, or make data of it, whose arithmetic wraps: `(…) as i32`")
+            .note(
+                "quotients, comparisons, minima, maxima and conversions need the exact value of an index, and indices have 32 bits",
+            )
+            .help("use a smaller index, or convert it to data, whose arithmetic wraps: `(…) as i32`")
     }
 
-    /// Whether 64 bits did not hold a number in a value: what is left of it is none of the user's.
+    /// True if a number in a value exceeded 64 bits. Its remaining bits would not mean anything to the user.
     fn is_lost(&self, value: ValueId) -> bool {
         let mut open = vec![value];
         let mut seen: Map<ValueId, ()> = Map::default();
@@ -172,13 +176,13 @@ impl Resolver<'_> {
         })
     }
 
-    /// The range of a value as it is known to the compiler.
+    /// The range of a value that is known at compile time.
     fn numbers(&self, id: ValueId) -> Interval {
         let range = self.values.node(id).range;
         Interval { least: Size::Const(range.0), most: Size::Const(range.1) }
     }
 
-    /// The same, if 32 bits hold it.
+    /// The range of a value that is known at compile time, if it fits 32 bits.
     fn reached(&self, id: ValueId) -> Option<Interval> {
         self.values.node(id).range.is_within(REACH).then(|| self.numbers(id))
     }

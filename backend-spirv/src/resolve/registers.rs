@@ -1,7 +1,7 @@
-//! Registers: which ones an index names, and what they hold.
+//! Registers: the registers that an index names, and the values that they hold.
 //!
-//! An index must be a literal here: a register file cannot be indexed at run time. What runs past the end of an axis reads the nearest
-//! element of a dimension, the first one where it is counted backwards, and writes none.
+//! An index must be a literal here, because a register file cannot be indexed at run time. A read past the end of an axis returns the
+//! nearest element of the dimension (the first one if the axis is counted backwards), and a write there is dropped.
 
 use super::values::poly::ByLane;
 use super::values::{Op, Operands, ValueId};
@@ -14,23 +14,23 @@ use tilewright_dsl::expr::{ExprId, Outside, Read};
 use tilewright_dsl::launch::Bounds;
 use tilewright_dsl::nest::BufferId;
 
-/// A register's index, dimension by dimension.
+/// The index of a register, dimension by dimension.
 type Index = SmallVec<[ValueId; 4]>;
 
 /// Elements of a register buffer.
 #[derive(Clone, Copy)]
 pub(crate) enum Elements {
     One(i64),
-    /// Consecutive ones, by lane.
+    /// Consecutive elements, by lane.
     Row(i64),
-    /// This one and every so many, by lane.
+    /// Elements at a fixed step, by lane: the first one and the step.
     Strided(i64, i64),
 }
 
-/// An index that leaves its buffer.
+/// An index that is out of bounds.
 pub(crate) struct Past {
     index: Index,
-    /// In which lanes.
+    /// For each lane, whether it is out of bounds.
     pub(crate) beyond: SmallVec<[bool; 16]>,
 }
 
@@ -45,7 +45,8 @@ impl Elements {
 }
 
 impl Resolver<'_> {
-    /// Returns the value of a read of registers. Outside of them, a clamped read has the nearest element, and a padded read its fill.
+    /// Returns the value of a read of registers. Out of bounds, a clamped read returns the nearest element, and a padded read returns
+    /// its fill.
     pub(super) fn registers_or_fill(&mut self, read: &Read, view: View) -> Result<ValueId> {
         let value = self.read_register(read.buffer, &read.index, view)?;
         let Outside::Fill(fill, _) = &read.outside else { return Ok(value) };
@@ -59,7 +60,7 @@ impl Resolver<'_> {
         Ok(self.values.op(Op::Join, parts))
     }
 
-    /// The value of registers.
+    /// Returns the value of registers.
     pub(crate) fn read_register(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<ValueId> {
         if let Some(past) = self.past_end(buffer, index, view)? {
             return self.read_nearest(buffer, &past);
@@ -98,7 +99,7 @@ impl Resolver<'_> {
         value
     }
 
-    /// An index of which a lane at least is past an end of a dimension: its flat number would be that of another element.
+    /// Returns an index if at least one lane is out of bounds in a dimension. Its flat number would then belong to another element.
     pub(crate) fn past_end(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Option<Past>> {
         let view = view.of_register();
         let inside = |r: &mut Self| {
@@ -117,7 +118,7 @@ impl Resolver<'_> {
         index.iter().map(|i| Ok(self.resolve_in(*i, view)?.0)).collect()
     }
 
-    /// Whether no lane is past an end of a dimension, whatever it is.
+    /// True if no lane can be out of bounds in any dimension.
     fn is_inside(&self, buffer: BufferId, index: &Index) -> bool {
         let shape = &self.program.buffers[buffer].shape;
         let versions = index.len().saturating_sub(shape.len());
@@ -132,10 +133,10 @@ impl Resolver<'_> {
         (0..index.len()).any(|n| self.index_and_last(buffer, index, n, lane).is_some_and(|(at, last)| at < 0 || at > last))
     }
 
-    /// A lane's index in a dimension, if it is known, and the last one that there is.
+    /// Returns a lane's index in a dimension, if it is known, and the last valid index.
     fn index_and_last(&mut self, buffer: BufferId, index: &Index, dimension: usize, lane: u32) -> Option<(i64, i64)> {
         let shape = &self.program.buffers[buffer].shape;
-        // A version comes first, and is taken modulo their number.
+        // The version comes first. It needs no check, because it is taken modulo the number of versions.
         let extent = *shape.get(dimension.checked_sub(index.len().checked_sub(shape.len())?)?)?;
         let last = self.program.exprs.as_int(extent)? - 1;
         let at = match self.values.by_lane(index[dimension]) {
@@ -146,7 +147,7 @@ impl Resolver<'_> {
         Some((at, last))
     }
 
-    /// The elements of an index, lane by lane; past an end of a dimension, the nearest ones there.
+    /// Reads the elements of an index, lane by lane. If the index is out of bounds in a dimension, the nearest element is read.
     fn read_nearest(&mut self, buffer: BufferId, Past { index, beyond }: &Past) -> Result<ValueId> {
         let uniform = index.iter().all(|at| self.values.width(*at) == 1);
         let lanes = if uniform { 1 } else { beyond.len() as u32 };
@@ -165,7 +166,7 @@ impl Resolver<'_> {
         Ok(if parts.len() == 1 { parts[0] } else { self.values.op(Op::Join, parts) })
     }
 
-    /// Which elements an index names.
+    /// Returns the elements that an index names.
     pub(crate) fn elements(&mut self, buffer: BufferId, index: &[ExprId], view: View) -> Result<Elements> {
         let view = view.of_register();
         let flat = self.place_in(buffer, index, view)?.0;
@@ -200,7 +201,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether lanes from an element on are whole variables of a group of elements.
+/// True if lanes from an element on cover whole variables of a group of elements.
 pub(crate) fn is_whole(first: i64, lanes: u32, group: u32) -> bool {
     group == lanes.min(4) && first % i64::from(group) == 0
 }

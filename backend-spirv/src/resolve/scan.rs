@@ -1,5 +1,5 @@
-//! What must be known of a dispatch before its first instruction: which buffers it reads and writes, which axes are
-//! bound to what, and which local buffers are reached in lanes.
+//! Collects the facts about a dispatch that must be known before its first instruction: which buffers it reads and
+//! writes, which axes are bound to what, and which local buffers are accessed in lanes.
 
 use super::Resolver;
 use crate::Result;
@@ -15,65 +15,65 @@ use tilewright_dsl::nest::{
 /// A walk over a dispatch.
 struct Scan<'p> {
     program: &'p Program,
-    /// By place among the launch's tensors.
+    /// The uses of buffers, by position among the launch's tensors.
     uses: BTreeMap<u32, (BufferId, BufferUse)>,
     tensors: Tensors,
-    /// The axis in lanes around here, and how many.
+    /// The axis in lanes here, and the number of lanes.
     lanes: Option<(AxisId, u32)>,
-    /// How local buffers are reached in lanes.
+    /// The local buffers that are accessed in lanes, with the number of lanes.
     rows: BTreeMap<u32, (BufferId, u32)>,
     barriers: bool,
     matrices: bool,
     by_subgroup: bool,
 }
 
-/// How a dispatch uses buffers.
+/// The uses of buffers in a dispatch.
 #[derive(Default)]
 pub(crate) struct Uses {
-    /// Those in device memory: the binding of each is its place.
+    /// The buffers in device memory. The binding of each is its position.
     pub(crate) global: Vec<(BufferId, BufferUse)>,
-    /// Whether invocations see each other's writes to device memory across a barrier.
+    /// True if invocations see each other's writes to device memory after a barrier.
     pub(crate) coherent: bool,
-    /// Whether there are cooperative matrices.
+    /// True if there are cooperative matrices.
     pub(crate) matrices: bool,
-    /// Elements of a shared array's vectors, where it is more than 1.
+    /// The elements of a shared array's vectors, if there is more than 1.
     shared: Map<BufferId, u32>,
-    /// Elements of a register's variable, where it is more than 1.
+    /// The elements of a register's variable, if there is more than 1.
     registers: Map<BufferId, u32>,
 }
 
 impl Uses {
-    /// How a buffer in device memory is used, and its binding.
+    /// Returns the binding of a buffer in device memory, and its use.
     pub(crate) fn of(&self, buffer: BufferId) -> Option<(u32, BufferUse)> {
         let at = self.global.iter().position(|(b, _)| *b == buffer)?;
         Some((at as u32, self.global[at].1))
     }
 
-    /// The group that a shared array's elements are kept in.
+    /// The number of elements in each vector of a shared array.
     pub(crate) fn shared_group(&self, buffer: BufferId) -> u32 {
         self.shared.get(&buffer).copied().unwrap_or(1)
     }
 
-    /// The group that the elements of registers are kept in.
+    /// The number of elements in each variable of a register buffer.
     pub(crate) fn register_group(&self, buffer: BufferId) -> u32 {
         self.registers.get(&buffer).copied().unwrap_or(1)
     }
 }
 
 impl Resolver<'_> {
-    /// Looks through a dispatch.
+    /// Scans a dispatch.
     pub(crate) fn scan(&mut self, dispatch: &Dispatch) -> Result<()> {
         let tensors = Tensors::of(self.program);
         let (uses, rows) = (BTreeMap::new(), BTreeMap::new());
         let mut scan =
             Scan { program: self.program, uses, tensors, lanes: None, rows, barriers: false, matrices: false, by_subgroup: false };
         scan.block(&dispatch.body, self);
-        // Which threads make up a subgroup is known of a row only by how they are counted.
+        // The threads of a subgroup are known only if threads are numbered by subgroup and lane, so the workgroup becomes a row.
         if scan.by_subgroup && self.grid.subgroups.is_empty() && self.grid.local[1..] != [1, 1] {
             self.grid.row = Some(self.fixed_subgroup()?);
         }
         self.uses.global = scan.uses.into_values().collect();
-        // Only what is written and read again in one dispatch needs to be seen by others.
+        // Writes must be visible to other invocations only if the same dispatch reads them.
         self.uses.matrices = scan.matrices;
         if scan.matrices {
             self.fixed_subgroup()?;
@@ -94,7 +94,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Whether reading a buffer gives the same whenever it is done.
+    /// True if a read of a buffer has the same result at any time.
     pub(crate) fn is_constant(&self, buffer: BufferId) -> bool {
         match self.program.buffers[buffer].space {
             Space::Constant(_) => true,
@@ -177,7 +177,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Notes a local buffer whose rows are reached in lanes.
+    /// Records a local buffer whose rows are accessed in lanes.
     fn row(&mut self, buffer: BufferId, last: ExprId) {
         use tilewright_dsl::arena::Id as _;
         let Some((axis, lanes)) = self.lanes else { return };

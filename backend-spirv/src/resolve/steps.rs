@@ -1,4 +1,4 @@
-//! How the elements of a place lie along some axes: by which steps in memory.
+//! The layout of a place's elements along some axes: their steps in memory.
 
 use super::expr::Mask;
 use super::values::ValueId;
@@ -11,16 +11,17 @@ use tilewright_dsl::expr::{Expr, ExprId, Outside, Read};
 use tilewright_dsl::launch::Bounds;
 use tilewright_dsl::nest::{AxisDef, AxisId, AxisKind, Fate, Tail};
 
-/// Elements at fixed steps.
+/// Elements at fixed steps, or a value that changes by fixed steps.
 pub(crate) struct Steps {
-    /// Where the first one is, in elements; or the value there.
+    /// The index of the first element, or the value there.
     pub(crate) first: ValueId,
-    /// By how many elements, or how much, it moves along each axis.
+    /// The step along each axis.
     pub(crate) along: SmallVec<[ValueId; 3]>,
 }
 
 impl Resolver<'_> {
-    /// The steps of a place along axes of these extents; `None`: it moves otherwise, or does not stay inside by itself.
+    /// Returns the steps of a place along axes of these extents. `None`: the steps are not fixed, or elements must be replaced out of
+    /// bounds.
     pub(crate) fn steps(&mut self, place: &Read, axes: &[(AxisId, u32)]) -> Result<Option<Steps>> {
         let (bound, resolved) = (self.bound.clone(), std::mem::take(&mut self.resolved));
         let mut unknowns: SmallVec<[ValueId; 3]> = SmallVec::new();
@@ -36,7 +37,7 @@ impl Resolver<'_> {
         Ok(if sum.lost { None } else { self.by_steps(&sum, &unknowns) })
     }
 
-    /// A value at the beginning of axes of these extents, and the steps by which it moves along them, if they are fixed.
+    /// Returns a value at the start of axes of these extents, and its steps along them, if these are fixed.
     pub(crate) fn affine(&mut self, value: ExprId, axes: &[(AxisId, u32)]) -> Result<Option<Steps>> {
         let (bound, resolved) = (self.bound.clone(), std::mem::take(&mut self.resolved));
         let mut unknowns: SmallVec<[ValueId; 3]> = SmallVec::new();
@@ -51,7 +52,7 @@ impl Resolver<'_> {
         Ok(if sum.lost { None } else { self.by_steps(&sum, &unknowns) })
     }
 
-    /// The row-major index of a place that is not filled and, as far as it can leave its buffer, kept inside by numbers alone.
+    /// Returns the row-major index of a place. `None`: the place is filled out of bounds, so that clamping its indices is not enough.
     fn flat_inside(&mut self, place: &Read) -> Result<Option<ValueId>> {
         let (mut index, mut mask) = (Vec::with_capacity(place.index.len()), 0);
         for i in &place.index {
@@ -72,7 +73,8 @@ impl Resolver<'_> {
         Ok(Some(self.flat(place.buffer, &index)?))
     }
 
-    /// The row-major index of a tensor without gaps some of whose dimensions are the digits of one fused axis: together they are that axis.
+    /// Returns the row-major index in a tensor without gaps if some dimensions are the components of one fused axis. That axis then indexes
+    /// them together.
     fn flat_of_digits(&mut self, place: &Read) -> Result<Option<ValueId>> {
         let program = self.program;
         let b = &program.buffers[place.buffer];
@@ -99,7 +101,8 @@ impl Resolver<'_> {
         Ok(found.then_some(flat))
     }
 
-    /// The fused axis whose digits are the dimensions from one on, and how many they are. The outermost may be shorter than its dimension.
+    /// Returns the fused axis whose components index the dimensions from one on, and their number. The outermost component may be shorter
+    /// than its dimension.
     fn fused_from(&mut self, place: &Read, at: usize) -> Result<Option<(AxisId, usize)>> {
         let program = self.program;
         let digit = |n: usize| match place.index.get(at + n).map(|index| program.exprs.get(*index)) {
@@ -124,13 +127,13 @@ impl Resolver<'_> {
         Ok(Some((into, digits.len())))
     }
 
-    /// Whether a place depends on axes past whose ends reads are 0.
+    /// True if a place depends on axes past whose ends reads are 0.
     fn is_rounded_up(&self, mask: Mask) -> bool {
         let mut preds = self.preds.iter().enumerate().filter(|(n, _)| mask >> n & 1 == 1);
         preds.any(|(_, pred)| pred.tail == Tail::RoundUp && self.program.axes[pred.axis].kind == AxisKind::Reduction)
     }
 
-    /// Takes a sum apart into what each unknown is multiplied by, and the rest.
+    /// Splits a sum into the factor of each unknown, and the remaining terms.
     fn by_steps(&mut self, sum: &Sum, unknowns: &[ValueId]) -> Option<Steps> {
         let mut first = Sum { constant: sum.constant, ..Sum::default() };
         let mut along: SmallVec<[ValueId; 3]> = unknowns.iter().map(|_| self.values.int(0)).collect();

@@ -5,17 +5,17 @@ use super::values::{Coordinate, ValueId};
 use crate::Result;
 use tilewright_dsl::nest::{AllReduce, Level, Scope, Slot};
 
-/// Who shares a reduction.
+/// The invocations or subgroups that share a reduction.
 pub(crate) struct Team {
-    /// How many, invocations or subgroups, and which of them.
+    /// The size of the team, in invocations or subgroups, and the number of this one in it.
     pub(crate) size: u32,
     pub(crate) member: ValueId,
-    /// How many such teams, and which of those.
+    /// The number of such teams, and the number of this one among them.
     pub(crate) teams: u32,
     pub(crate) team: ValueId,
 }
 
-/// A coordinate of an invocation in its workgroup, and how many values it has.
+/// A coordinate of an invocation in its workgroup, and its extent.
 struct Digit {
     level: Level,
     slot: Slot,
@@ -24,7 +24,7 @@ struct Digit {
 }
 
 impl Resolver<'_> {
-    /// The invocations that take part, as coordinates of the workgroup.
+    /// Returns the invocations that take part, as coordinates of the workgroup.
     pub(crate) fn team(&mut self, c: &AllReduce) -> Result<Team> {
         let all = self.coordinates()?;
         let wanted = |level: Level| c.scope == Scope::Workgroup || level == Level::Lane;
@@ -35,7 +35,7 @@ impl Resolver<'_> {
         Ok(Team { size, member, teams, team })
     }
 
-    /// The coordinates of an invocation in its workgroup, the fastest first.
+    /// Returns the coordinates of an invocation in its workgroup, the fastest first.
     fn coordinates(&mut self) -> Result<Vec<Digit>> {
         const SLOTS: [Slot; 3] = [Slot::X, Slot::Y, Slot::Z];
         if self.grid.subgroups.is_empty() {
@@ -54,7 +54,7 @@ impl Resolver<'_> {
         Ok(all)
     }
 
-    /// Whether a coordinate is reduced.
+    /// True if a reduction runs over a coordinate.
     fn is_reduced(&self, c: &AllReduce, level: Level, slot: Slot) -> bool {
         let threads = self.grid.threads.iter().map(|(axis, slot)| (axis, Level::Thread, *slot));
         let mut bound = threads.chain(self.grid.subgroups.iter().map(|(axis, level, slot)| (axis, *level, *slot)));
@@ -62,7 +62,7 @@ impl Resolver<'_> {
         bound.any(|(axis, l, s)| c.over.contains(axis) && l == level && same(s))
     }
 
-    /// How many values some coordinates have together, and which one they are, the first the fastest.
+    /// Linearizes coordinates, the first being the fastest. Returns the number of values, and the number of this one.
     fn place_among(&mut self, digits: &[Digit]) -> (u32, ValueId) {
         let (mut total, mut number) = (1, self.values.int(0));
         for digit in digits {
@@ -73,7 +73,7 @@ impl Resolver<'_> {
         (total, number)
     }
 
-    /// Which subgroups make up a team.
+    /// Returns the subgroups of a team.
     pub(crate) fn team_of_subgroups(&mut self, c: &AllReduce, size: u32) -> Result<Team> {
         if self.grid.subgroups.is_empty() {
             let counts = self.coordinates()?.into_iter().filter(|at| self.is_reduced(c, at.level, at.slot)).map(|at| at.count);

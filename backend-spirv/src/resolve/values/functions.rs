@@ -6,7 +6,8 @@ use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::DType;
 
 impl Values {
-    /// `a * b + c` of floats: in f32 an `Fma`, which is never more than a product and a sum. In f16 it can be.
+    /// Returns `a * b + c` of floats. In f32 it is an `Fma`, because that is never slower than a product and a sum. In f16 it can
+    /// be slower.
     pub(crate) fn mul_add(&mut self, a: ValueId, b: ValueId, c: ValueId) -> ValueId {
         if self.dtype(a) == DType::F32 {
             return self.apply(Op::Fma, &[a, b, c]);

@@ -1,14 +1,14 @@
-//! Values: what expressions mean at one point of the emission, hash-consed.
+//! Values: the meaning of expressions at one point of the emission, hash-consed.
 //!
-//! An expression of the nest names axes; a value names loop counters, literals of unrolled iterations, lanes and
-//! built-ins. Equal values have equal ids, so whatever two unrolled copies share is one value. Each knows the *level*
-//! of the region (loop or function) that it must be computed in: the deepest one of its parts. It is written there,
-//! once, when it is first needed ([`crate::emit`]). Integer sums are polynomials ([`poly`]), so that indices are equal
-//! if they are equal as such.
+//! An expression of the nest names axes. A value names loop counters, literals of unrolled iterations, lanes and
+//! built-ins. Equal values have equal ids, so that unrolled copies share their common values. Each value has the *level*
+//! of the region (loop or function) that it must be computed in, which is the deepest level of its operands. It is
+//! written there once, when it is first needed ([`crate::emit`]). Integer sums are polynomials ([`poly`]), so that
+//! indices have equal ids if they are equal as polynomials.
 //!
-//! An *index* is an exact integer, of which the device computes the low 32 bits; *data* is its 32 bits. What depends on
-//! more than the low bits of an index (a comparison, a quotient) is right only where 32 bits hold it: from its [`range`],
-//! or because the launch checks it ([`super::reach`]).
+//! An *index* is an exact integer. The device computes its low 32 bits. *Data* is just 32 bits. An operation that depends
+//! on more than the low bits of an index (a comparison, a quotient) is correct only if the index fits 32 bits. This
+//! follows from its [`range`], or the launch checks it ([`super::reach`]).
 //!
 //! A value that depends on the lane is a vector ([`Node::width`]).
 
@@ -39,25 +39,25 @@ impl ValueId {
 pub(crate) struct Node {
     pub(crate) kind: Kind,
     pub(crate) dtype: DType,
-    /// Components: 1, or the lanes of the loop that it depends on.
+    /// The number of components: 1, or the lanes of the loop that it depends on.
     pub(crate) width: u32,
-    /// Of the region that it is computed in.
+    /// The level of the region that it is computed in.
     pub(crate) level: u32,
     /// The least and the greatest number that an `i32` or `u32` can be ([`range`]).
     pub(crate) range: Bounds,
-    /// Whether it is data: its arithmetic wraps.
+    /// True for data, whose arithmetic wraps.
     pub(crate) data: bool,
 }
 
-/// Components of an operation.
+/// The operands of an operation.
 pub(crate) type Operands = SmallVec<[ValueId; 3]>;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Kind {
     Const(Const),
-    /// Several terms, or one with a factor or a constant.
+    /// A sum of several terms, or one term with a factor or a constant.
     Sum(Rc<Sum>),
-    /// 0, 1, … by component.
+    /// The numbers 0, 1, … by component.
     Lane(u32),
     /// A coordinate of an invocation.
     Coordinate(Coordinate),
@@ -67,15 +67,15 @@ pub(crate) enum Kind {
     Param(u32),
     Op(Op, Operands),
     Load(Load),
-    /// Something computed at a certain moment: a read of memory that is written, or the result of an all-reduce.
+    /// A value that was computed at a certain moment: a read of memory that is written, or the result of an all-reduce.
     Moment(u32),
 }
 
-/// Where an invocation stands.
+/// A coordinate of an invocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Coordinate {
     Workgroup(u8),
-    /// Of a grid that may come in several dispatches, each with the workgroup at which it begins.
+    /// A workgroup of a grid that may be dispatched in several pieces. Each piece has the workgroup at which it begins.
     GridWorkgroup(u8),
     Local(u8),
     LocalIndex,
@@ -91,22 +91,22 @@ pub(crate) enum Op {
     Compare(Compare),
     Select,
     Cast(DType),
-    /// The integer that data is.
+    /// Data as the integer with its 32 bits.
     Index,
-    /// `a * b + c`, fused where the device does.
+    /// `a * b + c`, fused if the device fuses it.
     Fma,
-    /// The value in every lane.
+    /// A scalar in every lane.
     Splat(u32),
     /// One component.
     Extract(u32),
-    /// Four components of more: these.
+    /// Four components of a longer vector, by number.
     Part(u32),
     /// A vector of scalars, or of vectors of four.
     Join,
 }
 
 impl Op {
-    /// Whether the result depends on more than the low 32 bits of an index: on its sign, or on what is above them.
+    /// True if the result depends on more than the low 32 bits of an index: on its sign, or on higher bits.
     pub(crate) fn needs_all_bits(self) -> bool {
         use Binary::{Div, FloorDiv, FloorMod, Max, Min, Rem};
         match self {
@@ -118,7 +118,7 @@ impl Op {
         }
     }
 
-    /// Whether the result is data whatever it is made of: casts, and what works on bits.
+    /// True if the result is data whatever the operands are: casts, and operations on bits.
     fn makes_data(self) -> bool {
         use Binary::{And, MulHi, Or, Shl, Shr, Xor};
         matches!(self, Op::Cast(_) | Op::Unary(Unary::Not) | Op::Binary(And | Or | Xor | Shl | Shr | MulHi))
@@ -129,11 +129,11 @@ impl Op {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Load {
     pub(crate) buffer: BufferId,
-    /// Elements at a time: 1, 2, 4 or, of two bytes, 8.
+    /// The number of elements: 1, 2, 4 or, for elements of two bytes, 8.
     pub(crate) count: u32,
-    /// In units of `count`.
+    /// The index in units of `count` elements.
     pub(crate) index: ValueId,
-    /// The region that it may not leave, because that may not run.
+    /// The region that the load must not be moved out of, because that region may not run.
     pub(crate) region: u32,
 }
 
@@ -141,11 +141,11 @@ pub(crate) struct Load {
 #[derive(Default)]
 pub(crate) struct Values {
     nodes: Vec<Node>,
-    /// Of `nodes`, by kind and dtype.
+    /// An index of `nodes`, by kind and dtype.
     places: Places,
-    /// Sums, differences and products that were asked for.
+    /// The sums, differences and products that were requested.
     combined: Map<(Arithmetic, ValueId, ValueId), ValueId>,
-    /// How vectors depend on the lane.
+    /// How vectors depend on the lane, once it is known.
     by_lane: Map<ValueId, ByLane>,
     moments: u32,
 }
@@ -167,7 +167,7 @@ impl Values {
         self.node(id).width
     }
 
-    /// Finds a value, or adds it. The range counts only for one that is new.
+    /// Finds a value, or adds it. The range is used only for a new value.
     pub(crate) fn add(&mut self, kind: Kind, dtype: DType, width: u32, level: u32, range: Bounds) -> ValueId {
         let data = match &kind {
             Kind::Load(_) | Kind::Moment(_) => true,
@@ -198,18 +198,18 @@ impl Values {
         self.places.find(hash, is).map(|n| ValueId(n as u32))
     }
 
-    /// A value that is there already.
+    /// Returns an existing value.
     pub(crate) fn find(&self, kind: &Kind, dtype: DType) -> Option<ValueId> {
         self.placed(hash(&(kind, dtype)), kind, dtype)
     }
 
-    /// A new value that equals no other.
+    /// Returns a new value that is not equal to any other.
     pub(crate) fn moment(&mut self, dtype: DType, width: u32, level: u32) -> ValueId {
         self.moments += 1;
         self.add(Kind::Moment(self.moments), dtype, width, level, REACH)
     }
 
-    /// An index that is to be told from others, of which only the range is known, in the region of a level.
+    /// Returns a new index that is distinct from all others. Only its range is known.
     pub(crate) fn unknown(&mut self, range: Bounds, level: u32) -> ValueId {
         self.moments += 1;
         self.add_as(false, Kind::Moment(self.moments), DType::I32, 1, level, range)
@@ -219,7 +219,7 @@ impl Values {
         self.add(Kind::Const(c), c.dtype, 1, 0, Bounds::of((c.bits as i32).into()))
     }
 
-    /// A literal index. One that 32 bits do not hold is a sum without terms.
+    /// Returns a literal index. An index that does not fit 32 bits is a sum without terms.
     pub(crate) fn int(&mut self, value: i64) -> ValueId {
         match i32::try_from(value) {
             Ok(value) => self.constant(Const::index(value)),
@@ -234,22 +234,22 @@ impl Values {
         self.constant(Const { dtype: DType::Bool, bits: u32::from(value) })
     }
 
-    /// The lane of a vector.
+    /// Returns the lane numbers of a vector.
     pub(crate) fn lane(&mut self, width: u32) -> ValueId {
         self.add(Kind::Lane(width), DType::I32, width, 0, Bounds(0, i64::from(width) - 1))
     }
 
-    /// Parameter number `n`, a size.
+    /// Returns parameter number `n`, which is a size.
     pub(crate) fn size(&mut self, n: u32, range: Bounds) -> ValueId {
         self.add(Kind::Param(n), DType::I32, 1, 0, range)
     }
 
-    /// Parameter number `n`, a scalar argument.
+    /// Returns parameter number `n`, which is a scalar argument.
     pub(crate) fn scalar_param(&mut self, n: u32, dtype: DType) -> ValueId {
         self.add_as(true, Kind::Param(n), dtype, 1, 0, REACH)
     }
 
-    /// A value as data: the low 32 bits of an index. A literal that has no more is both.
+    /// Returns a value as data: the low 32 bits of an index. A literal that fits 32 bits is both.
     pub(crate) fn as_data(&mut self, id: ValueId) -> ValueId {
         if self.node(id).data || self.dtype(id) != DType::I32 {
             return id;
@@ -260,14 +260,14 @@ impl Values {
         }
     }
 
-    /// Data as an index: the integer that its 32 bits are.
+    /// Returns data as an index: the integer with its 32 bits.
     pub(crate) fn as_index(&mut self, id: ValueId) -> ValueId {
         let node = self.node(id);
         if !node.data {
             return id;
         }
         match &node.kind {
-            // Nothing in it wraps: it is the sum of its parts also as an integer.
+            // The sum does not wrap, so that it is also the sum of its parts as exact integers.
             Kind::Sum(sum) if !sum.lost => {
                 let mut sum = Sum::clone(sum);
                 for term in &mut sum.terms {
@@ -281,7 +281,7 @@ impl Values {
         }
     }
 
-    /// The value of an index literal.
+    /// Returns the value of an index literal.
     pub(crate) fn as_int(&self, id: ValueId) -> Option<i64> {
         match self.node(id).kind {
             Kind::Const(c) if c.dtype == DType::I32 => Some(i64::from(c.bits as i32)),
@@ -290,7 +290,7 @@ impl Values {
         }
     }
 
-    /// The literal that a value is, in all lanes.
+    /// Returns the literal that a value equals in all lanes.
     pub(crate) fn literal(&self, id: ValueId) -> Option<Const> {
         match &self.node(id).kind {
             Kind::Const(c) => Some(*c),
@@ -306,7 +306,7 @@ impl Values {
         }
     }
 
-    /// An operation as it is; the operands have one width.
+    /// Returns an operation without simplifying it. All operands must have one width.
     pub(crate) fn op(&mut self, op: Op, operands: Operands) -> ValueId {
         let first = operands[0];
         let dtype = match op {
@@ -327,7 +327,7 @@ impl Values {
         self.add(Kind::Op(op, operands), dtype, width, level, range)
     }
 
-    /// The value in as many components; it has one, or that many.
+    /// Returns a value with `width` components. The value must have one component or `width`.
     pub(crate) fn widen(&mut self, id: ValueId, width: u32) -> ValueId {
         if self.width(id) == width {
             return id;
@@ -335,14 +335,14 @@ impl Values {
         self.op(Op::Splat(width), smallvec::smallvec![id])
     }
 
-    /// An operation on operands of which some may be the same in all lanes.
+    /// Returns an operation. Operands that are the same in all lanes are widened.
     pub(crate) fn apply(&mut self, op: Op, operands: &[ValueId]) -> ValueId {
         let width = operands.iter().map(|v| self.width(*v)).max().unwrap_or(1);
         let operands = operands.iter().map(|v| self.widen(*v, width)).collect();
         self.op(op, operands)
     }
 
-    /// One component of a vector, or the value itself.
+    /// Returns one component of a vector, or the value itself if it has one component.
     pub(crate) fn extract(&mut self, id: ValueId, lane: u32) -> ValueId {
         let node = self.node(id);
         if node.width == 1 {
@@ -356,7 +356,7 @@ impl Values {
         }
     }
 
-    /// Four components of a vector of more, or the value itself.
+    /// Returns four components of a longer vector, or the value itself.
     pub(crate) fn part(&mut self, id: ValueId, n: u32) -> ValueId {
         let node = self.node(id);
         if node.width <= 4 {
@@ -372,7 +372,7 @@ impl Values {
         }
     }
 
-    /// A choice.
+    /// Selects one of two values.
     pub(crate) fn select(&mut self, cond: ValueId, yes: ValueId, no: ValueId) -> ValueId {
         match self.as_bool(cond) {
             Some(true) => yes,
@@ -382,7 +382,7 @@ impl Values {
         }
     }
 
-    /// Both of two bools.
+    /// Returns the conjunction of two bools.
     pub(crate) fn and(&mut self, a: ValueId, b: ValueId) -> ValueId {
         match (self.as_bool(a), self.as_bool(b)) {
             (Some(true), _) => b,
@@ -394,12 +394,12 @@ impl Values {
         }
     }
 
-    /// Whether a value is made of another.
+    /// True if a value depends on another.
     pub(crate) fn depends(&self, id: ValueId, on: ValueId) -> bool {
         self.made_of(id, |part| part == on)
     }
 
-    /// Whether a value may differ between the invocations of a workgroup, at a place that all of them reach.
+    /// True if a value may differ between the invocations of a workgroup, at a place that all of them reach.
     pub(crate) fn differs_in_workgroup(&self, id: ValueId) -> bool {
         self.made_of(id, |part| match self.node(part).kind {
             Kind::Coordinate(of) => !matches!(of, Coordinate::Workgroup(_) | Coordinate::GridWorkgroup(_)),
@@ -408,7 +408,7 @@ impl Values {
         })
     }
 
-    /// Whether a value, or anything that it is made of, is such a one.
+    /// True if `is` holds for a value or any of its direct or indirect operands.
     fn made_of(&self, id: ValueId, is: impl Fn(ValueId) -> bool) -> bool {
         let (mut open, mut seen) = (vec![id], Map::default());
         while let Some(id) = open.pop() {

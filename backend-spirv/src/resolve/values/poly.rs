@@ -1,8 +1,8 @@
-//! Integer sums of products, in one normal form. Of indices they are exact; of data, and wherever 64 bits do not hold a
-//! factor, modulo 2^32, as the device's arithmetic is.
+//! Integer sums of products in a normal form. Sums of indices are exact. Sums of data, and sums with a factor that does not fit 64
+//! bits, are modulo 2^32, as is the device's arithmetic.
 //!
-//! Terms are ordered by level (vectors behind scalars), so that emission, which adds from the left, shares the partial
-//! sums of outer levels. The constant comes last: unrolled copies differ in it and share the rest.
+//! Terms are ordered by level, and vectors follow scalars, so that emission, which adds from the left, shares the partial sums of
+//! outer levels. The constant comes last, because unrolled copies differ in it and share the other terms.
 
 use super::{Kind, Op, ValueId, Values};
 use smallvec::{SmallVec, smallvec};
@@ -11,20 +11,20 @@ use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Compare};
 use tilewright_dsl::launch::{Bounds, DType, REACH};
 
-/// A product of values that are no sums, times a literal.
+/// A literal times a product of values that are not sums.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Term {
-    /// Whether it is a vector, and its level: emission's order.
+    /// Whether it is a vector, and its level. This is the order of emission.
     pub(crate) order: (bool, u32),
-    /// Sorted.
+    /// The factors, sorted.
     pub(crate) factors: SmallVec<[ValueId; 2]>,
-    /// Not 0.
+    /// The literal, which is not 0.
     pub(crate) by: i64,
 }
 
 impl Hash for Term {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // The order follows from the factors.
+        // The order is determined by the factors, so it is not hashed.
         self.factors.iter().for_each(|factor| factor.hash(state));
         state.write_i64(self.by);
     }
@@ -35,48 +35,48 @@ impl Hash for Term {
 pub(crate) struct Sum {
     pub(crate) terms: SmallVec<[Term; 4]>,
     pub(crate) constant: i64,
-    /// Whether the sum equals the value only modulo 2^32. Then quotients and divisibility cannot be read off it.
+    /// True if the sum equals the value only modulo 2^32. Its quotients and divisors are then unknown.
     pub(crate) lost: bool,
 }
 
 /// How a value depends on the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ByLane {
-    /// Not at all.
+    /// It is the same in all lanes.
     Uniform,
     /// `base + step * lane`, with `base` the same in all lanes.
     Linear { base: ValueId, step: i64 },
-    /// In another way.
+    /// It depends on the lane in another way.
     Other,
 }
 
-/// What two values are combined by.
+/// The operation that combines two values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Arithmetic {
     Plus,
     Minus,
     Times,
-    /// Of one value, named twice, that is a multiple of a literal.
+    /// The quotient of a value by a literal that divides it. The value is named twice.
     Over(i64),
 }
 
-/// Products of sums of more terms than this in all are not multiplied out.
+/// Products of sums are not multiplied out if the sums have more terms than this in total.
 const TERMS: usize = 24;
 
 impl Sum {
-    /// One term.
+    /// Returns a sum of one term.
     pub(crate) fn of(term: Term) -> Sum {
         Sum { terms: smallvec![term], ..Sum::default() }
     }
 
-    /// The same modulo 2^32.
+    /// Returns the sum modulo 2^32.
     fn low(mut self) -> Sum {
         self.terms.iter_mut().for_each(|term| term.by = low(term.by));
         self.terms.retain(|term| term.by != 0);
         Sum { constant: low(self.constant), lost: true, ..self }
     }
 
-    /// A multiple; modulo 2^32 where 64 bits do not hold it.
+    /// Returns a multiple, modulo 2^32 if 64 bits cannot hold it.
     fn scaled(&self, by: i64) -> Sum {
         let scaled = |n: i64| n.checked_mul(by);
         let terms: Option<SmallVec<[Term; 4]>> =
@@ -93,7 +93,7 @@ impl Sum {
         }
     }
 
-    /// The sum of two; modulo 2^32 where 64 bits do not hold a factor.
+    /// Returns the sum of two sums, modulo 2^32 if 64 bits cannot hold a factor.
     fn plus(&self, other: &Sum) -> Sum {
         let mut lost = self.lost || other.lost;
         let mut add = |a: i64, b: i64| {
@@ -109,7 +109,7 @@ impl Sum {
     }
 }
 
-/// The low 32 bits.
+/// Returns the low 32 bits.
 fn low(n: i64) -> i64 {
     i64::from(n as i32)
 }
@@ -142,7 +142,7 @@ fn merge(a: &[Term], b: &[Term], add: &mut dyn FnMut(i64, i64) -> i64) -> SmallV
 }
 
 impl Values {
-    /// A value as a sum.
+    /// Returns a value as a sum.
     pub(crate) fn as_sum(&self, id: ValueId) -> Rc<Sum> {
         let node = self.node(id);
         match &node.kind {
@@ -152,12 +152,12 @@ impl Values {
         }
     }
 
-    /// Whether a sum is data.
+    /// True if a sum is data.
     pub(super) fn is_data(&self, sum: &Sum) -> bool {
         sum.terms.iter().flat_map(|term| &term.factors).any(|factor| self.node(*factor).data)
     }
 
-    /// The value of a sum.
+    /// Returns the value of a sum.
     pub(crate) fn sum(&mut self, sum: Sum) -> ValueId {
         match sum.terms.as_slice() {
             [] if !sum.lost => return self.int(sum.constant),
@@ -180,7 +180,7 @@ impl Values {
         }
         let data = self.is_data(&sum);
         let (sum, range) = match (data, range.is_within(REACH)) {
-            // What is within 32 bits has lost nothing.
+            // A sum that fits 32 bits equals its value exactly.
             (true, true) => (Sum { lost: false, ..sum }, range),
             (true, false) => (sum.low(), REACH),
             (false, _) if sum.lost => (sum, Bounds::NONE),
@@ -189,7 +189,7 @@ impl Values {
         self.add(Kind::Sum(Rc::new(sum)), DType::I32, width, level, range)
     }
 
-    /// The constant that an exact sum of other terms has.
+    /// Returns the constant of an exact sum that also has terms.
     pub(crate) fn constant_part(&self, id: ValueId) -> Option<i64> {
         match &self.node(id).kind {
             Kind::Sum(sum) if !self.node(id).data && !sum.lost && !sum.terms.is_empty() => Some(sum.constant).filter(|c| *c != 0),
@@ -209,7 +209,7 @@ impl Values {
         if self.as_int(b) == Some(0) { a } else { self.combined(Arithmetic::Minus, a, b) }
     }
 
-    /// Combines two values, as often as that is asked for, once.
+    /// Combines two values, and remembers the result.
     fn combined(&mut self, by: Arithmetic, a: ValueId, b: ValueId) -> ValueId {
         if let Some(known) = self.combined.get(&(by, a, b)) {
             return *known;
@@ -258,7 +258,7 @@ impl Values {
         sum.terms.iter().flat_map(|term| &term.factors).any(is_product)
     }
 
-    /// A value times a literal.
+    /// Multiplies a value by a literal.
     pub(crate) fn scaled(&mut self, a: ValueId, by: i64) -> ValueId {
         match by {
             0 => self.int(0),
@@ -290,7 +290,7 @@ impl Values {
         self.sum(total)
     }
 
-    /// Whether it is a multiple of a literal, by its terms' factors.
+    /// True if the factors of its terms show that a value is a multiple of a literal.
     pub(crate) fn is_multiple(&self, id: ValueId, of: i64) -> bool {
         match &self.node(id).kind {
             _ if of == 1 => true,
@@ -300,7 +300,7 @@ impl Values {
         }
     }
 
-    /// The quotient by a literal of which it is a multiple.
+    /// Divides a value by a literal that divides it.
     pub(crate) fn divided(&mut self, id: ValueId, by: i64) -> ValueId {
         if by == 1 { id } else { self.combined(Arithmetic::Over(by), id, id) }
     }
@@ -312,7 +312,7 @@ impl Values {
         self.sum(sum)
     }
 
-    /// How it depends on the lane.
+    /// Returns how a value depends on the lane.
     pub(crate) fn by_lane(&mut self, id: ValueId) -> ByLane {
         if self.width(id) == 1 {
             return ByLane::Uniform;
@@ -339,7 +339,7 @@ impl Values {
         }
     }
 
-    /// `floor(a / b)`, for `b` at least 1.
+    /// Returns `floor(a / b)`. `b` must be at least 1.
     pub(crate) fn floor_div(&mut self, a: ValueId, b: ValueId) -> ValueId {
         match (self.as_int(a), self.as_int(b)) {
             (_, Some(1)) | (Some(0), _) => return a,
@@ -359,7 +359,7 @@ impl Values {
         self.plus(whole, quotient)
     }
 
-    /// `a - floor(a / b) * b`, for `b` at least 1.
+    /// Returns `a - floor(a / b) * b`. `b` must be at least 1.
     pub(crate) fn floor_mod(&mut self, a: ValueId, b: ValueId) -> ValueId {
         match (self.as_int(a), self.as_int(b)) {
             (_, Some(1)) => return self.int(0),
@@ -378,15 +378,15 @@ impl Values {
         self.apply(Op::Binary(Binary::FloorMod), &[rest, by])
     }
 
-    /// A divisor, which is at least 1 wherever the quotient is used. An extent is 0 where its loops do not run, and what they divide
-    /// by it may stand outside of them.
+    /// Returns a divisor that is at least 1. The divisor is at least 1 wherever the quotient is used. But an extent is 0 if its
+    /// loops do not run, and a quotient by it may be computed outside of these loops.
     fn divisor(&mut self, b: ValueId) -> ValueId {
         let one = self.int(1);
         self.extreme(Binary::Max, b, one)
     }
 
-    /// `a` as `whole * b + rest`, where every term of `a` that `b` divides went into `whole`; and of the others the multiples of a
-    /// literal `b`, if 32 bits may not hold them.
+    /// Writes `a` as `whole * b + rest`. `whole` gets every term of `a` that `b` divides. If `b` is a literal and `a` may not fit 32
+    /// bits, it also gets the multiples of `b` in the other terms.
     fn by_divisor(&mut self, a: ValueId, b: ValueId) -> (ValueId, ValueId) {
         let (sum, divisor) = (self.as_sum(a), self.as_sum(b));
         let (by, factors): (i64, &[ValueId]) = match (divisor.terms.as_slice(), divisor.constant) {
@@ -423,24 +423,24 @@ impl Values {
         (self.sum(whole), self.sum(rest))
     }
 
-    /// Where a product stands among a sum's terms.
+    /// Returns the order of a product among a sum's terms.
     pub(crate) fn order(&self, factors: &[ValueId]) -> (bool, u32) {
         let nodes = || factors.iter().map(|f| self.node(*f));
         (nodes().any(|n| n.width > 1), nodes().map(|n| n.level).max().unwrap_or(0))
     }
 
-    /// Whether `0 <= a < b` for certain.
+    /// True if `0 <= a < b` is certain.
     fn below(&mut self, a: ValueId, b: ValueId) -> bool {
         self.node(a).range.0 >= 0 && self.node(a).range.1 < self.node(b).range.0
     }
 
-    /// Whether `-b <= a < 0` for certain, for `b` at least 1.
+    /// True if `-b <= a < 0` is certain, for a `b` that is at least 1.
     fn just_negative(&self, a: ValueId, b: ValueId) -> bool {
         let (a, b) = (self.node(a).range, self.node(b).range);
         a.1 < 0 && a.0 >= -b.0.max(1)
     }
 
-    /// The smaller or the larger of two.
+    /// Returns the minimum or maximum of two values.
     pub(crate) fn extreme(&mut self, op: Binary, a: ValueId, b: ValueId) -> ValueId {
         let Bounds(low, high) = self.gap(a, b).unwrap_or(Bounds::NONE);
         match op {
@@ -453,7 +453,7 @@ impl Values {
         }
     }
 
-    /// `a < b` of indices.
+    /// Returns `a < b` of indices.
     pub(crate) fn less(&mut self, a: ValueId, b: ValueId) -> ValueId {
         match self.gap(b, a) {
             Some(Bounds(low, _)) if low > 0 => self.boolean(true),
@@ -462,8 +462,8 @@ impl Values {
         }
     }
 
-    /// The range of `a - b` as exact integers, if a range of both is known. The difference of data wraps: where 32 bits cannot
-    /// hold it, the wrapped one does not tell which is larger.
+    /// Returns the range of `a - b` as exact integers, if the ranges of both are known. The difference of data wraps. If it does not
+    /// fit 32 bits, the wrapped difference does not show which of the two is larger, so the difference of the ranges is returned.
     fn gap(&mut self, a: ValueId, b: ValueId) -> Option<Bounds> {
         let (of_a, of_b) = (self.node(a).range, self.node(b).range);
         if of_a == REACH || of_b == REACH {
@@ -479,7 +479,7 @@ impl Values {
     }
 }
 
-/// The factors left when some are taken out; `None` if they are not all there.
+/// Removes factors from a list. Returns `None` if the list does not contain all of them.
 fn without(factors: &[ValueId], out: &[ValueId]) -> Option<SmallVec<[ValueId; 2]>> {
     let mut left: SmallVec<[ValueId; 2]> = SmallVec::from_slice(factors);
     for factor in out {
