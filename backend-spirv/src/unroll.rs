@@ -63,7 +63,9 @@ impl Emit<'_> {
             let message = format!("unrolling `{name}` {extent} times makes {barriers} barriers in {words} words of instructions");
             return Err(self
                 .error(message)
-                .note(format!("the limit of barriers times words is {BETWEEN_BARRIERS}, because drivers need seconds to compile more"))
+                .note(format!(
+                    "the limit of barriers times words is {BETWEEN_BARRIERS}, because drivers need seconds to compile more"
+                ))
                 .help("unroll a smaller tile, or make the loop around the barriers `serial`"));
         }
         Ok(())
