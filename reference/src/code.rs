@@ -1,7 +1,8 @@
-//! The compact form that runs: flat operations over a file of words.
+//! The compact form of a module that is executed: flat operations over a file of 32-bit words.
 //!
-//! A slot is a range of the file. A divergent value has a row of lanes for each plane, one word for each invocation of the
-//! workgroup; a uniform one has one word for each plane. What operates is told a length: all the same to it.
+//! A slot is a range of the file. A divergent value has a row of lanes for each plane, with one word for each invocation
+//! of the workgroup. A uniform value has one word for each plane. Operations get a length, so that they need not
+//! distinguish the two.
 
 mod matrix;
 
@@ -12,7 +13,7 @@ use crate::form::Form;
 use crate::lines::Lines;
 use spirv::BuiltIn;
 
-/// A place in the file.
+/// An index into the file.
 pub(crate) type Slot = u32;
 
 /// An operation.
@@ -39,59 +40,59 @@ pub(crate) enum Op {
         c: Slot,
         len: u32,
     },
-    /// May be undefined: an index into [`Code::checks`].
+    /// An operation that may be undefined: an index into [`Code::checks`].
     Checked(u32),
     Copy {
         dst: Slot,
         src: Slot,
         len: u32,
     },
-    /// One word for each plane to a row of lanes for each.
+    /// Copies one word for each plane to a row of lanes each.
     Broadcast {
         dst: Slot,
         src: Slot,
         planes: u32,
     },
-    /// Rows of lanes, where lanes are active.
+    /// Copies rows of lanes, in active lanes only.
     Masked {
         dst: Slot,
         src: Slot,
         planes: u32,
     },
-    /// That a register was written: an index into [`Code::written`].
+    /// Checks that a register was written: an index into [`Code::written`].
     CheckWritten(u32),
-    /// Indices into [`Code::accesses`].
+    /// A load or a store: an index into [`Code::accesses`].
     Load(u32),
     Store(u32),
-    /// An index into [`Code::atomics`].
+    /// An atomic operation: an index into [`Code::atomics`].
     Atomic(u32),
-    /// An index into [`Code::groups`].
+    /// An operation over a subgroup: an index into [`Code::groups`].
     Group(u32),
-    /// An index into [`Code::barriers`].
+    /// A barrier: an index into [`Code::barriers`].
     Barrier(u32),
-    /// An index into [`Code::matrices`].
+    /// An operation on cooperative matrices: an index into [`Code::matrices`].
     Matrix(u32),
-    /// Something undefined is used: an index into [`Code::undefined`].
+    /// A use of an undefined value: an index into [`Code::undefined`].
     Undefined(u32),
 }
 
-/// How a block ends.
+/// The end of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {
     Jump(u32),
-    /// On one word for all.
+    /// Branches on one word for all lanes.
     Branch {
         condition: Slot,
         yes: u32,
         no: u32,
     },
-    /// On a word in each lane.
+    /// Branches on a word in each lane.
     Divide {
         condition: Slot,
         yes: u32,
         no: u32,
     },
-    /// An index into [`Code::switches`].
+    /// A switch: an index into [`Code::switches`].
     Switch(u32),
     Return,
 }
@@ -105,12 +106,12 @@ pub(crate) enum Unary {
     HalfTowardsZero,
     /// Rounds an f32 to its upper half.
     Upper,
-    /// What there is.
+    /// Returns the operand.
     Same,
-    /// The lowest 8 bits, with zeros above or with their sign.
+    /// Keeps the lowest 8 bits, and fills the others with zeros or with their sign.
     LowByte,
     SignByte,
-    /// An f32 from the low half of a word, and from the high one.
+    /// Converts the low or the high half of a word to an f32.
     LowHalf,
     HighHalf,
     FNegate,
@@ -151,7 +152,7 @@ pub(crate) enum Unary {
     SSign,
     BitCount,
     BitReverse,
-    /// The number of the highest bit that is 1, and of the lowest; -1 if there is none.
+    /// Returns the number of the highest or lowest bit that is 1, or -1 if there is none.
     HighestBit,
     LowestBit,
 }
@@ -159,7 +160,7 @@ pub(crate) enum Unary {
 /// `f(a, b)`, word by word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
-    /// Two halves in a word.
+    /// Packs two halves into a word.
     PackHalves,
     FAdd,
     FSub,
@@ -208,7 +209,7 @@ pub(crate) enum Ternary {
     UClamp,
 }
 
-/// What has operands for which it is undefined.
+/// Operations that are undefined for some operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Partial {
     SDiv,
@@ -232,19 +233,19 @@ pub(crate) struct Check {
     pub(crate) b: Slot,
     pub(crate) planes: u32,
     pub(crate) lanes: bool,
-    /// Of 8 bits, not of 32.
+    /// True for 8-bit operands, false for 32-bit ones.
     pub(crate) byte: bool,
     pub(crate) word: u32,
 }
 
-/// A register of which it must be looked at whether it was written: flags in the file say so.
+/// A check that a register was written. Flags in the file record this.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     pub(crate) flags: Slot,
     pub(crate) lanes: bool,
-    /// The planes that must be.
+    /// The planes that must have been written.
     pub(crate) planes: Vec<u32>,
-    /// The first plane's number in its register.
+    /// The number of the first plane in its register.
     pub(crate) first: u32,
     /// An index into [`Code::objects`].
     pub(crate) object: u32,
@@ -255,34 +256,34 @@ pub(crate) struct Written {
 #[derive(Clone, Debug)]
 pub(crate) struct AccessInfo {
     pub(crate) root: Root,
-    /// In bytes, or in planes for shared arrays and registers.
+    /// The constant offset, in bytes, or in planes for shared arrays and registers.
     pub(crate) offset: i64,
     pub(crate) terms: Box<[Term]>,
-    /// Whether the place is another one in each lane.
+    /// True if each lane accesses a place of its own.
     pub(crate) apart: bool,
-    /// The first word of what is loaded or stored, and whether it has lanes.
+    /// The first word of the value that is loaded or stored, and whether it has lanes.
     pub(crate) slot: Slot,
     pub(crate) lanes: bool,
     pub(crate) planes: Box<[Part]>,
-    /// Bytes from the first part's beginning to the last one's end, or planes.
+    /// The size from the start of the first part to the end of the last one, in bytes or planes.
     pub(crate) extent: u32,
-    /// Bytes.
+    /// The alignment in bytes.
     pub(crate) align: u32,
-    /// No barrier orders it with what other invocations do.
+    /// True if no barrier orders it with the accesses of other invocations.
     pub(crate) private: bool,
     pub(crate) word: u32,
 }
 
-/// A plane of what is loaded or stored.
+/// A plane of the value that is loaded or stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// Where it lies in what is accessed.
+    /// The offset from the start of the access.
     pub(crate) offset: u32,
-    /// Bytes, or 1 plane.
+    /// The size in bytes, or 1 plane.
     pub(crate) size: u32,
-    /// How it lies there, in bytes.
+    /// The form of a scalar in bytes.
     pub(crate) form: Form,
-    /// Whether anything is made of it.
+    /// True if the plane is used.
     pub(crate) wanted: bool,
 }
 
@@ -292,11 +293,11 @@ pub(crate) struct Term {
     pub(crate) index: Slot,
     pub(crate) lanes: bool,
     pub(crate) stride: u32,
-    /// The index must be below.
+    /// The index must be less than this.
     pub(crate) bound: Option<u32>,
 }
 
-/// What an access begins at.
+/// The start of an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Root {
     /// A storage buffer by its binding.
@@ -305,7 +306,7 @@ pub(crate) enum Root {
     Address { slot: Slot, lanes: bool },
     /// The push constants.
     Params,
-    /// The first plane of a shared array; an index into [`Code::objects`].
+    /// A shared array: its first plane, and an index into [`Code::objects`].
     Shared { first: u32, object: u32 },
     /// A register that is indexed at run time: an index into [`Code::registers`].
     Register(u32),
@@ -316,7 +317,7 @@ pub(crate) enum Root {
 pub(crate) struct Register {
     pub(crate) slot: Slot,
     pub(crate) lanes: bool,
-    /// Whether its planes were written, if that is not certain.
+    /// Flags for each plane that was written, if that is not certain.
     pub(crate) flags: Option<Slot>,
     /// An index into [`Code::objects`].
     pub(crate) object: u32,
@@ -325,10 +326,10 @@ pub(crate) struct Register {
 /// An atomic operation, lane by lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Atomic {
-    /// Where: an index into [`Code::accesses`], whose slot takes what was there before.
+    /// The place: an index into [`Code::accesses`]. Its slot receives the previous value.
     pub(crate) access: u32,
     pub(crate) op: AtomicOp,
-    /// Rows of operands.
+    /// The rows of the operands.
     pub(crate) value: Slot,
     pub(crate) comparator: Slot,
 }
@@ -349,12 +350,12 @@ pub(crate) struct Group {
     pub(crate) op: GroupOp,
     pub(crate) dst: Slot,
     pub(crate) a: Slot,
-    /// The lane to read from, or how far away it is.
+    /// The lane to read from, or its distance.
     pub(crate) b: Slot,
     pub(crate) planes: u32,
-    /// Rounded to halves.
+    /// True if results are rounded to halves.
     pub(crate) half: bool,
-    /// What is read from a lane that does not run: undefined, so that nobody takes it for a number.
+    /// The result of reading from an inactive lane. It is an unusual word, so that its use does not go unnoticed.
     pub(crate) poison: u32,
     pub(crate) word: u32,
 }
@@ -362,7 +363,7 @@ pub(crate) struct Group {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroupOp {
     Combine(Combine, Spread),
-    /// Over so many lanes that stand together.
+    /// Over this many adjacent lanes.
     Clustered(Combine, u32),
     Elect,
     All,
@@ -371,34 +372,34 @@ pub(crate) enum GroupOp {
     /// From another lane.
     Take(From),
     BroadcastFirst,
-    /// Four words of bits: which lanes say yes.
+    /// Returns four words of bits, with a bit for each lane whose operand is true.
     Ballot,
-    /// The own bit of four words, or bit `b`.
+    /// Returns the lane's own bit of four words, or bit `b`.
     InverseBallot,
     BallotBit,
-    /// How many bits of four words are set: in all lanes, up to the own, or before it.
+    /// Returns the number of bits of four words that are set: in all lanes, up to the own lane, or before it.
     BallotCount(Spread),
     BallotFirst,
     BallotLast,
 }
 
-/// Which lane a value is taken from.
+/// The lane that a value is taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum From {
-    /// The lane `b`, the same one in all.
+    /// The lane `b`, which is the same in all lanes.
     Broadcast,
     /// The lane `b`.
     Shuffle,
     /// The lane whose number differs in the bits of `b`.
     Xor,
-    /// `b` lanes before, or after.
+    /// The lane that is `b` lanes before, or after.
     Up,
     Down,
-    /// Lane `b` of the own four.
+    /// Lane `b` of the own group of four.
     Quad,
-    /// The neighbour across, down or diagonal in the own four, by `b`.
+    /// The horizontal, vertical or diagonal neighbour in the own group of four, selected by `b`.
     QuadSwap,
-    /// `b` lanes after, in a circle of so many.
+    /// The lane that is `b` lanes after, within a group of this many lanes that wraps around.
     Rotate(u32),
 }
 
@@ -415,7 +416,7 @@ pub(crate) enum Combine {
     UMax,
     FMax,
     And,
-    /// Of truth values.
+    /// Of booleans.
     LogicalAnd,
     Or,
     Xor,
@@ -431,15 +432,15 @@ pub(crate) enum Spread {
 /// A barrier.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Barrier {
-    /// Only the invocations of a subgroup wait for each other.
+    /// True if only the invocations of a subgroup wait for each other.
     pub(crate) subgroup: bool,
-    /// Whose accesses to shared memory and to buffers it puts in order.
+    /// The invocations whose accesses to shared memory and to buffers it orders.
     pub(crate) shared: Order,
     pub(crate) global: Order,
     pub(crate) word: u32,
 }
 
-/// Between whom a barrier orders accesses.
+/// The invocations whose accesses a barrier orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Nobody,
@@ -453,13 +454,13 @@ pub(crate) struct Block {
     pub(crate) first: u32,
     pub(crate) last: u32,
     pub(crate) end: End,
-    /// Instructions of the module.
+    /// The number of instructions in the module.
     pub(crate) count: u32,
-    /// Where its last one lies.
+    /// The position of the last instruction in the module.
     pub(crate) word: u32,
 }
 
-/// A value that a workgroup begins with.
+/// A built-in value that a workgroup begins with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input {
     pub(crate) builtin: BuiltIn,
@@ -468,7 +469,7 @@ pub(crate) struct Input {
     pub(crate) lanes: bool,
 }
 
-/// A selector and where each of its values leads.
+/// A selector, and the target of each of its values.
 #[derive(Clone, Debug)]
 pub(crate) struct Switch {
     pub(crate) selector: Slot,
@@ -477,7 +478,7 @@ pub(crate) struct Switch {
     pub(crate) cases: Vec<(u32, u32)>,
 }
 
-/// What runs.
+/// A kernel in its executable form.
 #[derive(Debug, Default)]
 pub(crate) struct Code {
     pub(crate) local: [u32; 3],
@@ -499,10 +500,10 @@ pub(crate) struct Code {
     pub(crate) undefined: Vec<(String, u32)>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) objects: Vec<Object>,
-    /// The file as it is at first: with the constants.
+    /// The initial contents of the file, with the constants.
     pub(crate) image: Vec<u32>,
-    /// Flags that a workgroup begins without.
+    /// The flags that are cleared when a workgroup begins.
     pub(crate) flags: Vec<std::ops::Range<usize>>,
-    /// Planes of shared memory.
+    /// The number of planes of shared memory.
     pub(crate) shared: u32,
 }

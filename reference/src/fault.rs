@@ -1,21 +1,22 @@
-//! What a run can be found guilty of, and how that is said.
+//! The faults that a run can be stopped by, and their messages.
 
 use std::fmt;
 
-/// A fault that a run of a module committed. The run stops at it.
+/// A fault that a module committed. The run stops at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Who did it.
+    /// The invocation that committed it.
     pub by: Invocation,
-    /// What it did.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// Where its instruction lies among the module's words, those that say lines among them.
+    /// The position of the instruction among the words of the module, including its line instructions.
     pub word: u32,
-    /// Where it comes from, if the module says so (`OpLine`). Of a race it is one of the two accesses.
+    /// The source position of the instruction, if the module has it (`OpLine`). For a race, it is the position of one of the two
+    /// accesses.
     pub place: Option<Place>,
 }
 
-/// A place in a source file, counted from 1.
+/// A position in a source file, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file, as the module names it.
@@ -33,11 +34,11 @@ pub struct Invocation {
     pub local: [u32; 3],
     /// `WorkgroupId`.
     pub workgroup: [u32; 3],
-    /// The part of the dispatch, where its grid is cut into several.
+    /// The part of the dispatch, if its grid is cut into several.
     pub piece: Option<u32>,
 }
 
-/// A direction.
+/// The direction of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// A load.
@@ -58,27 +59,27 @@ impl Access {
     }
 }
 
-/// What was accessed.
+/// An object that was accessed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Where it lies.
+    /// The memory that it is in.
     pub space: Space,
     /// Its name in the algorithm or in the module, or its id.
     pub name: String,
-    /// How many elements it has.
+    /// The number of its elements.
     pub elements: u64,
-    /// The number of its first element in what it is named after, if it is a part of that: of registers.
+    /// For a part of a register, the number of its first element in the whole register.
     pub first: Option<u64>,
 }
 
-/// Where an object lies.
+/// The memory of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
     /// A tensor in device memory.
     Tensor,
-    /// Shared by a workgroup.
+    /// Memory that is shared by a workgroup.
     Shared,
-    /// An invocation's own.
+    /// A register of a single invocation.
     Register,
     /// The parameter block.
     Parameters,
@@ -95,17 +96,18 @@ impl fmt::Display for Object {
     }
 }
 
-/// An element of an object: for tensors and shared arrays counted from 0, as they lie in memory; for the parameter block in bytes.
+/// An element of an object. In tensors and shared arrays, elements are counted from 0 in memory order. In the parameter block,
+/// bytes are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
     /// The object.
     pub of: Object,
-    /// Which of its elements; it may be out of bounds.
+    /// The number of the element, which may be out of bounds.
     pub index: i64,
 }
 
 impl Element {
-    /// Whether it lies between elements of its tensor, if it is none.
+    /// True if the index is in range, so that the access is between the elements of a view.
     fn is_between(&self) -> bool {
         self.of.space == Space::Tensor && u64::try_from(self.index).is_ok_and(|index| index < self.of.elements)
     }
@@ -124,106 +126,106 @@ impl fmt::Display for Element {
     }
 }
 
-/// What an invocation did.
+/// The kind of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// It went outside an object.
+    /// It accessed an object out of bounds.
     OutOfBounds {
-        /// Reading or writing.
+        /// The direction of the access.
         access: Access,
-        /// Where.
+        /// The element that was accessed.
         at: Element,
     },
-    /// It read what nothing had written.
+    /// It read an element that was never written.
     Unwritten {
-        /// Where.
+        /// The element that was read.
         at: Element,
     },
-    /// It and another one accessed an element, at least one of them writing, and nothing orders the two.
+    /// It and another invocation accessed an element without an order between the two, and at least one of them wrote.
     Race {
-        /// How it accessed it.
+        /// The direction of its access.
         access: Access,
-        /// Where.
+        /// The element that was accessed.
         at: Element,
-        /// How the other one did, before.
+        /// The direction of the other, earlier access.
         other_access: Access,
-        /// The other one; `None` where all that is known is its workgroup.
+        /// The other invocation.
         other: Invocation,
     },
-    /// It stands at a barrier that others of its workgroup do not reach.
+    /// It waits at a barrier that other invocations of its workgroup do not reach.
     Barrier {
-        /// One that does not.
+        /// The `LocalInvocationId` of an invocation that does not reach it.
         absent: [u32; 3],
-        /// How many reach it.
+        /// The number of invocations that reach it.
         reached: u32,
-        /// How many should.
+        /// The number of invocations that must reach it.
         of: u32,
-        /// Whether only the invocations of a subgroup wait for each other.
+        /// True if only the invocations of a subgroup wait for each other.
         subgroup: bool,
     },
     /// It divided an integer by zero.
     DivisionByZero {
-        /// What was divided.
+        /// The dividend.
         dividend: i64,
         /// The instruction's name.
         instruction: String,
     },
     /// It used a value that is undefined.
     Undefined {
-        /// What is undefined.
+        /// A description of the undefined value.
         what: String,
     },
-    /// It accessed memory at an address that is not a multiple of what the instruction promises.
+    /// It accessed memory at an address that is less aligned than the instruction states.
     Misaligned {
-        /// Reading or writing.
+        /// The direction of the access.
         access: Access,
-        /// Where.
+        /// The element that was accessed.
         at: Element,
-        /// Bytes promised.
+        /// The alignment that the instruction states, in bytes.
         alignment: u32,
     },
-    /// It wrote what the launch program says is only read.
+    /// It wrote to memory that is read-only according to the launch program.
     ReadOnly {
-        /// Where.
+        /// The element that was written.
         at: Element,
     },
-    /// It ran more instructions than it may.
+    /// It executed more instructions than its budget allows.
     Endless {
-        /// How many it may.
+        /// The budget.
         instructions: u64,
     },
-    /// It ran an instruction on cooperative matrices without all of its subgroup.
+    /// It executed an instruction on cooperative matrices without all invocations of its subgroup.
     Apart {
         /// The instruction's name.
         instruction: String,
-        /// One that does not run it; `None`: the subgroup has too few invocations.
+        /// The `LocalInvocationId` of an invocation that does not execute it. `None`: the subgroup has too few invocations.
         absent: Option<[u32; 3]>,
-        /// How many run it.
+        /// The number of invocations that execute it.
         reached: u32,
-        /// How many should.
+        /// The number of invocations that must execute it.
         of: u32,
     },
-    /// It ran an instruction on cooperative matrices with an operand that is not the same in all of its subgroup.
+    /// It executed an instruction on cooperative matrices with an operand that is not the same in its whole subgroup.
     Differs {
         /// The instruction's name.
         instruction: String,
-        /// What differs.
+        /// The name of the operand.
         operand: String,
-        /// One for which it is another.
+        /// The `LocalInvocationId` of an invocation with a different operand.
         other: [u32; 3],
     },
-    /// It loaded or stored a cooperative matrix with a stride that cannot be.
+    /// It loaded or stored a cooperative matrix with a stride that is not allowed.
     Stride {
         /// The instruction's name.
         instruction: String,
         /// The stride.
         bytes: i64,
-        /// What it has to be a multiple of.
+        /// The number of bytes that the stride must be a multiple of.
         alignment: u32,
     },
-    /// It accessed an address where no buffer of its dispatch lies.
+    /// It accessed an address that is not in a buffer of its dispatch.
     Address {
-        /// Reading or writing.
+        /// The direction of the access.
         access: Access,
         /// The address.
         address: u64,
@@ -242,24 +244,22 @@ impl fmt::Display for Fault {
         write!(f, "{} ", self.by)?;
         match &self.kind {
             FaultKind::OutOfBounds { access, at } if at.is_between() => {
-                write!(f, "{} {at}, which lies between the elements of a view", access.verb())
+                write!(f, "{} {at}, which is between the elements of a view", access.verb())
             }
             FaultKind::OutOfBounds { access, at } => {
                 let unit = if at.of.space == Space::Parameters { "bytes" } else { "elements" };
                 write!(f, "{} {at}, which is out of bounds: there are {} {unit}", access.verb(), at.of.elements)
             }
-            FaultKind::Unwritten { at } => write!(f, "reads {at}, which nothing has written"),
+            FaultKind::Unwritten { at } => write!(f, "reads {at}, which was never written"),
             FaultKind::Race { access, at, other_access, other } => {
                 write!(f, "{} {at}, which {} ", access.verb(), Other(self.by, *other))?;
                 f.write_str(other_access.verb())?;
                 if self.by == *other {
-                    f.write_str(
-                        " too, with no barrier between the two: no order is promised among a subgroup's accesses to matrices",
-                    )
+                    f.write_str(" too, with no barrier between the two: a subgroup's accesses to matrices are not ordered")
                 } else if (self.by.workgroup, self.by.piece) == (other.workgroup, other.piece) {
                     f.write_str(" too, with no barrier between the two")
                 } else {
-                    f.write_str(" too: nothing orders two workgroups of one dispatch")
+                    f.write_str(" too: two workgroups of one dispatch are not ordered")
                 }
             }
             FaultKind::Barrier { absent, reached, of, subgroup } => {
@@ -269,11 +269,11 @@ impl fmt::Display for Fault {
             FaultKind::DivisionByZero { dividend, instruction } => write!(f, "divides {dividend} by zero ({instruction})"),
             FaultKind::Undefined { what } => write!(f, "uses a value that is undefined: {what}"),
             FaultKind::Misaligned { access, at, alignment } => {
-                write!(f, "{} {at}, which does not lie at a multiple of {alignment} bytes as the instruction says", access.verb())
+                write!(f, "{} {at}, which is not at a multiple of {alignment} bytes as the instruction states", access.verb())
             }
-            FaultKind::ReadOnly { at } => write!(f, "writes {at}, which this dispatch only reads by its launch program"),
+            FaultKind::ReadOnly { at } => write!(f, "writes {at}, which this dispatch only reads according to its launch program"),
             FaultKind::Endless { instructions } => {
-                write!(f, "has not ended after {instructions} instructions: a loop of it seems to have no end")
+                write!(f, "has not ended after {instructions} instructions: one of its loops seems to be endless")
             }
             FaultKind::Apart { instruction, absent: Some(absent), reached, of } => {
                 write!(
@@ -282,36 +282,36 @@ impl fmt::Display for Fault {
                 )
             }
             FaultKind::Apart { instruction, absent: None, reached, of } => {
-                write!(f, "runs {instruction} in a subgroup of {reached} invocations, where {of} are needed")
+                write!(f, "runs {instruction} in a subgroup of {reached} invocations, but needs {of}")
             }
             FaultKind::Differs { instruction, operand, other } => {
-                write!(f, "runs {instruction} with another {operand} than invocation {other:?} of its subgroup")
+                write!(f, "runs {instruction} with a different {operand} than invocation {other:?} of its subgroup")
             }
             FaultKind::Stride { instruction, bytes: 0, .. } => write!(f, "runs {instruction} with a stride of 0"),
             FaultKind::Stride { instruction, bytes, .. } if *bytes < 0 => {
                 write!(f, "runs {instruction} with a stride of {bytes} bytes, which is negative")
             }
             FaultKind::Stride { instruction, bytes, alignment } => {
-                write!(f, "runs {instruction} with a stride of {bytes} bytes, which is no multiple of {alignment}")
+                write!(f, "runs {instruction} with a stride of {bytes} bytes, which is not a multiple of {alignment}")
             }
             FaultKind::Address { access, address } => {
-                write!(f, "{} the address {address:#x}, where no buffer of this dispatch lies", access.verb())
+                write!(f, "{} the address {address:#x}, which is not in a buffer of this dispatch", access.verb())
             }
         }?;
         let Some(Place { file, line, column }) = &self.place else { return Ok(()) };
-        let which = if matches!(self.kind, FaultKind::Race { .. }) { "one of them is " } else { "" };
+        let which = if matches!(self.kind, FaultKind::Race { .. }) { "one of the two is " } else { "" };
         write!(f, " ({which}{file}:{line}:{column})")
     }
 }
 
-/// The other party of a race, as seen by the one that is reported.
+/// The other invocation of a race, named relative to the reported one.
 struct Other(Invocation, Invocation);
 
 impl fmt::Display for Other {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Other(by, other) = self;
         if (by.workgroup, by.piece) == (other.workgroup, other.piece) {
-            write!(f, "invocation {:?} of it", other.local)
+            write!(f, "invocation {:?} of the same workgroup", other.local)
         } else {
             write!(f, "{other}")
         }

@@ -1,9 +1,9 @@
-//! How a scalar lies in memory, and how it is kept in the file's words: floats of 16 bits as the f32 of the same value, integers of
-//! 8 bits by those bits alone, signed or not.
+//! The form of a scalar in memory, and its form in the words of the file. Floats of 16 bits are kept as the f32 of the same value.
+//! Integers of 8 bits, signed or not, are kept as their bits, with zeros above.
 
 use crate::half;
 
-/// A form in memory.
+/// The form of a scalar in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// 32 bits.
@@ -15,7 +15,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// Bytes in memory.
+    /// Returns the number of bytes in memory.
     #[inline(always)]
     pub(crate) fn bytes(self) -> u32 {
         match self {
@@ -25,7 +25,7 @@ impl Form {
         }
     }
 
-    /// What is kept of the bits in memory, of which there may be more above.
+    /// Converts the form in memory to the form in the file. The operand may have more bits above.
     #[inline(always)]
     pub(crate) fn keep(self, bits: u32) -> u32 {
         match self {
@@ -36,7 +36,7 @@ impl Form {
         }
     }
 
-    /// The bits in memory of what is kept.
+    /// Converts the form in the file to the bits in memory.
     #[inline(always)]
     pub(crate) fn bits(self, kept: u32) -> u32 {
         match self {
@@ -47,7 +47,7 @@ impl Form {
         }
     }
 
-    /// A float, rounded to this form.
+    /// Rounds a float to this form.
     #[inline(always)]
     pub(crate) fn round(self, x: f32) -> f32 {
         match self {
@@ -58,7 +58,7 @@ impl Form {
     }
 }
 
-/// The bfloat16 that is nearest to a float, ties to even, as a float.
+/// Returns the bfloat16 that is nearest to a float, with ties to even, as a float.
 #[inline(always)]
 pub(crate) fn upper(x: f32) -> f32 {
     let bits = x.to_bits();

@@ -1,6 +1,6 @@
-//! Half precision: halves are kept as the f32 of the same value, and rounded after each operation.
+//! Half precision. Halves are kept as the f32 of the same value, and rounded after each operation.
 
-/// The half that is nearest to a float, ties to even, as a float.
+/// Returns the half that is nearest to a float, with ties to even, as a float.
 #[inline(always)]
 pub(crate) fn round(x: f32) -> f32 {
     let bits = x.to_bits();
@@ -15,7 +15,7 @@ pub(crate) fn round(x: f32) -> f32 {
     f32::from_bits(all | sign)
 }
 
-/// The half that is nearest to a float and no further from 0, as a float.
+/// Rounds a float to a half towards 0. The result is a float.
 #[inline(always)]
 pub(crate) fn truncate(x: f32) -> f32 {
     let bits = x.to_bits();
@@ -31,7 +31,7 @@ pub(crate) fn truncate(x: f32) -> f32 {
     f32::from_bits(magnitude | sign)
 }
 
-/// The bits of a float that is a half.
+/// Returns the bits of a float that is a half.
 #[inline(always)]
 pub(crate) fn bits(x: f32) -> u32 {
     let bits = x.to_bits();
@@ -46,7 +46,7 @@ pub(crate) fn bits(x: f32) -> u32 {
     sign | magnitude
 }
 
-/// The float of a half's bits.
+/// Returns the float with a half's bits.
 #[inline(always)]
 pub(crate) fn float(bits: u32) -> f32 {
     let (sign, size) = ((bits & 0x8000) << 16, bits & 0x7fff);

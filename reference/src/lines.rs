@@ -1,20 +1,21 @@
-//! Where instructions come from, as `OpLine` says: it holds to the end of its block, or to the next one.
+//! The source positions of instructions, given by `OpLine`. A position applies up to the next one, or to the end of its
+//! block.
 
 use crate::fault::Place;
 use crate::words::{Id, Inst, Result, string};
 use spirv::Op;
 use std::collections::HashMap;
 
-/// The places of a module's instructions.
+/// The source positions of a module's instructions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
     files: HashMap<Id, String>,
-    /// From which word on: file, line and column, if any.
+    /// The file, line and column that apply from a word on, if any.
     from: Vec<(u32, Option<[u32; 3]>)>,
 }
 
 impl Lines {
-    /// Notes what an instruction says of the places of those after it.
+    /// Records the position that an instruction sets for the instructions after it.
     pub(crate) fn note(&mut self, inst: &Inst) -> Result<()> {
         let place = match inst.op {
             Op::String => {
@@ -29,7 +30,7 @@ impl Lines {
         Ok(())
     }
 
-    /// The place of the instruction at a word.
+    /// Returns the source position of the instruction at a word.
     pub(crate) fn place(&self, word: u32) -> Option<Place> {
         let at = self.from.partition_point(|(from, _)| *from <= word).checked_sub(1)?;
         let [file, line, column] = self.from.get(at)?.1?;

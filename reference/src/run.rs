@@ -1,4 +1,4 @@
-//! A dispatch: words made ready, and run over a grid on several threads.
+//! Kernels: dispatches that are translated once, and run over a grid on several threads.
 
 use crate::code::{Code, Root};
 use crate::exec::Worker;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 use tilewright_launch::{Addressing, Dispatch};
 
-/// A dispatch's words, made ready to run.
+/// The module of a dispatch, translated so that it can run.
 #[derive(Debug)]
 pub struct Kernel {
     code: Code,
@@ -26,97 +26,98 @@ pub struct Kernel {
 /// A run of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
-    /// The dispatch's buffers, in order of binding.
+    /// The buffers of the dispatch, in order of binding.
     pub buffers: &'a [Buffer<'a>],
-    /// The grid, usually in one piece. No two pieces share a hazard.
+    /// The grid, usually in one piece. Two pieces must not have a hazard between them.
     pub pieces: &'a [Piece<'a>],
-    /// Threads to run workgroups on, at most.
+    /// The maximal number of threads to run workgroups on.
     pub threads: usize,
-    /// Instructions that an invocation may run: [`BUDGET`], usually.
+    /// The number of instructions that an invocation may execute, usually [`BUDGET`].
     pub budget: u64,
-    /// When the run is given up; `None`: never.
+    /// The time at which the run is given up. `None`: never.
     pub deadline: Option<Instant>,
 }
 
-/// More instructions than any invocation should need: one that runs as many has a loop without an end. Invocations of a
-/// workgroup that go different ways count together.
+/// More instructions than any invocation should need. An invocation that executes this many has an endless loop. Invocations
+/// of a workgroup that branch differently count together.
 pub const BUDGET: u64 = 1 << 30;
 
-/// A tensor in a run. Where its words reach it by address, they are given [`address`](crate::address) of its number.
+/// A tensor in a run. If a module accesses it by address, the module is given the [`address`](crate::address) of its number.
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer<'a> {
     /// Its memory.
     pub memory: &'a Memory,
-    /// Where in it the tensor begins, in bytes.
+    /// The offset of the tensor in the memory, in bytes.
     pub at: u64,
-    /// How many bytes there are from its first to behind its last.
+    /// The number of bytes from its first element to the end of its last one.
     pub bytes: u64,
-    /// Where its elements lie among these, outermost dimension first; empty: everywhere.
+    /// The layout of its elements in these bytes, outermost dimension first. It is empty if the elements are contiguous.
     pub steps: &'a [Step],
     /// Its name.
     pub name: &'a str,
-    /// Bytes of one of its elements.
+    /// The bytes of an element.
     pub element: u32,
-    /// Whether the dispatch says that it reads it.
+    /// True if the dispatch declares that it reads it.
     pub reads: bool,
-    /// Whether the dispatch says that it writes it.
+    /// True if the dispatch declares that it writes it.
     pub writes: bool,
 }
 
-/// A dimension of a tensor's elements that leave gaps.
+/// A dimension of a tensor whose elements have gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// Elements.
+    /// The number of elements.
     pub count: u64,
-    /// Bytes from one to the next.
+    /// The bytes from an element to the next.
     pub bytes: u64,
 }
 
 /// A grid of workgroups and its parameter block.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece<'a> {
-    /// Workgroups in x, y, z.
+    /// The number of workgroups in x, y, z.
     pub groups: [u32; 3],
     /// The parameter block.
     pub params: &'a [u8],
 }
 
-/// What a run did.
+/// The statistics of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Instructions that were run, counted in each invocation.
+    /// The number of instructions that were executed, counted in each invocation.
     pub instructions: u64,
 }
 
-/// Why a run did not come to its end.
+/// The reason why a run did not complete.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// The kernel did what it must not.
+    /// The kernel committed a fault.
     #[error(transparent)]
     Fault(Box<Fault>),
-    /// A grid whose workgroups cannot be told apart.
+    /// The grid has more workgroups than can be distinguished.
     #[error("{groups} workgroups are more than the {limit} that the reference device runs")]
     TooLarge {
-        /// The workgroups.
+        /// The number of workgroups.
         groups: u64,
-        /// How many can be.
+        /// The largest number that is supported.
         limit: u64,
     },
-    /// The deadline has passed. What was written until then stays written.
-    #[error("the run had not ended at its deadline")]
+    /// The deadline has passed. Writes that were executed before stay.
+    #[error("the run did not end before its deadline")]
     Late,
-    /// There is no memory to watch a buffer's elements.
-    #[error("no memory is left to watch the elements of `{name}`")]
+    /// There is not enough memory to track accesses to a buffer's elements.
+    #[error("there is not enough memory to track the elements of `{name}`")]
     OutOfMemory {
         /// The buffer.
         name: String,
     },
 }
 
-/// What a thread did: the instructions that it ran, and what ended it, with its workgroup's turn.
+/// The result of a thread: the number of instructions that it executed, and the reason why it stopped, with the turn of its
+/// workgroup.
 type Worked = (u64, Option<(u64, Stop)>);
 
-/// Why a workgroup did not come to its end.
+/// The reason why a workgroup did not complete.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Fault(Box<Fault>),
@@ -146,40 +147,40 @@ pub(crate) struct Grid {
     first: u64,
     pub(crate) push: Vec<u32>,
     pub(crate) push_bytes: i64,
-    /// The parameter block, if it lies in a buffer.
+    /// The parameter block, if it is in a buffer.
     pub(crate) block: Vec<u32>,
     pub(crate) block_bytes: i64,
 }
 
-/// A tensor in a run, with what is watched of it.
+/// A tensor in a run, with the record of its accesses.
 pub(crate) struct Bound<'a> {
     pub(crate) memory: &'a Memory,
-    /// Where its first byte is in the memory. (What is said of its bytes counts from there.)
+    /// The offset of its first byte in the memory. All other offsets count from there.
     pub(crate) start: usize,
     pub(crate) bytes: i64,
-    /// Where its elements are, if not everywhere: outermost first, the widest step first.
+    /// The layout of its elements if there are gaps, with the widest step first.
     steps: Vec<Step>,
     pub(crate) object: Object,
-    /// Bytes of an element.
+    /// The bytes of an element.
     pub(crate) size: u32,
-    /// Whether all of it was written before.
+    /// True if all of it was written before the run.
     pub(crate) complete: bool,
-    /// Who accesses it, unless it is only read.
+    /// The record of accesses, unless it is only read.
     pub(crate) shadow: Option<Shadow>,
 }
 
 impl Bound<'_> {
-    /// Whether reads of it need no watching.
+    /// True if reads of it need not be checked.
     pub(crate) fn is_plain(&self) -> bool {
         self.complete && self.shadow.is_none() && self.steps.is_empty()
     }
 
-    /// Whether some bytes, of which the first is at a multiple of `align` in its memory, are elements of it.
+    /// True if some bytes are elements of it, and the first byte is at a multiple of `align` in its memory.
     pub(crate) fn holds(&self, at: i64, extent: u32, align: u32) -> bool {
         self.is_within(at, extent) && self.is_aligned(at, align)
     }
 
-    /// Whether some bytes are elements of it.
+    /// True if some bytes are elements of it.
     pub(crate) fn is_within(&self, at: i64, extent: u32) -> bool {
         at >= 0 && at + i64::from(extent) <= self.bytes && (self.steps.is_empty() || self.are_elements(at as u64, extent))
     }
@@ -188,21 +189,22 @@ impl Bound<'_> {
         (at + self.start as i64) & (i64::from(align) - 1) == 0
     }
 
-    /// Whether bytes are none that lie between elements. A wider step of a view goes over all that its narrower ones reach.
+    /// True if none of the bytes is in a gap between elements. A wider step of a view covers all elements that its narrower
+    /// steps reach.
     fn are_elements(&self, at: u64, extent: u32) -> bool {
         let within = |rest: u64, step: &Step| rest - (rest / step.bytes).min(step.count - 1) * step.bytes;
         let is_element = |byte: u64| self.steps.iter().fold(byte, within) < self.size.into();
         (0..u64::from(extent)).step_by(self.size.max(1) as usize).all(|n| is_element(at + n))
     }
 
-    /// The element at a byte.
+    /// Returns the element at a byte.
     pub(crate) fn element(&self, byte: i64) -> Element {
         Element { of: self.object.clone(), index: byte.div_euclid(i64::from(self.size.max(1))) }
     }
 }
 
 impl Prepared<'_> {
-    /// Where the workgroup of a number is: its piece, and its place there.
+    /// Returns the piece of the workgroup with a number, and its place in the piece.
     pub(crate) fn place(&self, group: u64) -> (u32, [u32; 3]) {
         let at = self.pieces.partition_point(|p| p.first <= group).saturating_sub(1);
         let Some(piece) = self.pieces.get(at) else { return (0, [0; 3]) };
@@ -210,29 +212,30 @@ impl Prepared<'_> {
         (at as u32, [(n % x) as u32, (n / x % y) as u32, (n / x / y) as u32])
     }
 
-    /// A piece's number, where there are several.
+    /// Returns the number of a piece, if there are several.
     pub(crate) fn several(&self, piece: u32) -> Option<u32> {
         (self.pieces.len() > 1).then_some(piece)
     }
 }
 
 impl Kernel {
-    /// Reads a dispatch's words, for subgroups of a size.
+    /// Translates the module of a dispatch, for subgroups of a size.
     pub fn new(dispatch: &Dispatch, subgroup: u32) -> Result<Kernel> {
         Kernel::specialized(dispatch, subgroup, &[])
     }
 
-    /// Reads a dispatch's words with the values of its specialization constants, by `SpecId`. The others have their defaults.
+    /// Translates the module of a dispatch with the values of its specialization constants, by `SpecId`. The others have
+    /// their defaults.
     pub fn specialized(dispatch: &Dispatch, subgroup: u32, constants: &[u32]) -> Result<Kernel> {
         let module = read(&dispatch.words_with_lines(), constants, subgroup.max(1))?;
         let code = lower(&module, subgroup.max(1))?;
         if code.local != dispatch.local {
-            return malformed(format!("its local size is {:?}, not {:?} as the launch program says", code.local, dispatch.local));
+            return malformed(format!("its local size is {:?}, not {:?} as in the launch program", code.local, dispatch.local));
         }
         let bindings = dispatch.buffers.len() + usize::from(dispatch.spilled && dispatch.addressing == Addressing::Descriptor);
         let beyond = |root: &Root| matches!(root, Root::Binding(n) if *n as usize >= bindings);
         if let Some(Root::Binding(n)) = code.accesses.iter().map(|a| &a.root).find(|r| beyond(r)) {
-            return malformed(format!("it uses the binding {n}, and the launch program has {bindings}"));
+            return malformed(format!("it uses the binding {n}, but the launch program has {bindings} bindings"));
         }
         if let Some(input) = code.inputs.iter().find(|i| !is_known(i.builtin)) {
             return unknown(format!("the built-in {:?}", input.builtin));
@@ -251,12 +254,12 @@ impl Kernel {
         let results: Vec<Worked> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..threads).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
             let mut results = vec![work()];
-            // A thread that panicked leaves its panic to the caller: it is a fault of this crate.
+            // The panic of a thread is propagated to the caller, because it is a bug of this crate.
             results.extend(others.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p))));
             results
         });
         let instructions = results.iter().map(|(n, _)| n).sum();
-        // A fault that was found counts, even if others were not looked for.
+        // If a fault was found, it is reported even if other workgroups did not complete.
         let stops = results.into_iter().filter_map(|(_, stop)| stop);
         match stops.min_by_key(|(turn, stop)| (matches!(stop, Stop::Late), *turn)) {
             None => Ok(Stats { instructions }),
@@ -277,7 +280,8 @@ impl Kernel {
             let group = order.at(turn);
             let (piece, place) = prepared.place(group);
             if let Err(stop) = worker.run(group, piece, place) {
-                // No more are begun; those begun before end, and the fault of the first is the one that counts.
+                // No more workgroups are started. Workgroups that have started still complete, so that the fault of the earliest
+                // one is reported.
                 next.fetch_max(groups, Relaxed);
                 return (worker.executed, Some((turn, stop)));
             }
@@ -320,8 +324,8 @@ impl Kernel {
     }
 }
 
-/// The order of workgroups: the first is the first, and then they come as no kernel would expect them. A device may run
-/// them in any order, so what depends on it should show.
+/// The order of workgroups. It begins with the first workgroup, and continues in an order that kernels do not expect. A
+/// device may run workgroups in any order, so that dependence on the order should become visible.
 struct Order {
     groups: u64,
     step: u64,
@@ -329,7 +333,8 @@ struct Order {
 
 impl Order {
     fn of(groups: u64) -> Order {
-        // Near the golden section, so that neighbours are far apart; without a common divisor, so that all have a turn.
+        // The step is near the golden section, so that neighbours are far apart in time. It is coprime to the
+        // number of workgroups, so that each has a turn.
         let start = (groups * 5).div_ceil(8).max(1);
         Order { groups: groups.max(1), step: (start..).find(|step| gcd(*step, groups) == 1).unwrap_or(1) }
     }
@@ -349,7 +354,8 @@ fn bind<'a>(buffer: &Buffer<'a>, atomics: bool) -> Result<Bound<'a>, RunError> {
     let elements = bytes / u64::from(size);
     let out_of_memory = || RunError::OutOfMemory { name: buffer.name.to_owned() };
     let shadow = match buffer.writes {
-        // What the words read without the launch program's knowledge is watched too.
+        // A buffer that is written is also tracked for reads, even if the launch program does not declare that the module
+        // reads it.
         true => Some(Shadow::new(bytes.div_ceil(u64::from(size)), size, atomics).ok_or_else(out_of_memory)?),
         false => None,
     };
@@ -376,7 +382,7 @@ fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks(4).map(word).collect()
 }
 
-/// Whether a built-in's value is known here.
+/// True if this device supports a built-in.
 fn is_known(builtin: BuiltIn) -> bool {
     use BuiltIn::*;
     matches!(

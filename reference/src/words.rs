@@ -1,16 +1,16 @@
-//! SPIR-V words as instructions.
+//! Splits a SPIR-V module into instructions.
 
 use spirv::Op;
 use std::collections::HashSet;
 
-/// Why words cannot be run.
+/// The reason why a module cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// They are no module that makes sense.
-    #[error("the words are no SPIR-V module: {0}")]
+    /// It is not a valid module.
+    #[error("the binary is not a valid SPIR-V module: {0}")]
     Malformed(String),
-    /// They are more than this device knows.
-    #[error("the reference device does not know {0}")]
+    /// It uses a feature that this device does not support.
+    #[error("the reference device does not support {0}")]
     Unknown(String),
 }
 
@@ -27,21 +27,21 @@ pub(crate) fn unknown<T>(what: impl Into<String>) -> Result<T> {
 /// A result id.
 pub(crate) type Id = u32;
 
-/// An instruction: its operands after result type and result id.
+/// An instruction. Its operands exclude the result type and the result id.
 #[derive(Clone, Debug)]
 pub(crate) struct Inst {
     pub(crate) op: Op,
-    /// 0 where there is none.
+    /// The result type, or 0 if there is none.
     pub(crate) ty: Id,
-    /// 0 where there is none.
+    /// The result id, or 0 if there is none.
     pub(crate) id: Id,
     pub(crate) args: Vec<u32>,
-    /// Where it begins among the words.
+    /// The position of the instruction among the words of the module.
     pub(crate) word: u32,
 }
 
 impl Inst {
-    /// The operand at a place.
+    /// Returns the operand at a position.
     pub(crate) fn arg(&self, at: usize) -> Result<u32> {
         match self.args.get(at) {
             Some(word) => Ok(*word),
@@ -49,22 +49,22 @@ impl Inst {
         }
     }
 
-    /// The operands from a place on.
+    /// Returns the operands from a position on.
     pub(crate) fn from(&self, at: usize) -> &[u32] {
         self.args.get(at..).unwrap_or_default()
     }
 }
 
-/// A module's words: the id bound and the instructions.
+/// Returns the id bound and the instructions of a module.
 pub(crate) fn instructions(bytes: &[u8]) -> Result<(u32, Vec<Inst>)> {
     if !bytes.len().is_multiple_of(4) {
-        return malformed("their bytes are no multiple of 4");
+        return malformed("its size is not a multiple of 4 bytes");
     }
     let words: Vec<u32> = bytes.chunks_exact(4).filter_map(|c| c.first_chunk()).map(|c| u32::from_le_bytes(*c)).collect();
-    let [spirv::MAGIC_NUMBER, _, _, bound, _, ..] = words[..] else { return malformed("they do not begin with its header") };
-    // Ids index tables here: what compilers emit is dense.
+    let [spirv::MAGIC_NUMBER, _, _, bound, _, ..] = words[..] else { return malformed("it does not begin with a SPIR-V header") };
+    // Ids are used as indices into tables. This is efficient, because compilers use dense ids.
     if bound > 1 << 22 {
-        return malformed(format!("its ids are below {bound}, which are too many"));
+        return malformed(format!("its id bound {bound} is too large"));
     }
     let mut at = 5;
     let mut list = Vec::new();
@@ -84,10 +84,10 @@ pub(crate) fn instructions(bytes: &[u8]) -> Result<(u32, Vec<Inst>)> {
     Ok((bound, list))
 }
 
-/// That each id is the result of one instruction, so that tables by id cannot contradict each other.
+/// Checks that each id is the result of only one instruction, so that tables by id cannot contradict each other.
 fn defined_once(list: &[Inst]) -> Result<()> {
     let mut known = HashSet::new();
-    // What it names is defined later.
+    // The type that it names is defined later.
     let results = list.iter().filter(|i| i.id != 0 && i.op != Op::TypeForwardPointer);
     match results.into_iter().find(|i| !known.insert(i.id)) {
         Some(twice) => malformed(format!("%{} is defined twice", twice.id)),
@@ -95,7 +95,7 @@ fn defined_once(list: &[Inst]) -> Result<()> {
     }
 }
 
-/// Takes result type and result id off an instruction's operands.
+/// Separates the result type and the result id from an instruction's operands.
 fn split(op: Op, operands: &[u32], word: u32) -> Result<Inst> {
     let (has_type, has_id) = results(op);
     let taken = usize::from(has_type) + usize::from(has_id);
@@ -108,7 +108,7 @@ fn split(op: Op, operands: &[u32], word: u32) -> Result<Inst> {
     Ok(Inst { op, ty, id, args: rest.to_vec(), word })
 }
 
-/// Whether an instruction has a result type and a result id. What is not listed here, and is known at all, has both.
+/// Returns whether an instruction has a result type and a result id. An instruction that is not listed here has both.
 fn results(op: Op) -> (bool, bool) {
     use Op::*;
     match op {
@@ -166,7 +166,7 @@ fn results(op: Op) -> (bool, bool) {
     }
 }
 
-/// A literal string.
+/// Decodes a literal string.
 pub(crate) fn string(words: &[u32]) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()

@@ -123,6 +123,6 @@ fn buffers_have_their_names() {
     let b = device.upload([5, 2], &numbers(10, 9)).expect("uploads");
     assert_eq!(
         kernel.run([(&a).into(), (&b).into()]).expect_err("it has no contents").to_string(),
-        "`matmul/TILES`, dispatch `c`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads `a`[0], which nothing has written"
+        "`matmul/TILES`, dispatch `c`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads `a`[0], which was never written"
     );
 }

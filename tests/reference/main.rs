@@ -83,7 +83,7 @@ fn an_output_is_not_read_before_it_is_written() {
     let error = kernel.run_into(args(&x, &x, 1.0), [&mut out]).expect_err("out is read");
     assert_eq!(
         error.to_string(),
-        "`axpy/AXPY`, dispatch `out`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads `out`[0], which nothing has written"
+        "`axpy/AXPY`, dispatch `out`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads `out`[0], which was never written"
     );
 }
 
@@ -110,7 +110,7 @@ fn an_output_that_is_not_written_is_found_when_it_is_read() {
     let error = load(&device, vec![axpy(WAYS[0])]).expect("loads").run(args(&unwritten, &unwritten, 1.0)).expect_err("no contents");
     assert_eq!(
         error.to_string(),
-        "`axpy/AXPY`, dispatch `out`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads `x`[0], which nothing has written"
+        "`axpy/AXPY`, dispatch `out`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads `x`[0], which was never written"
     );
 }
 
@@ -131,7 +131,7 @@ fn temporaries_are_used_again_and_begin_anew() {
     let error = part.run(args(&x, &x, 1.0)).expect_err("its memory was written by another launch");
     assert_eq!(
         error.to_string(),
-        "`axpy_twice/AXPY`, dispatch `out`: invocation [40, 0, 0] of workgroup [0, 0, 0] reads `t`[40], which nothing has written"
+        "`axpy_twice/AXPY`, dispatch `out`: invocation [40, 0, 0] of workgroup [0, 0, 0] reads `t`[40], which was never written"
     );
     let mut batch = device.batch();
     for _ in 0..3 {

@@ -1,5 +1,5 @@
-//! Which loads of registers are of registers that were written for certain, on every way to them: the others are
-//! checked as the module runs.
+//! Finds the loads of registers that were certainly written before, on every path. All other loads are checked as the
+//! module runs.
 
 use super::demand::Demand;
 use super::graph::Graph;
@@ -9,7 +9,7 @@ use crate::words::{Id, Inst, Result, unknown};
 use spirv::{Op, StorageClass};
 use std::collections::{HashMap, HashSet};
 
-/// The loads that have to be checked, and the registers that they read.
+/// The loads that must be checked, and the registers that they read.
 #[derive(Debug, Default)]
 pub(crate) struct Unproved {
     pub(crate) loads: HashSet<Id>,
@@ -19,13 +19,13 @@ pub(crate) struct Unproved {
 /// A bit for each plane of each register.
 type Bits = Vec<u64>;
 
-/// Words of all blocks' bits, at most.
+/// The limit of the 64-bit words that the bits of all blocks take.
 const MOST_WORDS: usize = 1 << 23;
 
 struct Flow<'a> {
     module: &'a Module,
     pointers: &'a Pointers,
-    /// The first bit of each register that begins without a value.
+    /// The first bit of each register that does not have an initial value.
     bits: HashMap<Id, u32>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn unproved(module: &Module, graph: &Graph, pointers: &Pointers, dema
 }
 
 impl Flow<'_> {
-    /// What is written for certain when each block begins.
+    /// Returns the planes that are certainly written when each block begins.
     fn solve(&self, graph: &Graph, words: usize) -> Result<Vec<Bits>> {
         let mut before: Vec<Bits> = vec![vec![u64::MAX; words]; graph.order.len()];
         let mut after = before.clone();
@@ -87,7 +87,7 @@ impl Flow<'_> {
         Ok(before)
     }
 
-    /// The bits of a pointer's planes, if they are known.
+    /// Returns the bits of a pointer's planes, if they are known.
     fn range(&self, pointer: &Pointer) -> Result<Option<std::ops::Range<u32>>> {
         let Root::Variable(id) = pointer.root else { return Ok(None) };
         let Some(first) = self.bits.get(&id).filter(|_| pointer.terms.is_empty()) else { return Ok(None) };

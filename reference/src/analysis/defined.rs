@@ -1,5 +1,5 @@
-//! That each value is defined before it is used, on every way to its use: what comes after this relies on it, where it gives a
-//! value's place to another one once the value has ended, and where it computes results from operands that lie elsewhere.
+//! Checks that each value is defined before it is used, on every path to its use. Later steps rely on this: they reuse the
+//! storage of a value once its live range has ended, and they compute results from operands that must not overlap them.
 
 use super::graph::Graph;
 use super::operands;
@@ -8,7 +8,7 @@ use crate::words::{Id, Result, malformed};
 use spirv::Op;
 use std::collections::{HashMap, HashSet};
 
-/// Checks a module. Blocks that no way leads to are not looked at: nothing runs them.
+/// Checks a module. Unreachable blocks are not checked, because they never run.
 pub(crate) fn check(module: &Module, graph: &Graph) -> Result<()> {
     let mut below: HashMap<usize, Vec<usize>> = HashMap::new();
     for (place, above) in graph.above.iter().enumerate() {
@@ -16,7 +16,7 @@ pub(crate) fn check(module: &Module, graph: &Graph) -> Result<()> {
     }
     let local: HashSet<Id> = module.result_types.keys().copied().collect();
     let mut known = Known { module, graph, local, here: HashSet::new() };
-    // Down the tree of dominators: what is defined in a block is known in those below it.
+    // This walks down the dominator tree. The values that a block defines are known in the blocks that it dominates.
     let mut open = vec![(0, false)];
     while let Some((place, done)) = open.pop() {
         let block = &module.blocks[graph.order[place]];
@@ -36,16 +36,16 @@ pub(crate) fn check(module: &Module, graph: &Graph) -> Result<()> {
 struct Known<'a> {
     module: &'a Module,
     graph: &'a Graph,
-    /// What the function defines; the rest is there from the beginning.
+    /// The values that the function defines. All others exist from the beginning.
     local: HashSet<Id>,
-    /// What is defined at this place.
+    /// The values that are defined at the current point.
     here: HashSet<Id>,
 }
 
 impl Known<'_> {
     fn block(&mut self, block: &Block, place: usize) -> Result<()> {
         for inst in &block.insts {
-            // A phi's values are those at the ends of the blocks before it. (OpUndef has no operands.)
+            // The values of a phi are used at the ends of the preceding blocks. (OpUndef does not have operands.)
             if inst.op != Op::Phi {
                 operands(inst).into_iter().try_for_each(|id| self.check(id))?;
             }
@@ -64,7 +64,7 @@ impl Known<'_> {
 
     fn check(&self, id: Id) -> Result<()> {
         match self.local.contains(&id) && !self.here.contains(&id) {
-            true => malformed(format!("%{id} is used where it is not defined on every way")),
+            true => malformed(format!("%{id} is used where it is not defined on every path")),
             false => Ok(()),
         }
     }

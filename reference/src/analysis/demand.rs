@@ -1,4 +1,5 @@
-//! Which planes of a loaded vector are used: only those need to have been written. A scalar that is loaded must be.
+//! Finds the planes of loaded vectors that are used. Only these must have been written before. A scalar that is loaded
+//! must always have been written.
 
 use super::operands;
 use crate::module::Module;
@@ -7,7 +8,7 @@ use crate::words::{Id, Inst, Result, malformed};
 use spirv::Op;
 use std::collections::HashMap;
 
-/// The planes that are used of each load that is not used whole: a bit each.
+/// The planes that are used of each load that is not used as a whole, with a bit for each.
 #[derive(Debug, Default)]
 pub(crate) struct Demand(HashMap<Id, u64>);
 
@@ -24,7 +25,7 @@ impl Demand {
         Ok(demand)
     }
 
-    /// Whether a plane of a load is used.
+    /// True if a plane of a load is used.
     pub(crate) fn wants(&self, load: Id, plane: u32) -> bool {
         self.0.get(&load).is_none_or(|bits| plane >= 64 || bits >> plane & 1 == 1)
     }
@@ -57,9 +58,9 @@ fn ones(count: u32) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// The planes of a value's part: the first, how many, and its type.
+/// Returns the planes of a part of a value (the first and their number), and the part's type.
 pub(crate) fn part(types: &Types, mut of: Id, indices: &[u32]) -> Result<(u32, u32, Id)> {
-    // That the whole can be counted, so that its parts can.
+    // This ensures that the whole value, and therefore each part, has a countable number of planes.
     types.planes(of)?;
     let mut at = 0;
     for index in indices {

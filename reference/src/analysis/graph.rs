@@ -1,24 +1,25 @@
-//! The order of blocks, and where branches meet again.
+//! The order of blocks, and the points where branches join again.
 //!
-//! The order is the structured one: a construct's blocks stand between its header and its merge block, and a loop's
-//! continue target after its body. Lanes that have gone different ways run lowest block first, and so meet as early as
-//! they can.
+//! The order is the structured one: the blocks of a construct are between its header and its merge block, and a loop's continue
+//! target follows its body. If lanes have taken different branches, the lowest block runs first, so that lanes join as early as
+//! possible.
 
 use crate::module::Module;
 use crate::words::{Id, Result, malformed};
 use std::collections::HashMap;
 
-/// The control flow, by places in the order.
+/// The control flow. Blocks are identified by their places in the order.
 #[derive(Debug)]
 pub(crate) struct Graph {
-    /// The index among the module's blocks of the block at each place.
+    /// The index in the module's list of the block at each place.
     pub(crate) order: Vec<usize>,
     pub(crate) places: HashMap<Id, usize>,
     pub(crate) next: Vec<Vec<usize>>,
     pub(crate) before: Vec<Vec<usize>>,
-    /// The first block that every way from here to the end goes through; `None`: the end itself.
+    /// The immediate postdominator of each block: the first block on every path from it to the end. `None`: it is the end itself.
     meets: Vec<Option<usize>>,
-    /// The last block that every way from the entry to here goes through; `None`: there is no such way, or this is the entry.
+    /// The immediate dominator of each block: the last block on every path from the entry to it. `None`: the block is unreachable,
+    /// or the entry.
     pub(crate) above: Vec<Option<usize>>,
 }
 
@@ -39,8 +40,8 @@ impl Graph {
         Ok(Graph { order, places, next, before, meets, above })
     }
 
-    /// The blocks that some lanes run without others when a branch divides them: those until all ways meet again. And
-    /// where they meet.
+    /// Returns the blocks that some lanes may run without others if a branch divides them, up to the point where all paths join.
+    /// Also returns that point.
     pub(crate) fn influence(&self, branch: usize) -> (Vec<usize>, Option<usize>) {
         let meet = self.meets[branch];
         let mut seen = vec![false; self.order.len()];
@@ -56,13 +57,13 @@ impl Graph {
     }
 }
 
-/// Reverse postorder, where merge blocks and continue targets count as successors that are visited first.
+/// Returns the blocks in reverse postorder. Merge blocks and continue targets count as successors that are visited first.
 fn structured_order(module: &Module, index: &HashMap<Id, usize>) -> Result<Vec<usize>> {
     let successors = |n: usize| -> Result<Vec<usize>> {
         let block = &module.blocks[n];
         let merge = block.merge.into_iter().flat_map(|(merge, next)| [Some(merge), next]).flatten();
         let labels = merge.chain(block.successors());
-        let find = |l: Id| index.get(&l).copied().map_or_else(|| malformed(format!("%{l} is no block")), Ok);
+        let find = |l: Id| index.get(&l).copied().map_or_else(|| malformed(format!("%{l} is not a block")), Ok);
         labels.map(find).collect()
     };
     let mut seen = vec![false; module.blocks.len()];
@@ -87,8 +88,8 @@ fn structured_order(module: &Module, index: &HashMap<Id, usize>) -> Result<Vec<u
     Ok(order)
 }
 
-/// Of each block the first that every way from it to one of the exits goes through, by intersection along the tree of those (Cooper,
-/// Harvey and Kennedy); `None`: the way ends there, or there is none. With edges turned round, it is the tree of dominators.
+/// Returns the immediate postdominator of each block, by intersection along the tree of postdominators (Cooper, Harvey and Kennedy).
+/// `None`: the block is an exit, or does not reach one. With reversed edges, the result is the tree of dominators.
 fn tree(next: &[Vec<usize>], before: &[Vec<usize>], exits: &[usize]) -> Vec<Option<usize>> {
     let end = next.len();
     let order = backward_order(before, exits);
@@ -119,7 +120,7 @@ fn tree(next: &[Vec<usize>], before: &[Vec<usize>], exits: &[usize]) -> Vec<Opti
 
 fn intersect(up: &[Option<usize>], rank: &[usize], mut a: usize, mut b: usize) -> usize {
     while a != b {
-        // What is further from the end has the higher rank.
+        // A block that is farther from the end has a higher rank.
         let later = if rank[a] > rank[b] { &mut a } else { &mut b };
         match up[*later] {
             Some(next) => *later = next,
@@ -129,7 +130,7 @@ fn intersect(up: &[Option<usize>], rank: &[usize], mut a: usize, mut b: usize) -
     a
 }
 
-/// Reverse postorder from the end, which is behind the exits, backwards; the end comes first.
+/// Returns the blocks in reverse postorder of the reversed graph. It starts with a virtual end, which follows all exits.
 fn backward_order(before: &[Vec<usize>], exits: &[usize]) -> Vec<usize> {
     let end = before.len();
     let mut seen = vec![false; end + 1];

@@ -1,7 +1,7 @@
-//! Access chains, folded: where a pointer points, as a root, an offset and what is added to it as the module runs. So are addresses that
-//! are computed in 64 bits.
+//! Folds access chains: each pointer becomes a root, a constant offset and terms that are added as the module runs. Addresses that are
+//! computed in 64 bits are folded too.
 //!
-//! Offsets into buffers are in bytes, into shared arrays and registers in planes.
+//! Offsets into buffers are in bytes. Offsets into shared arrays and registers are in planes.
 
 use super::{is_chain, is_folded};
 use crate::module::Module;
@@ -10,20 +10,20 @@ use crate::words::{Id, Inst, Result, malformed, unknown};
 use spirv::{Op, StorageClass};
 use std::collections::HashMap;
 
-/// Where a pointer points.
+/// The target of a pointer.
 #[derive(Clone, Debug)]
 pub(crate) struct Pointer {
     pub(crate) root: Root,
     pub(crate) class: StorageClass,
-    /// The type of what is there.
+    /// The type of the target.
     pub(crate) of: Id,
     pub(crate) offset: i64,
     pub(crate) terms: Vec<Term>,
-    /// Barriers can make what is written there visible to others.
+    /// True if barriers can make writes to it visible to other invocations.
     pub(crate) coherent: bool,
 }
 
-/// What a pointer begins at.
+/// The start of a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Root {
     Variable(Id),
@@ -31,7 +31,7 @@ pub(crate) enum Root {
     Address(Id),
 }
 
-/// `index * stride`, with the index below a bound if there is one.
+/// `index * stride`. The index must be less than `bound`, if there is one.
 #[derive(Clone, Debug)]
 pub(crate) struct Term {
     pub(crate) index: Id,
@@ -39,7 +39,7 @@ pub(crate) struct Term {
     pub(crate) bound: Option<u32>,
 }
 
-/// An integer of 64 bits: an address, if it has a root, or an offset.
+/// A 64-bit integer: an address if it has a root, otherwise an offset.
 #[derive(Clone, Debug)]
 struct Wide {
     root: Option<Root>,
@@ -47,13 +47,13 @@ struct Wide {
     terms: Vec<Term>,
 }
 
-/// An offset of an address, at most: with the indices in it, it stays within 64 bits.
+/// The largest offset in an address. Together with the indices in the address, it does not overflow 64 bits.
 const MOST_OFFSET: u64 = 1 << 56;
 
-/// Indices in one address, at most.
+/// The largest number of indices in an address.
 const MOST_TERMS: usize = 64;
 
-/// The pointers of a module, by id, and the integers that they are made of.
+/// The pointers of a module, by id, and the 64-bit integers that they are computed from.
 #[derive(Debug, Default)]
 pub(crate) struct Pointers {
     pointers: HashMap<Id, Pointer>,
@@ -71,7 +71,7 @@ impl Pointers {
         Ok(pointers)
     }
 
-    /// Where the pointer `id` points.
+    /// Returns the target of the pointer `id`.
     pub(crate) fn get(&self, module: &Module, id: Id) -> Result<Pointer> {
         if let Some(pointer) = self.pointers.get(&id) {
             return Ok(pointer.clone());
@@ -83,11 +83,11 @@ impl Pointers {
         }
         match module.types.pointee(module.type_of(id)?)? {
             (class @ StorageClass::PhysicalStorageBuffer, of) => Ok(start(Root::Address(id), class, of)),
-            (class, _) => unknown(format!("pointers of the storage class {class:?} that are no access chain")),
+            (class, _) => unknown(format!("pointers of the storage class {class:?} that are not access chains")),
         }
     }
 
-    /// The values of which a pointer, or an integer of 64 bits, is made.
+    /// Returns the values from which a pointer or a 64-bit integer is computed.
     pub(crate) fn made_of(&self, id: Id) -> Vec<Id> {
         let (root, terms) = match (self.pointers.get(&id), self.wide.get(&id)) {
             (Some(Pointer { root, terms, .. }), _) => (Some(root), terms),
@@ -189,7 +189,7 @@ impl Wide {
         self.offset = offset;
         for term in &mut self.terms {
             let stride = i64::from(term.stride).checked_mul(by).and_then(|s| u32::try_from(s).ok()).filter(|s| *s <= MOST_BYTES);
-            let Some(stride) = stride else { return unknown(format!("an index of more than {MOST_BYTES} bytes each")) };
+            let Some(stride) = stride else { return unknown(format!("an index with a stride of more than {MOST_BYTES} bytes")) };
             term.stride = stride;
         }
         match self.root {
@@ -198,7 +198,7 @@ impl Wide {
         }
     }
 
-    /// That it cannot wrap.
+    /// Checks that it cannot wrap.
     fn checked(self) -> Result<Wide> {
         if self.offset.unsigned_abs() > MOST_OFFSET || self.terms.len() > MOST_TERMS {
             return unknown("an address that is too far from its buffer");
@@ -208,13 +208,13 @@ impl Wide {
 }
 
 impl Pointer {
-    /// Whether offsets are in bytes.
+    /// True if offsets are in bytes.
     pub(crate) fn is_explicit(&self) -> bool {
         use StorageClass::*;
         matches!(self.class, StorageBuffer | PhysicalStorageBuffer | PushConstant)
     }
 
-    /// Goes to a part of what is there.
+    /// Moves the pointer to a part of its target.
     fn step(&mut self, module: &Module, index: Id) -> Result<()> {
         let explicit = self.is_explicit();
         let (of, stride, bound) = match module.types.get(self.of)? {
@@ -237,12 +237,12 @@ impl Pointer {
             Type::Vector { of, count } => (*of, if explicit { module.types.scalar(*of)?.bytes() } else { 1 }, Some(*count)),
             Type::Array { of, count, stride } => (*of, if explicit { *stride } else { module.types.planes(*of)? }, Some(*count)),
             Type::Runtime { of, stride } => (*of, *stride, None),
-            // By component: an invocation's own elements.
+            // The elements of a matrix are indexed by component, which selects one of the invocation's own elements.
             Type::Matrix(matrix) => (matrix.of, 1, Some(matrix.planes)),
             other => return malformed(format!("an access chain goes into {other:?}")),
         };
         match module.constants.get(&index).map(|(_, words)| words.as_slice()) {
-            // Beyond the bound it is left to be found as the module runs.
+            // An index out of bounds is not an error here. It is reported if the access runs.
             Some([at]) if bound.is_none_or(|b| at < &b) => self.offset += i64::from(*at as i32) * i64::from(stride),
             _ => self.terms.push(Term { index, stride, bound }),
         }

@@ -1,9 +1,8 @@
-//! What is the same in all invocations of a workgroup: it is computed once, not in every lane.
+//! Finds values that are the same in all invocations of a workgroup. They are computed once, and not in every lane.
 //!
-//! A value is *divergent* if it depends on who computes it, or if lanes that leave a loop at different times take
-//! different values of it along. A register is divergent if something divergent is stored in it, or if not all lanes
-//! store. Cooperative matrices are always divergent: each lane has other elements. A block is *partial* if some lanes may run it without
-//! the others.
+//! A value is *divergent* if it depends on the invocation, or if lanes that leave a loop at different times leave with different values.
+//! A register is divergent if a divergent value is stored in it, or if not all lanes store. Cooperative matrices are always divergent,
+//! because each lane holds other elements. A block is *partial* if some lanes may run it without the others.
 
 use super::graph::Graph;
 use super::pointers::{Pointers, Root};
@@ -13,14 +12,14 @@ use crate::words::{Id, Inst, Result};
 use spirv::{BuiltIn, Op, StorageClass};
 use std::collections::{HashMap, HashSet};
 
-/// The result.
+/// The result of the analysis.
 #[derive(Debug)]
 pub(crate) struct Uniformity {
-    /// By id: values and registers.
+    /// True for each divergent value or register, by id.
     pub(crate) divergent: Vec<bool>,
-    /// By place of the block.
+    /// True for each partial block, by place.
     pub(crate) partial: Vec<bool>,
-    /// Values that only lanes that run their block may change: others have left the loop, and keep theirs.
+    /// Values that only the lanes that run their block may change. Lanes that have left the loop keep their values.
     pub(crate) kept: HashSet<Id>,
 }
 
@@ -29,13 +28,13 @@ struct Search<'a> {
     graph: &'a Graph,
     pointers: &'a Pointers,
     found: Uniformity,
-    /// Branches that divide lanes.
+    /// True for each branch that divides lanes.
     divided: Vec<bool>,
-    /// Blocks where lanes come together.
+    /// True for each block where divided lanes may join.
     joins: Vec<bool>,
-    /// Loops that lanes leave at different times.
+    /// The loops that lanes leave at different times.
     loops: Vec<Vec<usize>>,
-    /// Where values are defined.
+    /// The place of the block that defines each value.
     defined: HashMap<Id, usize>,
     changed: bool,
 }
@@ -59,7 +58,7 @@ pub(crate) fn uniformity(module: &Module, graph: &Graph, pointers: &Pointers) ->
         defined,
         changed: true,
     };
-    // A function that is put in is so for each lane's components.
+    // The parameters and values of a function that matrices call are divergent, because it runs on each lane's components.
     for callee in module.others.values() {
         callee.params.iter().chain(callee.insts.iter().map(|inst| &inst.id)).for_each(|id| search.mark(*id));
     }
@@ -103,7 +102,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// A branch that lanes take differently.
+    /// Marks a branch that lanes take differently.
     fn divide(&mut self, place: usize) {
         self.divided[place] = true;
         self.changed = true;
@@ -120,13 +119,13 @@ impl Search<'_> {
         }
     }
 
-    /// What is defined in a loop that lanes leave at different times, and used outside.
+    /// Marks values that are defined in a loop that lanes leave at different times, and that are used outside of it.
     fn leave(&mut self, region: usize) {
         let inside: HashSet<usize> = self.loops[region].iter().copied().collect();
         for place in (0..self.graph.order.len()).filter(|p| !inside.contains(p)) {
             let block = &self.module.blocks[self.graph.order[place]];
             let used = block.insts.iter().chain([&block.end]).flat_map(operands);
-            // A pointer has no value: what it is made of has.
+            // A pointer does not have a value itself, but the values that it is computed from do.
             let used: Vec<Id> = used.flat_map(|id| std::iter::once(id).chain(self.pointers.made_of(id))).collect();
             for id in used {
                 if self.defined.get(&id).is_some_and(|d| inside.contains(d)) && self.found.kept.insert(id) {
@@ -164,9 +163,9 @@ impl Search<'_> {
                 root || pointer.terms.iter().any(|t| self.is(t.index))
             }
             Op::Phi => any() || self.joins[place],
-            // Its instructions work on rows.
+            // The instructions of a function work on rows of lanes.
             Op::FunctionCall => true,
-            // The variable at a chain's root says nothing of where the chain points.
+            // The variable at the root of a chain does not determine whether the chain is divergent.
             op if is_chain(op) => {
                 inst.from(1).iter().any(|id| self.is(*id)) || {
                     let base = inst.arg(0)?;
@@ -178,7 +177,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether a built-in is the same in all invocations of a workgroup.
+/// True if a built-in is the same in all invocations of a workgroup.
 pub(crate) fn is_uniform(builtin: BuiltIn) -> bool {
     use BuiltIn::*;
     matches!(builtin, WorkgroupId | NumWorkgroups | NumSubgroups | SubgroupSize | WorkgroupSize)

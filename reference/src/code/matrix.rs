@@ -1,4 +1,4 @@
-//! What a subgroup does together with cooperative matrices. Which lane has which element, `module/matrix.rs` says.
+//! Operations of a whole subgroup on cooperative matrices. `module/matrix.rs` defines which lane holds which element.
 
 use super::Slot;
 use crate::form::Form;
@@ -14,9 +14,9 @@ pub(crate) struct MatrixOp {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Cooperation {
-    /// That all of the subgroup run.
+    /// Checks that all invocations of the subgroup are active.
     Together,
-    /// That a scalar is the same in all of the subgroup.
+    /// Checks that a scalar is the same in all invocations of the subgroup.
     Same {
         slot: Slot,
     },
@@ -26,12 +26,12 @@ pub(crate) enum Cooperation {
     Arrange(Arrangement),
 }
 
-/// So many elements, each of which is one of those that there were.
+/// Builds a matrix of `count` elements. Each is copied from an element of `src`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrangement {
     pub(crate) src: Slot,
     pub(crate) dst: Slot,
-    /// Where the numbers of the elements begin: an index into [`Code::places`](super::Code::places).
+    /// The numbers of the copied elements: an index into [`Code::places`](super::Code::places).
     pub(crate) first: u32,
     pub(crate) count: u32,
 }
@@ -39,26 +39,26 @@ pub(crate) struct Arrangement {
 /// A load or store of a matrix.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MatrixAccess {
-    /// Where it begins, and the value's slot: an index into [`Code::accesses`].
+    /// The place of the first element, and the value's slot: an index into [`Code::accesses`].
     pub(crate) access: u32,
     pub(crate) rows: u32,
     pub(crate) columns: u32,
-    /// Columns lie together, rather than rows.
+    /// True if the elements of a column are consecutive, false if the elements of a row are.
     pub(crate) by_column: bool,
     pub(crate) form: Form,
-    /// From a row (or column) to the next, counted in units of so many bytes.
+    /// The distance between rows (or columns), in units of `unit` bytes.
     pub(crate) stride: Slot,
     pub(crate) stride_lanes: bool,
     pub(crate) unit: u32,
-    /// How a plane of a shared array lies in memory.
+    /// The form of a plane of a shared array.
     pub(crate) cell: Form,
 }
 
-/// `a * b + c`, of `rows` x `depth` by `depth` x `columns`.
+/// `a * b + c`, where `a` is `rows` x `depth` and `b` is `depth` x `columns`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MulAdd {
     pub(crate) dst: Slot,
-    /// Rows of lanes.
+    /// The rows of lanes of the operands.
     pub(crate) a: Slot,
     pub(crate) b: Slot,
     pub(crate) c: Slot,
@@ -68,10 +68,10 @@ pub(crate) struct MulAdd {
     pub(crate) product: Product,
 }
 
-/// How products are added up.
+/// The arithmetic of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Product {
-    /// Each sum rounded to the result's form.
+    /// Rounds each sum to the form of the result.
     Float(Form),
     Int {
         a: Integer,
@@ -82,7 +82,7 @@ pub(crate) enum Product {
     },
 }
 
-/// How the bits of an integer are meant.
+/// The meaning of an integer's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Integer {
     pub(crate) byte: bool,

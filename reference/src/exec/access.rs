@@ -1,4 +1,4 @@
-//! Loads and stores: whose memory, and at which offsets.
+//! The memory and the offsets of loads and stores.
 
 use super::{Result, Worker};
 use crate::code::{AccessInfo, Root, Term};
@@ -6,11 +6,11 @@ use crate::fault::{Access, Element, FaultKind, Object, Space};
 use crate::memory::device::{Meant, split};
 use crate::run::Bound;
 
-/// Memory that is laid out in bytes.
+/// Memory that is addressed in bytes.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'a> {
     Tensor(&'a Bound<'a>),
-    /// Words, and how many bytes of them there are.
+    /// 32-bit words, and the number of bytes that are valid.
     Block(&'a [u32], i64),
 }
 
@@ -37,7 +37,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Each lane's offset, or the one of all in place of the first lane's.
+    /// Computes the offset of each lane. If all lanes access the same place, only the first offset is computed.
     pub(super) fn offsets(&mut self, info: &AccessInfo, access: Access) -> Result {
         let lanes = if info.apart { self.code.lanes as usize } else { 1 };
         self.offsets[..lanes].fill(info.offset);
@@ -69,7 +69,7 @@ impl<'a> Worker<'a> {
         self.fault(lane, info.word, FaultKind::OutOfBounds { access, at: Element { of, index } })
     }
 
-    /// What an access goes to, for a message.
+    /// Returns the object that is accessed, for a message.
     fn object(&self, info: &AccessInfo) -> Object {
         let objects = &self.code.objects;
         match info.root {
@@ -82,7 +82,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// What lies at an access's root, and the offset there.
+    /// Returns the memory at the root of an access, and the offset there.
     pub(super) fn place(&self, info: &AccessInfo, lane: u32) -> Option<(Place<'a>, i64)> {
         let launch = self.launch;
         let piece = &launch.pieces[self.piece as usize];
@@ -102,7 +102,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The address that an access begins at.
+    /// Returns the address at which an access begins.
     pub(super) fn address(&self, info: &AccessInfo, lane: u32) -> u64 {
         let Root::Address { slot, lanes } = info.root else { return 0 };
         let (row, lane) = if lanes { (self.code.lanes, lane) } else { (1, 0) };

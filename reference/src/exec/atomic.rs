@@ -1,4 +1,4 @@
-//! Atomic operations: lane by lane, in the memory that other threads see.
+//! Atomic operations, executed lane by lane in memory that other threads see.
 
 use super::access::Place;
 use super::group::apply;
@@ -29,7 +29,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// What becomes of a word; nothing, if it stays.
+    /// Returns the new value of a word, or `None` if it does not change.
     fn changed(&self, atomic: &Atomic, lane: u32, old: u32) -> Option<u32> {
         let value = || self.words[(atomic.value + lane) as usize];
         match atomic.op {

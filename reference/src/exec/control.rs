@@ -1,4 +1,4 @@
-//! Which lanes run, and barriers.
+//! Active lanes, and barriers.
 
 use super::{Result, Worker};
 use crate::code::{Input, Order};
@@ -7,7 +7,7 @@ use crate::memory::clock::Clock;
 use spirv::BuiltIn;
 
 impl Worker<'_> {
-    /// A workgroup begins: all of its lanes run, nothing is written.
+    /// Starts a workgroup: all of its lanes are active, and no register is written.
     pub(super) fn begin(&mut self) {
         self.mask.fill(1);
         self.active = self.code.lanes;
@@ -43,7 +43,7 @@ impl Worker<'_> {
                     BuiltIn::NumSubgroups => lanes.div_ceil(size),
                     BuiltIn::SubgroupId => lane / size,
                     BuiltIn::SubgroupLocalInvocationId => lane % size,
-                    // The kernel was refused when it was made.
+                    // Kernels with any other built-in were refused when they were created.
                     _ => 0,
                 };
                 self.words[(input.slot + plane * row + lane) as usize] = word;
@@ -51,7 +51,7 @@ impl Worker<'_> {
         }
     }
 
-    /// All lanes that run go to a block.
+    /// Moves all active lanes to a block.
     #[inline]
     pub(super) fn go(&mut self, to: u32) {
         if self.waiting.iter().all(|(block, _)| *block > to) {
@@ -63,7 +63,7 @@ impl Worker<'_> {
         self.next();
     }
 
-    /// Lanes wait at a block, with those that do already.
+    /// Makes lanes wait at a block, together with those that already wait there.
     fn wait(&mut self, at: u32, mask: Vec<u32>) {
         match self.waiting.iter_mut().find(|(block, _)| *block == at) {
             Some((_, others)) => {
@@ -74,7 +74,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The lanes at the lowest block run next; whether there are any.
+    /// Activates the lanes at the lowest block. Returns false if no lanes are waiting.
     pub(super) fn next(&mut self) -> bool {
         let lowest = self.waiting.iter().enumerate().min_by_key(|(_, (block, _))| *block).map(|(n, _)| n);
         let Some(lowest) = lowest else { return false };
@@ -88,7 +88,7 @@ impl Worker<'_> {
         true
     }
 
-    /// Lanes go to one of two blocks.
+    /// Moves lanes to one of two blocks.
     pub(super) fn divide(&mut self, condition: u32, yes: u32, no: u32) {
         let lanes = self.mask.len();
         let mut taken = self.spare.pop().unwrap_or_default();
@@ -131,7 +131,7 @@ impl Worker<'_> {
         self.next();
     }
 
-    /// All who should be at a barrier must be; then what it orders is ordered.
+    /// Checks that all invocations that must reach a barrier do so. Then orders their accesses.
     pub(super) fn barrier(&mut self, n: u32) -> Result {
         let barrier = self.code.barriers[n as usize];
         let (lanes, size) = (self.code.lanes, self.launch.subgroup);
@@ -157,7 +157,7 @@ impl Worker<'_> {
     }
 }
 
-/// Tells a clock of a barrier that the subgroups `arrived` have reached; of one for the whole workgroup, all have.
+/// Informs a clock of a barrier. `arrived` are the subgroups that have reached it. If it is empty, all have.
 fn order(clock: &mut Clock, order: Order, arrived: &[u32], subgroups: u32) {
     match order {
         Order::Nobody => {}

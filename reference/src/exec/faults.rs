@@ -1,11 +1,11 @@
-//! Faults as they are reported.
+//! Creates the faults that are reported.
 
 use super::{Result, Worker};
 use crate::code::AccessInfo;
 use crate::fault::{Access, Element, Fault, FaultKind, Invocation, Object};
 use crate::memory::Conflict;
 
-/// Where an access begins and what there is, in bytes or planes; and how many of those an element has.
+/// The start of an access and the size of its object, in bytes or planes, and the size of an element.
 pub(super) struct Beyond {
     pub(super) at: i64,
     pub(super) limit: i64,
@@ -13,14 +13,15 @@ pub(super) struct Beyond {
 }
 
 impl Worker<'_> {
-    /// A fault of a lane.
+    /// Returns a fault of a lane.
     #[cold]
     pub(super) fn fault<T>(&self, lane: u32, word: u32, kind: FaultKind) -> Result<T> {
         let by = Invocation { local: self.local(lane), workgroup: self.place, piece: self.launch.several(self.piece) };
         Err(Box::new(Fault { by, kind, word, place: self.code.lines.place(word) }))
     }
 
-    /// Two accesses that nothing orders. Of two workgroups the later one is to blame, whichever came first in time.
+    /// Reports two accesses that are not ordered. If they are from two workgroups, the later workgroup is blamed,
+    /// whichever access came first in time.
     #[cold]
     pub(super) fn race<T>(&self, lane: u32, word: u32, access: Access, at: Element, conflict: Conflict) -> Result<T> {
         let (piece, workgroup) = self.launch.place(conflict.group);
@@ -32,7 +33,7 @@ impl Worker<'_> {
         Err(Box::new(Fault { by, kind, word, place: self.code.lines.place(word) }))
     }
 
-    /// An access that leaves its object.
+    /// Reports an access that leaves its object.
     #[cold]
     pub(super) fn outside<T>(&self, lane: u32, info: &AccessInfo, access: Access, of: &Object, beyond: Beyond) -> Result<T> {
         let outside = |at: i64| at < 0 || at >= beyond.limit;

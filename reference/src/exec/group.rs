@@ -5,7 +5,7 @@ use crate::code::{Combine, From, Group, GroupOp, Spread};
 use crate::fault::FaultKind;
 use crate::half;
 
-/// The lanes of a subgroup: from the first on to before the end, and which of them run.
+/// The lanes of a subgroup, from `first` to before `end`, and the active lanes.
 struct Team<'m> {
     first: u32,
     end: u32,
@@ -74,7 +74,7 @@ impl Worker<'_> {
         self.words[(slot + lane) as usize]
     }
 
-    /// A word for each lane that runs.
+    /// Computes a word for each active lane.
     fn each(&mut self, group: &Group, team: &Team<'_>, f: impl Fn(&Self, u32) -> u32) {
         for lane in team.active() {
             let word = f(self, lane);
@@ -88,14 +88,15 @@ impl Worker<'_> {
         self.each(group, team, |_, _| result);
     }
 
-    /// Values of other lanes.
+    /// Takes values from other lanes.
     fn take(&mut self, group: &Group, team: &Team<'_>, from: From) -> Result {
         if from == From::Broadcast
             && let Some(one) = team.active().next()
             && let Some(other) = team.active().find(|lane| self.lane(group.b, *lane) != self.lane(group.b, one))
         {
             let (a, b) = (self.lane(group.b, one), self.lane(group.b, other));
-            let what = format!("a broadcast from lane {b}, where another invocation says lane {a} (OpGroupNonUniformBroadcast)");
+            let what =
+                format!("a broadcast from lane {b}, although another invocation names lane {a} (OpGroupNonUniformBroadcast)");
             return self.fault(other, group.word, FaultKind::Undefined { what });
         }
         self.each(group, team, |worker, lane| {
@@ -110,14 +111,15 @@ impl Worker<'_> {
                 From::Rotate(0) => Some(own.wrapping_add(by) & (worker.launch.subgroup - 1)),
                 From::Rotate(size) => Some(own & !(size - 1) | own.wrapping_add(by) & (size - 1)),
             };
-            // Undefined. To take it is no fault, as sums that shuffle down do; to make anything of it shows.
+            // The lane is inactive, so the value is undefined. Taking it is not a fault, because sums that shuffle down
+            // do so. The poison makes its use visible.
             let from = from.and_then(|from| team.first.checked_add(from)).filter(|from| team.runs(*from));
             from.map_or(group.poison, |from| worker.lane(group.a, from))
         });
         Ok(())
     }
 
-    /// Words of bits, one for each lane.
+    /// Computes with ballots: words of bits, one bit for each lane.
     fn ballot(&mut self, group: &Group, team: &Team<'_>) {
         let row = self.code.lanes;
         if group.op == GroupOp::Ballot {
@@ -165,7 +167,7 @@ impl Worker<'_> {
     }
 }
 
-/// A lane's bit among those of a ballot: there are 128.
+/// Returns the bit of a lane in a ballot, which has 128 bits.
 fn bit(lane: u32) -> u128 {
     1u128.checked_shl(lane).unwrap_or(0)
 }
@@ -184,7 +186,7 @@ fn identity(combine: Combine) -> u32 {
     }
 }
 
-/// Two combined.
+/// Combines two values.
 pub(super) fn apply(combine: Combine, a: u32, b: u32) -> u32 {
     let (x, y) = (f32::from_bits(a), f32::from_bits(b));
     match combine {

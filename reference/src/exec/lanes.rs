@@ -1,8 +1,8 @@
-//! Moving words of the file.
+//! Copies words of the file.
 
 use crate::code::Slot;
 
-/// A range of the file to write, and the rest to read.
+/// The parts of the file around a range that is written.
 pub(super) struct Rest<'a> {
     low: &'a [u32],
     high: &'a [u32],
@@ -17,7 +17,8 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Takes a range of the file apart from the rest, in which operands lie: no operand overlaps a result.
+/// Splits the file into a range to write and the words around it, which hold the operands. No operand overlaps a
+/// result.
 #[inline(always)]
 pub(super) fn split(words: &mut [u32], dst: Slot, len: usize) -> (&mut [u32], Rest<'_>) {
     let (low, rest) = words.split_at_mut(dst as usize);

@@ -7,8 +7,8 @@ use crate::fault::{Access, Element, FaultKind, Object};
 use crate::memory::shared::Who;
 
 impl Worker<'_> {
-    /// The lanes that an access is made in: those that run, or the first two that do if it is done once for all, with the
-    /// place of each among the offsets and in the value's rows.
+    /// Returns the lanes in which an access is made, each with its position among the offsets and in the value's rows.
+    /// These are the active lanes. If the access is made once for all lanes, the first two suffice.
     fn members(&self, info: &AccessInfo) -> impl Iterator<Item = (u32, usize, u32)> + use<> {
         let (apart, lanes) = (info.apart, info.lanes);
         let count = if apart || lanes { usize::MAX } else { 2 };
@@ -57,7 +57,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// The plane at which an access begins; that it leaves its object is a fault.
+    /// Returns the plane at which an access begins. It is a fault if the access leaves its object.
     pub(super) fn inside(&self, info: &AccessInfo, object: &Object, offset: usize, lane: u32, access: Access) -> Result<usize> {
         let (at, limit) = (self.offsets[offset], object.elements as i64);
         if at < 0 || at + i64::from(info.extent) > limit {

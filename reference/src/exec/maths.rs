@@ -1,12 +1,13 @@
-//! Arithmetic on words of the file: no lane can fail, so that those that do not run compute along.
+//! Arithmetic on words of the file. It cannot fail in any lane, so that inactive lanes are computed too.
 //!
-//! Everything here is compiled twice on x86-64: once more for processors with AVX2 and FMA, which most have.
+//! On x86-64, everything here is also compiled a second time for processors with AVX2 and FMA, because most processors
+//! have these.
 
 use super::lanes::split;
 use crate::code::{Binary, Slot, Ternary, Unary};
 use crate::{form, half};
 
-/// Whether the processor has what the fast versions need.
+/// True if the processor has the features that the fast versions need.
 pub(super) fn has_fast() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
@@ -19,7 +20,7 @@ macro_rules! twice {
         pub(super) fn $name(fast: bool, words: &mut [u32], op: $op, dst: Slot, operands: $operands, len: u32) {
             #[cfg(target_arch = "x86_64")]
             if fast {
-                // SAFETY: `fast` says that the processor has the features.
+                // SAFETY: `fast` is true only if the processor has the features.
                 return unsafe { $fast(words, op, dst, operands, len) };
             }
             let _ = fast;
@@ -80,7 +81,7 @@ fn test(f: impl Fn(f32, f32) -> bool) -> impl Fn(u32, u32) -> u32 {
     move |a, b| u32::from(f(f32::from_bits(a), f32::from_bits(b)))
 }
 
-/// The lesser; of a NaN and a number, the number.
+/// Returns the lesser number. If one operand is NaN, returns the other.
 #[inline(always)]
 fn least(a: f32, b: f32) -> f32 {
     if a < b || b.is_nan() { a } else { b }

@@ -1,7 +1,8 @@
-//! Cooperative matrices: what the lanes of a subgroup do together.
+//! Cooperative matrices: operations that the lanes of a subgroup perform together.
 //!
-//! Which of a subgroup's invocations accesses an element in memory is not defined. So an access is ordered with none of its subgroup's others
-//! unless a barrier does it, not even with that of the same lane: see [`COOPERATIVE`]. It is reported for the lane that has the element.
+//! Vulkan does not define which invocation of a subgroup accesses an element in memory. So an access is not ordered with any other access
+//! of its subgroup without a barrier, not even with one of the same lane: see [`COOPERATIVE`]. A fault is reported for the lane that holds
+//! the element.
 
 use super::access::Place;
 use super::product::{floats, integers, saturated};
@@ -14,34 +15,34 @@ use crate::memory::clock::COOPERATIVE;
 use crate::memory::{shared, trail};
 use crate::run::Bound;
 
-/// What a row (or a column, where those lie together) of a matrix is, as it is accessed.
+/// A row of a matrix as it is accessed (or a column, if the elements of a column are consecutive).
 #[derive(Clone, Copy)]
 struct Line {
     /// The subgroup's first lane.
     first: u32,
-    /// Which row it is.
+    /// The number of the row.
     number: u32,
-    /// Its first byte in what is accessed.
+    /// The offset of its first byte from the accessed object's start.
     at: i64,
 }
 
 impl MatrixAccess {
-    /// How many rows there are, and how long each is; of columns, where those lie together.
+    /// Returns the number of rows and the length of a row, or of columns if their elements are consecutive.
     fn lines(&self) -> (u32, u32) {
         if self.by_column { (self.columns, self.rows) } else { (self.rows, self.columns) }
     }
 
-    /// Bytes of a row, or of a column where those lie together.
+    /// Returns the bytes of a row, or of a column if its elements are consecutive.
     pub(crate) fn row_bytes(&self) -> u32 {
         self.lines().1 * self.form.bytes()
     }
 
-    /// The number of an element: of which line, and which in it.
+    /// Returns the number of an element, by the number of its row or column and its index there.
     fn element(&self, line: u32, at: u32) -> u32 {
         if self.by_column { at * self.columns + line } else { line * self.columns + at }
     }
 
-    /// What pointer and stride have to be multiples of: 16 bytes, or a row if that is shorter.
+    /// Returns the alignment of the pointer and the stride: 16 bytes, or the size of a row if that is less.
     fn alignment(&self) -> u32 {
         self.row_bytes().min(16)
     }
@@ -63,13 +64,13 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The first lanes of the subgroups that run.
+    /// Returns the first lanes of the active subgroups.
     fn subgroups(&self) -> Vec<u32> {
         let size = self.launch.subgroup as usize;
         (0..self.code.lanes).step_by(size).filter(|first| self.mask[*first as usize] != 0).collect()
     }
 
-    /// That subgroups run whole or not at all.
+    /// Checks that each subgroup is active as a whole, or not at all.
     fn together(&self, op: &MatrixOp) -> Result {
         let (lanes, of) = (self.code.lanes, self.launch.subgroup);
         if self.active == lanes && lanes.is_multiple_of(of) {
@@ -95,7 +96,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// What is the same in all lanes of a subgroup; that it is not is a fault.
+    /// Returns a value that must be the same in all lanes of a subgroup. It is a fault if it is not.
     fn uniform<T: PartialEq>(&self, op: &MatrixOp, first: u32, operand: &str, get: impl Fn(u32) -> T) -> Result<T> {
         let value = get(first);
         match (first..first + self.launch.subgroup).find(|lane| get(*lane) != value) {
@@ -146,7 +147,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// That a matrix begins where it may, and where its instruction says.
+    /// Checks the alignment that matrices require, and the alignment that the instruction states.
     fn aligned(
         &self,
         lane: u32,
@@ -162,7 +163,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Bytes from a row to the next.
+    /// Returns the bytes from a row to the next.
     fn stride(&self, op: &MatrixOp, matrix: &MatrixAccess, first: u32, access: Access) -> Result<i64> {
         let slot = |lane: u32| if matrix.stride_lanes { matrix.stride + lane } else { matrix.stride };
         let count = self.uniform(op, first, "stride", |lane| self.words[slot(lane) as usize] as i32)?;
@@ -174,14 +175,14 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Where an element of a subgroup's matrix is in the value's slot, and the lane that has it.
+    /// Returns the position of an element of a subgroup's matrix in the file, and the lane that holds it.
     fn place_of(&self, slot: u32, first: u32, element: u32) -> (usize, u32) {
         let (size, lanes) = (self.launch.subgroup, self.code.lanes);
         let lane = first + element % size;
         ((slot + element / size * lanes + lane) as usize, lane)
     }
 
-    /// Writes an element to the lane that has it, and to those that have copies of it.
+    /// Writes an element to the lane that holds it, and to the lanes that hold copies of it.
     fn put(&mut self, slot: u32, first: u32, [element, elements]: [u32; 2], value: u32) {
         let all = elements.div_ceil(self.launch.subgroup) * self.launch.subgroup;
         let mut copy = element;
@@ -192,11 +193,11 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// One row in a tensor.
+    /// Loads or stores a row in a tensor.
     fn tensor_line(&mut self, info: &AccessInfo, matrix: &MatrixAccess, access: Access, bound: &Bound<'a>, line: Line) -> Result {
         let all = matrix.rows * matrix.columns;
         let (size, form) = (matrix.form.bytes(), matrix.form);
-        // A tensor's element may hold several of the matrix's: it is accessed once.
+        // An element of a tensor may hold several elements of the matrix. It is accessed only once.
         let mut last = None;
         for n in 0..matrix.lines().1 {
             let number = matrix.element(line.number, n);
@@ -249,7 +250,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// One row in a shared array, whose scalars need not be as wide as the matrix's: by its bytes.
+    /// Loads or stores a row in a shared array, byte by byte, because the array's scalars may be wider or narrower than the matrix's.
     fn shared_line(
         &mut self,
         info: &AccessInfo,
@@ -269,7 +270,7 @@ impl<'a> Worker<'a> {
             }
         }
         for (n, index) in (0..).zip(cells) {
-            // The lane that has the first element that lies there.
+            // The access is attributed to the lane that holds the first matrix element in this cell.
             let at = ((n * cell as usize).saturating_sub(skip) as u32 / size).min(matrix.lines().1 - 1);
             let (_, lane) = self.place_of(info.slot, line.first, matrix.element(line.number, at));
             let element = || Element { of: object.clone(), index };
@@ -346,7 +347,7 @@ fn name(op: &MatrixOp) -> String {
     format!("Op{:?}", op.name)
 }
 
-/// A scalar among bytes.
+/// Reads a scalar from bytes.
 fn read(bytes: &[u8], at: usize, form: Form) -> u32 {
     let bits = (0..).zip(&bytes[at..at + form.bytes() as usize]).fold(0, |bits, (n, b)| bits | u32::from(*b) << (8 * n));
     form.keep(bits)

@@ -1,8 +1,9 @@
-//! Running: one workgroup at a time on each thread, each operation in all of its lanes at once.
+//! Executes kernels. Each thread runs one workgroup at a time, and each operation in all lanes at once.
 //!
-//! Lanes that go different ways are put aside with the block they wait at; those at the lowest block run first, so that
-//! ways meet again as early as they can. Between barriers the lanes of a workgroup go in step, which no device promises:
-//! what depends on that is found not by luck of the order but by the memory, which remembers who accessed what since when.
+//! Lanes that branch differently wait with the number of their next block. The lanes at the lowest block run first, so
+//! that branches join as early as possible. Between barriers, the lanes of a workgroup run in lockstep, which no device
+//! guarantees. Code that depends on this is still found, because memory records which invocation accessed an element since
+//! which barrier.
 
 mod access;
 mod atomic;
@@ -24,40 +25,41 @@ use crate::memory::shared::Shared;
 use crate::run::{Prepared, Stop};
 use std::time::Instant;
 
-/// What one thread needs to run workgroups.
+/// The state of a thread that runs workgroups.
 pub(crate) struct Worker<'a> {
     code: &'a Code,
     launch: &'a Prepared<'a>,
     /// The file.
     words: Vec<u32>,
-    /// 1 for each lane that runs.
+    /// 1 for each active lane.
     mask: Vec<u32>,
     active: u32,
-    /// The block that runs.
+    /// The current block.
     at: u32,
-    /// Lanes that wait, by block.
+    /// Waiting lanes, by block.
     waiting: Vec<(u32, Vec<u32>)>,
     /// Masks that are not in use.
     spare: Vec<Vec<u32>>,
     shared: Shared,
     shared_clock: Clock,
     global_clock: Clock,
-    /// Each lane's offset in the access at hand.
+    /// The offset of each lane in the current access.
     offsets: Vec<i64>,
-    /// The workgroup's number, and where it is.
+    /// The workgroup's number, and its place in the grid.
     group: u64,
     place: [u32; 3],
     piece: u32,
     fast: bool,
-    /// Instructions of the module that invocations ran.
+    /// The number of instructions of the module that invocations have executed.
     pub(crate) executed: u64,
-    /// Those that the workgroup's ran so far; what several run together counts once.
+    /// The number of instructions that the current workgroup has executed. An instruction that several lanes execute
+    /// together counts once.
     steps: u64,
-    /// How many are executed when the clock is looked at next.
+    /// The value of `executed` at which the clock is read next.
     look: u64,
 }
 
-/// Instructions between looks at the clock: less than a millisecond.
+/// The number of instructions between reads of the clock, which take less than a millisecond.
 const LOOK: u64 = 1 << 18;
 
 type Result<T = (), E = Box<Fault>> = std::result::Result<T, E>;
@@ -151,12 +153,12 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// The first lane that runs.
+    /// Returns the first active lane.
     fn first(&self) -> u32 {
         self.mask.iter().position(|m| *m != 0).unwrap_or(0) as u32
     }
 
-    /// A lane's `LocalInvocationId`.
+    /// Returns a lane's `LocalInvocationId`.
     fn local(&self, lane: u32) -> [u32; 3] {
         let [x, y, _] = self.code.local;
         [lane % x, lane / x % y, lane / (x * y)]

@@ -1,4 +1,4 @@
-//! Arithmetic that is not defined for all operands: each active lane's are looked at.
+//! Arithmetic that is undefined for some operands. The operands of each active lane are checked.
 
 use super::{Result, Worker};
 use crate::code::{Check, Partial};
@@ -58,7 +58,7 @@ fn name(op: Partial) -> &'static str {
     }
 }
 
-/// The result, unless it is undefined. Vulkan leaves remainders of negative numbers undefined too.
+/// Returns the result, or `None` if it is undefined. Vulkan also leaves the remainders of negative numbers undefined.
 #[inline]
 fn compute(op: Partial, a: u32, b: u32, byte: bool) -> Option<u32> {
     let (s, t, x) = (a as i32, b as i32, f32::from_bits(a));
@@ -80,7 +80,7 @@ fn compute(op: Partial, a: u32, b: u32, byte: bool) -> Option<u32> {
     })
 }
 
-/// The same of 8 bits, whose sign stands above them where it counts.
+/// Computes the same on 8-bit operands. They are extended to 32 bits by their sign if it matters.
 fn of_a_byte(op: Partial, a: u32, b: u32) -> Option<u32> {
     let word = compute(op, a, b, false)?;
     let fits = match op {

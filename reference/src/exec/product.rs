@@ -1,10 +1,10 @@
-//! Products of cooperative matrices: all elements of each, row by row.
+//! Products of cooperative matrices, given as all elements of each matrix, row by row.
 
 use crate::code::Integer;
 use crate::form::Form;
 
-/// `c + a * b`, in order of the depth. Products of floats of 16 bits are exact as f32, and each sum is rounded to f32, and then to the
-/// result's form.
+/// Returns `c + a * b`, summed in order of the depth. Products of 16-bit floats are exact in f32. Each sum is rounded to f32, and then
+/// to the form of the result.
 pub(super) fn floats(a: &[u32], b: &[u32], c: &[u32], [n, k]: [usize; 2], form: Form) -> Vec<u32> {
     let float = |words: &[u32]| -> Vec<f32> { words.iter().map(|w| f32::from_bits(*w)).collect() };
     let (a, b, mut sums) = (float(a), float(b), float(c));
@@ -38,16 +38,16 @@ impl Integer {
         }
     }
 
-    /// The low bits of a number.
+    /// Returns the low bits of a number.
     fn low(self, value: i64) -> u32 {
         value as u32 & if self.byte { 0xff } else { u32::MAX }
     }
 }
 
-/// Matrices `a`, `b` and `c`, and how their bits are meant.
+/// Matrices `a`, `b` and `c`, with the meaning of their bits.
 pub(super) type Integers<'a> = [(&'a [u32], Integer); 3];
 
-/// The low bits of `c + a * b`.
+/// Returns the low bits of `c + a * b`.
 pub(super) fn integers([(a, of_a), (b, of_b), (c, of_c)]: Integers<'_>, [n, k]: [usize; 2], result: Integer) -> Vec<u32> {
     let mut sums: Vec<i64> = c.iter().map(|w| of_c.value(*w)).collect();
     let b: Vec<i64> = b.iter().map(|w| of_b.value(*w)).collect();
@@ -60,7 +60,7 @@ pub(super) fn integers([(a, of_a), (b, of_b), (c, of_c)]: Integers<'_>, [n, k]: 
     sums.into_iter().map(|sum| result.low(sum)).collect()
 }
 
-/// `a * b`, to which `c` is added saturating; `None` if the first does not fit, which leaves the result undefined.
+/// Returns `a * b` with `c` added by saturation. Returns `None` if `a * b` overflows, because the result is then undefined.
 pub(super) fn saturated([(a, of_a), (b, of_b), (c, of_c)]: Integers<'_>, [n, k]: [usize; 2], result: Integer) -> Option<Vec<u32>> {
     let (least, most) = result.range();
     let sum = |(at, c): (usize, &u32)| {

@@ -38,7 +38,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// The memory of a lane's access; that there is none is a fault.
+    /// Returns the memory that a lane accesses. It is a fault if the address does not belong to any.
     pub(super) fn bytes(&self, info: &AccessInfo, lane: u32, access: Access) -> Result<(Place<'a>, i64)> {
         match self.place(info, lane) {
             Some(place) => Ok(place),
@@ -46,7 +46,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// One word in each lane of a tensor that is written entirely and that nothing writes now.
+    /// Loads one word in each lane from a tensor that is completely written and that no invocation writes now.
     fn load_plain(&mut self, info: &AccessInfo, bound: &Bound<'_>, base: i64) -> Result {
         for lane in 0..self.code.lanes as usize {
             let at = self.offsets[lane] + base;
@@ -61,12 +61,13 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Where a lane's value goes in a row, and how long that is: a load that is done once for all has no lanes.
+    /// Returns the position of a lane's value in a row, and the length of the row. A load that is done once for all
+    /// lanes has rows of one word.
     fn row(&self, info: &AccessInfo, lane: u32) -> (u32, u32) {
         if info.apart { (lane, self.code.lanes) } else { (0, 1) }
     }
 
-    /// One lane's load.
+    /// Loads a value in one lane.
     fn load_lane(&mut self, info: &AccessInfo, place: Place<'_>, at: i64, lane: u32) -> Result {
         let bound = match place {
             Place::Block(words, bytes) => return self.load_block(info, words, bytes, at, lane),
@@ -85,7 +86,7 @@ impl<'a> Worker<'a> {
         if !bound.is_plain() { self.look_at_read(info, bound, at as usize, lane) } else { Ok(()) }
     }
 
-    /// That what is read was written, and is not written meanwhile.
+    /// Checks that the elements that are read have been written, and are not being written by others.
     fn look_at_read(&self, info: &AccessInfo, bound: &Bound<'_>, at: usize, lane: u32) -> Result {
         for part in info.planes.iter().filter(|p| p.wanted) {
             let byte = at + part.offset as usize;
@@ -106,7 +107,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// A load that is done once for all lanes is one of another lane too. Two are enough to find any race.
+    /// Checks a load that is done once for all lanes for a second lane too. Two lanes suffice to find any race.
     fn also_reads(&self, info: &AccessInfo, place: Place<'_>, base: i64) -> Result {
         match place {
             Place::Tensor(bound) if bound.shadow.is_some() => {
@@ -181,17 +182,17 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// The part of a word that begins at a byte.
+/// Extracts the scalar that begins at a byte from a word.
 pub(super) fn taken(word: u32, byte: usize, form: Form) -> u32 {
     form.keep(word >> (8 * (byte % 4)))
 }
 
-/// The bytes of a word that are accessed.
+/// Returns a mask of the bytes of a word that are accessed.
 pub(super) fn mask(byte: usize, form: Form) -> u8 {
     (((1u32 << form.bytes()) - 1) << (byte % 4)) as u8
 }
 
-/// The elements that are accessed.
+/// Returns the elements that are accessed.
 pub(super) fn elements(byte: usize, form: Form, size: u32) -> RangeInclusive<usize> {
     let (size, width) = (size.max(1) as usize, form.bytes() as usize);
     byte / size..=(byte + width - 1) / size

@@ -12,12 +12,12 @@ use crate::module::types::Scalar;
 use crate::words::{Id, Inst, Result, malformed, unknown};
 use spirv::StorageClass;
 
-/// Where a variable lies.
+/// The storage of a variable.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Variable {
-    /// A built-in's value.
+    /// The value of a built-in.
     Input(Value),
-    /// An invocation's own: an index into [`crate::code::Code::registers`].
+    /// A variable of a single invocation: an index into [`crate::code::Code::registers`].
     Register(u32, Value),
     Shared {
         first: u32,
@@ -27,11 +27,11 @@ pub(super) enum Variable {
     Params,
 }
 
-/// Scalars of a workgroup's shared memory, at most: more than any device has.
+/// The maximal number of scalars in a workgroup's shared memory, which is more than any device has.
 const MOST_SHARED: u32 = 1 << 20;
 
 impl Lower<'_> {
-    /// Places for all variables outside of the function.
+    /// Allocates all variables that are declared outside of the function.
     pub(super) fn globals(&mut self) -> Result<()> {
         let mut ids: Vec<Id> = self.module.variables.keys().copied().collect();
         ids.sort_unstable();
@@ -93,7 +93,8 @@ impl Lower<'_> {
         Ok(Variable::Register(self.code.registers.len() as u32 - 1, value))
     }
 
-    /// What `Private` variables begin with; a workgroup may have changed it for the next.
+    /// Sets the initial values of `Private` variables. This is repeated for each workgroup, because the previous one may
+    /// have changed them.
     pub(super) fn initialize_globals(&mut self) -> Result<()> {
         let private = |(id, v): (&Id, &crate::module::Variable)| {
             (v.class == StorageClass::Private).then_some(()).and(v.initializer).map(|i| (*id, i))
@@ -127,7 +128,7 @@ impl Lower<'_> {
             pointers::Root::Address(_) => Ok(None),
             pointers::Root::Variable(id) => match self.variables.get(&id) {
                 Some(place) => Ok(Some(*place)),
-                None => malformed(format!("the variable `{}` is used before it is there", self.module.name(id))),
+                None => malformed(format!("the variable `{}` is used before it is defined", self.module.name(id))),
             },
         }
     }
@@ -162,7 +163,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The planes that a pointer into registers points to.
+    /// Returns the planes that a pointer into registers points to.
     fn part(&self, whole: Value, pointer: &Pointer) -> Result<Value> {
         let planes = self.module.types.planes(pointer.of)?;
         let at = u32::try_from(pointer.offset).ok().filter(|at| at.checked_add(planes).is_some_and(|end| end <= whole.planes));
@@ -170,9 +171,9 @@ impl Lower<'_> {
         Ok(Value { at: whole.at + at * self.row(whole.lanes), planes, lanes: whole.lanes, owned: false })
     }
 
-    /// A result that is a copy of what lies elsewhere.
+    /// Makes the result of an instruction a copy of a value.
     fn copied(&mut self, inst: &Inst, from: Value) -> Result<()> {
-        // What was loaded to a temporary just now can stay there.
+        // If the value was just loaded into a temporary, the temporary becomes the result.
         let fresh = self.temporaries.iter().position(|t| t.at == from.at && t.lanes == self.divergent(inst.id));
         if let Some(at) = fresh
             && !self.values.contains_key(&inst.id)
@@ -184,7 +185,7 @@ impl Lower<'_> {
         }
         let to = self.result(inst)?;
         match (from.lanes, to.lanes) {
-            (true, false) => return malformed(format!("%{} differs between invocations where it must not", inst.id)),
+            (true, false) => return malformed(format!("%{} differs between invocations, where it must not", inst.id)),
             (false, true) => self.op(Op::Broadcast { dst: to.at, src: from.at, planes: to.planes }),
             _ => self.op(Op::Copy { dst: to.at, src: from.at, len: to.planes * self.row(to.lanes) }),
         }
@@ -211,7 +212,7 @@ impl Lower<'_> {
         }
         let place = self.place(&pointer)?;
         match place {
-            Some(Variable::Input(_) | Variable::Params) => malformed("a store to what is only read"),
+            Some(Variable::Input(_) | Variable::Params) => malformed("a store to read-only memory"),
             Some(Variable::Register(register, to)) if pointer.terms.is_empty() => {
                 let src = self.operand(value, to.lanes)?;
                 let to = self.part(to, &pointer)?;
@@ -236,7 +237,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Writes rows, in those lanes that are active.
+    /// Writes rows in the active lanes.
     pub(super) fn write(&mut self, to: Value, src: Slot) {
         if to.lanes && self.uniform.partial[self.place] {
             self.op(Op::Masked { dst: to.at, src, planes: to.planes });
@@ -245,7 +246,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether a pointer is another one in each lane.
+    /// True if a pointer differs between lanes.
     pub(super) fn is_apart(&mut self, pointer: &Pointer, place: Option<Variable>) -> Result<bool> {
         let mut apart = match (pointer.root, place) {
             (pointers::Root::Address(id), _) => self.value(id)?.lanes,
@@ -258,7 +259,7 @@ impl Lower<'_> {
         Ok(apart)
     }
 
-    /// Describes a load or store; `slot` is where the value lies in the file.
+    /// Describes a load or store. `slot` is the value's slot in the file.
     pub(super) fn access(&mut self, inst: &Inst, pointer: &Pointer, place: Option<Variable>, slot: Value) -> Result<u32> {
         let root = match (pointer.root, place) {
             (pointers::Root::Address(id), _) => {
@@ -278,7 +279,7 @@ impl Lower<'_> {
             self.check_planes(t.index, 1)?;
             terms.push(Term { index: index.at, lanes: index.lanes, stride: t.stride, bound: t.bound });
         }
-        // A matrix lies where its stride says, as it runs.
+        // The elements of a matrix depend on its stride, which is known only at run time.
         let planes = if is_of_matrix(inst) { Vec::new() } else { self.parts(inst, pointer)? };
         let info = AccessInfo {
             root,
@@ -297,8 +298,9 @@ impl Lower<'_> {
         Ok(self.code.accesses.len() as u32 - 1)
     }
 
-    /// Whether no barrier orders an access with those of others. Outside the Vulkan memory model, shared memory is always
-    /// coherent; in it there is no sense in shared memory that is not shared.
+    /// True if no barrier orders an access with other invocations' accesses. Outside of the Vulkan memory model, shared
+    /// memory is always coherent. In the Vulkan memory model, private accesses to shared memory are refused, because they
+    /// would make no sense.
     fn is_private(&self, inst: &Inst, pointer: &Pointer) -> Result<bool> {
         let shown = memory_operands(inst).first().is_some_and(|mask| mask & SHOWN != 0);
         Ok(match pointer.class {
@@ -313,7 +315,7 @@ impl Lower<'_> {
         })
     }
 
-    /// The planes of what is accessed, as they lie there.
+    /// Returns the planes that are accessed, with their layout in memory.
     fn parts(&self, inst: &Inst, pointer: &Pointer) -> Result<Vec<Part>> {
         let is_load = inst.id != 0;
         let wanted = |plane| !is_load || self.demand.wants(inst.id, plane);
@@ -332,21 +334,21 @@ impl Lower<'_> {
     }
 }
 
-/// What a register is a part of: `acc[8]` is that of `acc` which begins with its element 8.
+/// Splits the name of a part of a register. For example, `acc[8]` is the part of `acc` that begins with element 8.
 fn part_of(name: &str) -> Option<(&str, u64)> {
     let (name, first) = name.strip_suffix(']')?.rsplit_once('[')?;
     Some((name, first.parse().ok()?))
 }
 
-/// Whether an instruction loads or stores a cooperative matrix.
+/// True if an instruction loads or stores a cooperative matrix.
 fn is_of_matrix(inst: &Inst) -> bool {
     matches!(inst.op, spirv::Op::CooperativeMatrixLoadKHR | spirv::Op::CooperativeMatrixStoreKHR)
 }
 
-/// What a memory operand says of accesses that barriers order.
+/// The memory operands of accesses that barriers order.
 const SHOWN: u32 = spirv::MemoryAccess::NON_PRIVATE_POINTER.bits() | spirv::MemoryAccess::VOLATILE.bits();
 
-/// The memory operands of a load or store.
+/// Returns the memory operands of a load or store.
 fn memory_operands(inst: &Inst) -> &[u32] {
     match inst.op {
         spirv::Op::Load => inst.from(1),
@@ -357,7 +359,7 @@ fn memory_operands(inst: &Inst) -> &[u32] {
     }
 }
 
-/// The alignment that a load or store promises.
+/// Returns the alignment that a load or store states.
 fn alignment(inst: &Inst) -> u32 {
     match memory_operands(inst) {
         [mask, bytes, ..] if mask & spirv::MemoryAccess::ALIGNED.bits() != 0 && bytes.is_power_of_two() => *bytes,

@@ -1,7 +1,7 @@
 //! Atomic operations.
 //!
-//! What they say of the order of other accesses is not made use of: only barriers order those here. So a module that hands
-//! data from one workgroup to another by an atomic flag is found guilty of a race.
+//! Their memory semantics are ignored: only barriers order other accesses here. So a race is reported for a module that
+//! hands data from one workgroup to another by an atomic flag.
 
 use super::Lower;
 use super::access::Variable;
@@ -17,13 +17,14 @@ impl Lower<'_> {
         let place = self.place(&pointer)?;
         let shared = matches!(place, Some(Variable::Shared { .. }));
         if !shared && !matches!(place, None | Some(Variable::Binding(_))) {
-            return malformed(format!("an Op{:?} of what only one invocation has", inst.op));
+            return malformed(format!("an Op{:?} of memory that is private to an invocation", inst.op));
         }
         if !matches!(self.module.types.scalar(pointer.of)?, Scalar::Int | Scalar::F32) || self.module.types.planes(pointer.of)? != 1
         {
             return unknown(format!("Op{:?} of anything but 32 bits", inst.op));
         }
-        // All devices, the device, the queue family; the workgroup, of its own memory.
+        // Allowed are the scopes of all devices, the device and the queue family. For the workgroup's own memory, the
+        // scope of the workgroup is allowed too.
         let scope = self.module.literal(inst.arg(1)?)?;
         if !(matches!(scope, 0 | 1 | 5) || (scope == 2 && shared)) {
             return unknown(format!("Op{:?} of the scope number {scope} there", inst.op));
@@ -54,7 +55,7 @@ impl Lower<'_> {
     }
 }
 
-/// Where the operand of an operation comes from.
+/// The source of the operand of an operation.
 enum Operand {
     None,
     One,

@@ -1,6 +1,6 @@
-//! How blocks end, and barriers.
+//! The ends of blocks, and barriers.
 //!
-//! A phi is written where its block is come from: in front of the jump, or in a block of its own on the way.
+//! A phi is written by the preceding blocks: before the jump, or in an extra block on the edge.
 
 use super::Lower;
 use super::slots::Value;
@@ -8,21 +8,21 @@ use crate::code::{Barrier, Block, End, Op, Order, Switch};
 use crate::words::{Id, Inst, Result, malformed, unknown};
 use spirv::MemorySemantics;
 
-/// A block whose place is not settled; ends name drafts by their number: first the module's blocks, then those on edges.
+/// A block whose position is not known yet. Ends name drafts by number: first the module's blocks, then those on edges.
 pub(super) struct Draft {
-    /// Blocks run in this order: an edge's just before the block to which it leads.
+    /// The order of the blocks. A block on an edge directly precedes the block that the edge leads to.
     key: usize,
-    /// Which of the module's blocks it is, if it is one.
+    /// The number of the draft.
     number: u32,
     block: Block,
 }
 
 impl Lower<'_> {
-    /// The end of a block, whose operations begin at `first`.
+    /// Translates the end of a block whose operations begin at `first`.
     pub(super) fn end(&mut self, inst: &Inst, first: usize, count: u32) -> Result<()> {
         use spirv::Op;
         let from = self.place;
-        // Reserved, so that it comes before its edges.
+        // The draft is added here, so that it precedes the drafts of its edges.
         let draft = self.blocks.len();
         let block = Block { first: first as u32, last: 0, end: End::Return, count, word: inst.word };
         self.blocks.push(Draft { key: 2 * from + 1, number: from as u32, block });
@@ -76,14 +76,14 @@ impl Lower<'_> {
     }
 
     fn target(&self, label: Id) -> Result<usize> {
-        self.graph.places.get(&label).copied().map_or_else(|| malformed(format!("%{label} is no block")), Ok)
+        self.graph.places.get(&label).copied().map_or_else(|| malformed(format!("%{label} is not a block")), Ok)
     }
 
     fn has_phis(&self, place: usize) -> bool {
         self.module.blocks[self.graph.order[place]].insts.first().is_some_and(|i| i.op == spirv::Op::Phi)
     }
 
-    /// Where a branch to a block leads: to a block that writes its phis, if it has some.
+    /// Returns the target of a branch to a block. If the block has phis, the target is an extra block that writes them.
     fn edge(&mut self, label: Id) -> Result<u32> {
         let to = self.target(label)?;
         if !self.has_phis(to) {
@@ -97,14 +97,15 @@ impl Lower<'_> {
         Ok(number)
     }
 
-    /// Writes the phis of a block for those who come from the block at hand: all at once, as one may be another's source.
+    /// Writes the phis of a block for lanes that come from the current block. All of them are read before any is written,
+    /// because one may be the source of another.
     fn phis(&mut self, to: usize) -> Result<()> {
         let from = self.module.blocks[self.graph.order[self.place]].label;
         let block = &self.module.blocks[self.graph.order[to]];
         let mut moves: Vec<(Value, u32)> = Vec::new();
         for phi in block.insts.iter().take_while(|i| i.op == spirv::Op::Phi) {
             let Some(source) = phi.args.chunks_exact(2).find(|p| p[1] == from).map(|p| p[0]) else {
-                return malformed(format!("the phi %{} has nothing for %{from}", phi.id));
+                return malformed(format!("the phi %{} does not have a value for %{from}", phi.id));
             };
             if self.module.undefined.contains_key(&source) {
                 self.code.undefined.push((format!("%{source}, in OpPhi"), phi.word));
@@ -142,12 +143,13 @@ impl Lower<'_> {
             | MemorySemantics::SEQUENTIALLY_CONSISTENT;
         let reach = match memory {
             _ if !semantics.intersects(orders) => Order::Nobody,
-            // All devices, the device, the workgroup, the queue family.
+            // The scopes are all devices, the device, the workgroup and the queue family.
             0 | 1 | 2 | 5 if !subgroup => Order::Workgroup,
             0 | 1 | 2 | 3 | 5 => Order::Subgroup,
             _ => Order::Nobody,
         };
-        // In the Vulkan memory model a barrier says itself that what was written becomes available, and visible to others.
+        // In the Vulkan memory model, a barrier must itself state that writes become available and visible to other
+        // invocations.
         let shown = MemorySemantics::MAKE_AVAILABLE | MemorySemantics::MAKE_VISIBLE;
         let reach = if self.module.vulkan && !semantics.contains(shown) { Order::Nobody } else { reach };
         let of = |bit| if semantics.contains(bit) { reach } else { Order::Nobody };
@@ -158,7 +160,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Puts the blocks in order, and grows the file to its size.
+    /// Sorts the blocks, and grows the file to its size.
     pub(super) fn finish(&mut self) {
         let mut drafts = std::mem::take(&mut self.blocks);
         drafts.sort_by_key(|d| d.key);

@@ -1,4 +1,4 @@
-//! Calls of functions, and operations on cooperative matrices that take a function, which is put in once for each component.
+//! Calls of functions, and operations on cooperative matrices that take a function. A function is inlined for each component.
 //! (`SPV_NV_cooperative_matrix2`; the numbers of its instructions come from the SPIR-V registry.)
 
 use super::{Lower, Slot, Value};
@@ -8,11 +8,11 @@ use crate::module::matrix::Matrix;
 use crate::words::{Inst, Result, malformed, unknown};
 use spirv::{CooperativeMatrixReduce as Reduce, CooperativeMatrixUse as Use};
 
-/// Instructions of functions that a module may come to, where they are put in.
+/// The maximal number of instructions of inlined functions in a module.
 const MOST_PUT_IN: usize = 1 << 18;
 
 impl Lower<'_> {
-    /// Puts a function in where it is called.
+    /// Inlines a function at a call.
     pub(super) fn function_call(&mut self, inst: &Inst) -> Result<()> {
         let arguments = inst.from(1);
         let callee = self.module.callee_of(inst.arg(0)?, arguments.len())?;
@@ -32,7 +32,7 @@ impl Lower<'_> {
         self.computed(inst, to)
     }
 
-    /// A function of each element, its row and its column, and of operands that are the same for all.
+    /// Applies a function to each element, its row and its column, and to operands that are the same for all elements.
     pub(super) fn per_element(&mut self, inst: &Inst) -> Result<()> {
         let matrix = self.made(inst)?;
         if self.module.type_of(inst.arg(0)?)? != inst.ty {
@@ -51,7 +51,7 @@ impl Lower<'_> {
         for plane in 0..to.planes {
             let places = self.coordinates(matrix, plane)?;
             for (id, (at, each)) in more.iter().zip(&mut extra) {
-                // Another matrix gives its element at the same place.
+                // For another matrix, the operand is its element at the same position.
                 match self.module.matrix_of(*id) {
                     Some(other) if (other.rows, other.columns) == (matrix.rows, matrix.columns) => {
                         (*at, *each) = (self.operand(*id, true)? + plane * row, 1);
@@ -68,7 +68,7 @@ impl Lower<'_> {
         self.computed(inst, to)
     }
 
-    /// The rows and the columns of the elements that lanes have as one of their components.
+    /// Returns the rows and the columns of the elements that lanes hold in one of their components.
     fn coordinates(&mut self, matrix: Matrix, plane: u32) -> Result<[Slot; 2]> {
         let (size, lanes, elements) = (self.subgroup, self.code.lanes, matrix.rows * matrix.columns);
         let element = |lane: u32| (plane * size + lane % size) % elements;
@@ -77,7 +77,7 @@ impl Lower<'_> {
         Ok([self.row_of(&rows)?, self.row_of(&columns)?])
     }
 
-    /// Puts a function in, for arguments in rows; its result goes to rows.
+    /// Inlines a function for arguments in rows. Its result is written to rows.
     fn call(&mut self, callee: &Callee, arguments: &[(Slot, u32)], to: Value) -> Result<()> {
         self.put_in += callee.insts.len() + 1;
         if self.put_in > MOST_PUT_IN {
@@ -89,7 +89,7 @@ impl Lower<'_> {
             }
             self.values.insert(*id, Value { at: *at, planes: *planes, lanes: true, owned: false });
         }
-        // What the operation itself needs is not given back between.
+        // The temporaries of the operation itself must not be released in between.
         let held = std::mem::take(&mut self.temporaries);
         for inst in &callee.insts {
             self.inst(inst)?;
@@ -107,8 +107,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Elements that are combined by a function: those of rows, of columns, of both, or four that are neighbours. In order: columns from the first
-    /// on, and then rows.
+    /// Combines elements of rows, columns, both, or 2 x 2 blocks by a function. Columns are combined from the first on, and
+    /// then rows.
     pub(super) fn reduce(&mut self, inst: &Inst) -> Result<()> {
         let (made, from) = (self.made(inst)?, self.matrix(inst.arg(0)?)?);
         let accumulators = [made.usage, from.usage] == [Use::MatrixAccumulatorKHR; 2];
@@ -155,7 +155,7 @@ impl Lower<'_> {
         self.computed(inst, to)
     }
 
-    /// So many values, distributed as elements are, each combined of elements in steps: `element` says which comes in.
+    /// Computes `count` values, distributed like elements. Each combines the elements that `element` returns for the steps.
     fn combined(
         &mut self,
         inst: &Inst,
@@ -179,14 +179,14 @@ impl Lower<'_> {
         Ok(value)
     }
 
-    /// Values in a new order: each is one of those of the subgroup, by number.
+    /// Rearranges values of the subgroup. `from` returns the number of the value that each is copied from.
     pub(super) fn arrange(&mut self, inst: &Inst, src: Slot, dst: Slot, count: u32, from: impl Fn(u32) -> u32) {
         let first = self.code.places.len() as u32;
         self.code.places.extend((0..count).map(from));
         self.cooperate(inst, Cooperation::Arrange(Arrangement { src, dst, first, count }));
     }
 
-    /// The elements of an accumulator as those of a factor, turned round.
+    /// Converts an accumulator to a transposed factor.
     pub(super) fn transposed(&mut self, inst: &Inst) -> Result<()> {
         let (made, from) = (self.made(inst)?, self.matrix(inst.arg(0)?)?);
         let uses = [from.usage, made.usage] == [Use::MatrixAccumulatorKHR, Use::MatrixBKHR];
@@ -200,13 +200,14 @@ impl Lower<'_> {
         self.computed(inst, to)
     }
 
-    /// Whether an accumulator may become a factor, for the conversions of this module.
+    /// True if the conversions of this module allow an accumulator to become a factor.
     pub(super) fn becomes_factor(&self, from: Matrix, made: Matrix) -> bool {
         let factor = matches!(made.usage, Use::MatrixAKHR | Use::MatrixBKHR);
         factor && from.usage == Use::MatrixAccumulatorKHR && (from.rows, from.columns) == (made.rows, made.columns)
     }
 
-    /// That an accumulator is made a factor of the same shape and type, of which each invocation has the same elements.
+    /// Checks a conversion of an accumulator to a factor of the same shape and type. Nothing is emitted for it, because each invocation
+    /// holds the same elements of both.
     pub(super) fn check_converted(&self, inst: &Inst) -> Result<()> {
         let (made, from) = (self.made(inst)?, self.matrix(inst.arg(0)?)?);
         match self.becomes_factor(from, made) && from.of == made.of {

@@ -1,4 +1,4 @@
-//! Operations over a subgroup: which of them each instruction is.
+//! Translates operations over a subgroup.
 
 use super::{Lower, Slot};
 use crate::analysis::is_group_arithmetic;
@@ -7,15 +7,15 @@ use crate::module::types::Scalar;
 use crate::words::{Id, Inst, Result, malformed, unknown};
 use spirv::{GroupOperation, Op as Spv};
 
-/// What a shuffle takes from a lane that does not run: not a number, and an integer that no index is.
+/// The value that a shuffle takes from an inactive lane. It is a NaN as a float, and is out of bounds as an index.
 const POISON: u32 = 0x7fc0_dead;
 
-/// How an operand of an instruction looks.
+/// The form of an instruction's operand.
 #[derive(Clone, Copy)]
 enum Operand {
-    /// Like the result.
+    /// As many words as the result.
     Same(usize),
-    /// One word.
+    /// A single word.
     Word(usize),
     /// Four words of bits.
     Ballot(usize),
@@ -36,7 +36,8 @@ impl Lower<'_> {
         for (slot, operand) in slots.iter_mut().zip(&operands) {
             *slot = self.group_operand(inst, *operand, to.planes)?;
         }
-        // A ballot's four words are made of one vote; what is not made plane by plane is one word.
+        // The four words of a ballot come from one vote. An operation that is not computed plane by plane has a result
+        // of one word.
         let wanted = match op {
             GroupOp::Ballot => 4,
             _ if matches!(operands.first(), Some(Operand::Same(_))) => to.planes,
@@ -119,7 +120,7 @@ impl Lower<'_> {
     fn cluster(&self, inst: &Inst, size: Id) -> Result<u32> {
         match self.module.literal(size)? {
             size if size.is_power_of_two() => Ok(size),
-            size => malformed(format!("Op{:?} over clusters of {size}, which is no power of two", inst.op)),
+            size => malformed(format!("Op{:?} over clusters of {size}, which is not a power of two", inst.op)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Arithmetic: which operation each instruction is.
+//! Translates arithmetic instructions.
 
 use super::Lower;
 use super::slots::Value;
@@ -7,15 +7,15 @@ use crate::module::types::Scalar;
 use crate::words::{Id, Inst, Result, malformed, unknown};
 use spirv::{GlslStd450Op as Ext, Op as Spv};
 
-/// What an instruction does, word by word.
+/// The operation of an instruction, word by word.
 enum Maths {
     Unary(Unary),
     Binary(Binary),
-    /// With its operands the other way round.
+    /// A binary operation with its operands swapped.
     Swapped(Binary),
     Ternary(Ternary),
     Checked(Partial),
-    /// A comparison that is true of NaN: not the ordered one, the other way round.
+    /// A comparison that is true if an operand is NaN: the negation of the opposite ordered comparison.
     Not(Binary),
 }
 
@@ -27,7 +27,7 @@ impl Lower<'_> {
             Spv::Dot => self.dot(inst),
             Spv::Any | Spv::All => self.any_all(inst),
             Spv::Select => self.select(inst),
-            // It is rounded by its type; exact ones are aliases.
+            // The result is rounded to its type. Exact conversions are aliases, and do not come here.
             Spv::FConvert => {
                 let op = match self.module.types.scalar(inst.ty)? {
                     Scalar::BF16 => Unary::Upper,
@@ -53,7 +53,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The same operation on every word.
+    /// Applies an operation to every word.
     fn word_by_word(&mut self, inst: &Inst, maths: Maths, ids: &[Id]) -> Result<()> {
         let arity = match &maths {
             Maths::Unary(_) => 1,
@@ -93,7 +93,7 @@ impl Lower<'_> {
         self.computed(inst, to)
     }
 
-    /// Rounds what was computed as f32 to 16 bits, and takes 8 bits of what was computed in 32, if that is its type.
+    /// Rounds an f32 result to 16 bits, or truncates a 32-bit result to 8 bits, if its type requires it.
     fn rounded(&mut self, inst: &Inst, at: Value) -> Result<()> {
         let exact = matches!(inst.op, Spv::FConvert | Spv::Select | Spv::FNegate);
         let op = match self.module.types.scalar(inst.ty)? {
@@ -106,7 +106,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Where an operand lies in 32 bits: integers of 8 with their sign above them, where it counts.
+    /// Returns an operand in 32 bits. Integers of 8 bits are extended by their sign if it matters.
     fn extended(&mut self, inst: &Inst, id: Id, to: Value) -> Result<u32> {
         let slot = self.operand(id, to.lanes)?;
         let is_byte = |ty| self.module.types.scalar(ty) == Ok(Scalar::Byte);
@@ -122,12 +122,12 @@ impl Lower<'_> {
         Ok(wide)
     }
 
-    /// An integer of another width.
+    /// Converts an integer to another width.
     fn resized(&mut self, inst: &Inst) -> Result<()> {
         let from = self.module.types.scalar(self.module.type_of(inst.arg(0)?)?);
         match (from, self.module.types.scalar(inst.ty)) {
             (Ok(Scalar::Byte), Ok(Scalar::Int)) | (Ok(Scalar::Int), Ok(Scalar::Byte)) => {
-                // Operands are extended already; what is narrowed is cut off.
+                // Operands are extended already. A narrowed value is truncated.
                 let all = if inst.op == Spv::SConvert { Unary::Same } else { Unary::LowByte };
                 self.word_by_word(inst, Maths::Unary(all), inst.from(0))
             }
@@ -135,7 +135,7 @@ impl Lower<'_> {
         }
     }
 
-    /// One condition for all components is spread over them.
+    /// Translates a selection. A single condition is copied for all components.
     fn select(&mut self, inst: &Inst) -> Result<()> {
         let condition = inst.arg(0)?;
         let to = self.result(inst)?;
@@ -188,9 +188,9 @@ impl Lower<'_> {
         self.computed(inst, to)
     }
 
-    /// Refuses a result that is no scalar.
+    /// Refuses a result that is not a scalar.
     pub(super) fn check_scalar(&self, inst: &Inst, to: Value) -> Result<()> {
-        if to.planes == 1 { Ok(()) } else { malformed(format!("the result of Op{:?} is no scalar", inst.op)) }
+        if to.planes == 1 { Ok(()) } else { malformed(format!("the result of Op{:?} is not a scalar", inst.op)) }
     }
 
     fn any_all(&mut self, inst: &Inst) -> Result<()> {
@@ -210,7 +210,7 @@ impl Lower<'_> {
         self.computed(inst, to)
     }
 
-    /// Between words and pairs of halves; all others are aliases.
+    /// Translates a bitcast between words and pairs of halves. All other bitcasts are aliases.
     fn bitcast(&mut self, inst: &Inst) -> Result<()> {
         let of = inst.arg(0)?;
         let halves = self.module.types.scalar(inst.ty)? == Scalar::F16;
@@ -238,7 +238,7 @@ impl Lower<'_> {
     }
 }
 
-/// Whether an instruction takes integers as signed; `None`: it is not known of those of 8 bits.
+/// Returns whether an instruction treats integers as signed, or `None` if it is not supported for 8-bit integers.
 fn is_signed(op: Spv) -> Option<bool> {
     use Spv::*;
     match op {
@@ -315,7 +315,7 @@ fn plain(op: Spv) -> Option<Maths> {
     }
 }
 
-/// The functions of `GLSL.std.450`.
+/// Returns the operation of a function of `GLSL.std.450`.
 fn extended(op: Ext) -> Option<Maths> {
     let unary = match op {
         Ext::Round => Unary::Round,

@@ -1,7 +1,8 @@
-//! Operations on cooperative matrices: which of them each instruction is, and that the types of its operands fit.
+//! Translates operations on cooperative matrices, and checks the types of their operands.
 //!
-//! A matrix is kept as its components, like a vector: what is done element by element is the arithmetic of vectors, and an invocation's own
-//! elements are reached as a vector's are. What remains is loads, stores and products, and that a subgroup does all of it together.
+//! A matrix is kept as its components, like a vector. So element-wise operations are the arithmetic of vectors, and an invocation accesses
+//! its own elements like those of a vector. This file adds loads, stores and products, and checks that a subgroup executes all operations
+//! together.
 
 use super::Lower;
 use crate::code::{Cooperation, Integer, MatrixAccess, MatrixOp, MulAdd, Op, Product};
@@ -12,11 +13,11 @@ use crate::words::{Id, Inst, Result, malformed, unknown};
 use spirv::{CooperativeMatrixLayout as Layout, CooperativeMatrixOperands as Operands, CooperativeMatrixUse as Use, Op as Spv};
 
 impl Lower<'_> {
-    /// What holds for every instruction that has a matrix as its result or as an operand.
+    /// Checks an instruction that has a matrix as its result or as an operand.
     pub(super) fn of_matrices(&mut self, inst: &Inst) -> Result<()> {
         use Spv::*;
         match inst.op {
-            // Phis are written where their block is come from; nothing is done for the others.
+            // Phis are written by the preceding blocks. An undefined value needs no operation.
             Phi | Undef => return Ok(()),
             FNegate | FAdd | FSub | FMul | FDiv => self.check_arithmetic(inst, true)?,
             SNegate | IAdd | ISub | IMul | SDiv | UDiv => self.check_arithmetic(inst, false)?,
@@ -44,15 +45,15 @@ impl Lower<'_> {
         self.op(Op::Matrix(at));
     }
 
-    /// The matrix that a value is.
+    /// Returns the matrix type of a value.
     pub(super) fn matrix(&self, id: Id) -> Result<Matrix> {
-        self.module.matrix_of(id).map_or_else(|| malformed(format!("%{id} is no cooperative matrix")), Ok)
+        self.module.matrix_of(id).map_or_else(|| malformed(format!("%{id} is not a cooperative matrix")), Ok)
     }
 
-    /// The matrix that an instruction makes.
+    /// Returns the matrix type of an instruction's result.
     pub(super) fn made(&self, inst: &Inst) -> Result<Matrix> {
         let made = self.module.types.matrix(inst.ty);
-        made.map_or_else(|| malformed(format!("the result of Op{:?} is no cooperative matrix", inst.op)), Ok)
+        made.map_or_else(|| malformed(format!("the result of Op{:?} is not a cooperative matrix", inst.op)), Ok)
     }
 
     fn component(&self, matrix: Matrix) -> Result<Scalar> {
@@ -76,7 +77,7 @@ impl Lower<'_> {
         self.check_component(inst, made, float)
     }
 
-    /// A matrix times a scalar, which is the same in all of the subgroup.
+    /// Checks a product of a matrix and a scalar. The scalar must be the same in the whole subgroup.
     fn check_scaled(&mut self, inst: &Inst) -> Result<()> {
         let made = self.made(inst)?;
         if self.module.type_of(inst.arg(0)?)? != inst.ty || self.module.type_of(inst.arg(1)?)? != made.of {
@@ -101,7 +102,7 @@ impl Lower<'_> {
         self.check_component(inst, made, to_float)
     }
 
-    /// Has it looked at whether a scalar is the same in all of the subgroup, where that is not plain.
+    /// Emits a check that a scalar is the same in the whole subgroup, unless that is certain.
     fn check_same(&mut self, inst: &Inst, id: Id) -> Result<()> {
         self.check_planes(id, 1)?;
         let value = self.value(id)?;
@@ -111,13 +112,16 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A matrix of which all elements are one scalar.
+    /// Translates a matrix whose elements are all one scalar.
     pub(super) fn matrix_of_one(&mut self, inst: &Inst) -> Result<()> {
         let (made, [id]) = (self.made(inst)?, inst.from(0)) else {
-            return malformed(format!("the cooperative matrix %{} is made of more or less than one scalar", inst.id));
+            return malformed(format!("the cooperative matrix %{} is not composed of a single scalar", inst.id));
         };
         if self.module.type_of(*id)? != made.of {
-            return malformed(format!("the cooperative matrix %{} is made of another type than its components'", inst.id));
+            return malformed(format!(
+                "the cooperative matrix %{} is composed of a value that does not have the type of its components",
+                inst.id
+            ));
         }
         self.check_same(inst, *id)?;
         let to = self.result(inst)?;
@@ -130,7 +134,7 @@ impl Lower<'_> {
 
     pub(super) fn matrix_length(&mut self, inst: &Inst) -> Result<()> {
         let Some(matrix) = self.module.types.matrix(inst.arg(0)?) else {
-            return malformed(format!("%{} is no type of cooperative matrices", inst.arg(0)?));
+            return malformed(format!("%{} is not a cooperative matrix type", inst.arg(0)?));
         };
         let length = self.literal(&[matrix.planes], self.divergent(inst.id))?;
         let to = self.result(inst)?;
@@ -173,9 +177,9 @@ impl Lower<'_> {
             Some(Layout::ColumnMajorKHR) => true,
             other => return unknown(format!("the layout {other:?} of cooperative matrices")),
         };
-        let Some(stride) = stride else { return malformed(format!("Op{:?} has no stride", inst.op)) };
+        let Some(stride) = stride else { return malformed(format!("Op{:?} does not have a stride", inst.op)) };
         if !matches!(self.module.types.get(self.module.type_of(*stride)?)?, Type::Scalar(Scalar::Int)) {
-            return unknown(format!("Op{:?} with a stride that is no integer of 32 bits", inst.op));
+            return unknown(format!("Op{:?} with a stride that is not a 32-bit integer", inst.op));
         }
         let stride = self.value(*stride)?;
         let pointer = self.pointers.get(self.module, inst.arg(0)?)?;
@@ -184,10 +188,10 @@ impl Lower<'_> {
         if !matches!(pointer.class, StorageBuffer | PhysicalStorageBuffer | Workgroup) {
             return malformed(format!("Op{:?} in the storage class {:?}", inst.op, pointer.class));
         }
-        // The stride is counted in what the pointer points to, whatever the components are.
+        // The stride is counted in elements of the pointer's target type, whatever the type of the components is.
         let (unit, cell) = match self.module.types.get(pointer.of)? {
             Type::Scalar(scalar) if *scalar != Scalar::Bool => (scalar.bytes(), scalar.form()),
-            // Three may lie as four.
+            // The size of a vector of three scalars in memory is not determined, because it may be padded to four.
             Type::Vector { count: 3, .. } => return unknown(format!("Op{:?} by a pointer to vectors of three", inst.op)),
             Type::Vector { of, count } => {
                 let scalar = self.module.types.scalar(*of)?;
@@ -204,7 +208,7 @@ impl Lower<'_> {
             stride: stride.at,
             stride_lanes: stride.lanes,
             unit,
-            // Where it lies in bytes, there are none.
+            // Memory that is addressed in bytes is not divided into larger cells.
             cell: if pointer.is_explicit() { Form::Byte } else { cell },
         })
     }

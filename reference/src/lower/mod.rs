@@ -1,4 +1,4 @@
-//! From a module to the code that runs.
+//! Translates a module to executable code.
 
 mod access;
 mod atomic;
@@ -24,7 +24,7 @@ use crate::words::{Id, Inst, Result, malformed};
 use slots::{Slots, Value};
 use std::collections::HashMap;
 
-/// Makes a module ready to run, in subgroups of a size.
+/// Translates a module for subgroups of a size.
 pub(crate) fn lower(module: &Module, subgroup: u32) -> Result<Code> {
     let graph = Graph::new(module)?;
     defined::check(module, &graph)?;
@@ -72,23 +72,23 @@ struct Lower<'a> {
     code: Code,
     slots: Slots,
     values: HashMap<Id, Value>,
-    /// Where constants lie: once, and in rows.
+    /// The slots of constants, as single words and as rows.
     constants: HashMap<(Id, bool), Slot>,
-    /// Uniform values of this block that were written to rows.
+    /// Uniform values of this block that were copied to rows.
     spread: HashMap<Id, Value>,
-    /// What the instruction at hand needs besides its result.
+    /// The slots that the current instruction needs besides its result.
     temporaries: Vec<Value>,
     variables: HashMap<Id, access::Variable>,
-    /// The block at hand.
+    /// The current block.
     place: usize,
-    /// Invocations of a subgroup.
+    /// The number of invocations of a subgroup.
     subgroup: u32,
-    /// Instructions of functions that were put in.
+    /// The number of instructions of functions that were inlined.
     put_in: usize,
     blocks: Vec<control::Draft>,
 }
 
-/// Whether an instruction's result is its first operand, or lies in it.
+/// True if an instruction's result is its first operand, or a part of it.
 fn is_alias(module: &Module, inst: &Inst) -> bool {
     use spirv::Op::*;
     let scalar = |id: Id| module.type_of(id).and_then(|ty| module.types.scalar(ty)).ok();
@@ -109,7 +109,7 @@ impl Lower<'_> {
         self.code.ops.push(op);
     }
 
-    /// The words of a row: of a divergent value's plane, or of a uniform one's.
+    /// Returns the number of words in a plane of a divergent value (if `lanes`) or of a uniform value.
     fn row(&self, lanes: bool) -> u32 {
         if lanes { self.code.lanes } else { 1 }
     }
@@ -137,13 +137,13 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Gives back what an instruction needed, and the values that end with it.
+    /// Releases the temporaries of an instruction, and the values that end after it.
     fn release(&mut self, ended: Option<&Vec<Id>>) {
         for value in std::mem::take(&mut self.temporaries) {
             self.slots.give(value);
         }
         for id in ended.into_iter().flatten() {
-            // Its id stays known: an alias of it may be asked for its type, but no longer for its contents.
+            // The id is kept, because an alias may still be asked for its type, although not for its contents.
             if let Some(value) = self.values.get(id).copied().filter(|v| v.owned) {
                 self.slots.give(value);
             }
@@ -174,7 +174,7 @@ impl Lower<'_> {
             CooperativeMatrixTransposeNV => self.transposed(inst),
             CompositeConstruct if self.module.types.matrix(inst.ty).is_some() => self.matrix_of_one(inst),
             Undef | Phi => {
-                // Phis are written where their block is come from.
+                // Phis are written by the preceding blocks.
                 self.define(inst)?;
                 Ok(())
             }
@@ -183,7 +183,7 @@ impl Lower<'_> {
             Load => self.load(inst),
             Store => self.store(inst),
             ControlBarrier => self.barrier(inst),
-            // Lanes go in step: what it orders is ordered only together with a barrier.
+            // Lanes run in lockstep, so that a memory barrier has an effect only together with a control barrier.
             MemoryBarrier => Ok(()),
             _ if is_folded(self.module, inst) => Ok(()),
             op if is_group(op) => self.group(inst),
@@ -194,7 +194,7 @@ impl Lower<'_> {
         }
     }
 
-    /// An operand that is undefined, and that the instruction makes something of.
+    /// Returns an operand that is undefined and that the instruction uses.
     fn undefined_operand(&self, inst: &Inst) -> Option<Id> {
         use spirv::Op::*;
         if matches!(inst.op, Phi | CompositeInsert | VectorShuffle | CompositeConstruct) {
@@ -203,7 +203,7 @@ impl Lower<'_> {
         operands(inst).into_iter().find(|id| self.module.undefined.contains_key(id))
     }
 
-    /// The type of a pointer's target, if it is an address.
+    /// True if a type is the type of an address.
     fn is_address(&self, ty: Id) -> Result<bool> {
         match self.module.types.get(ty)? {
             Type::Pointer { class: spirv::StorageClass::PhysicalStorageBuffer, .. } => Ok(true),

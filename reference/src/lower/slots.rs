@@ -1,28 +1,29 @@
-//! Places in the file for values.
+//! Allocates slots in the file for values.
 
 use crate::code::Slot;
 use crate::words::{Result, unknown};
 use std::collections::HashMap;
 
-/// Words of the file, at most: each thread has one.
+/// The maximal number of words in the file. Each thread has a file.
 const MOST_WORDS: u32 = 1 << 26;
 
-/// Where a value lies.
+/// The slot of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value {
     pub(super) at: Slot,
     pub(super) planes: u32,
-    /// A row of lanes for each plane; else one word.
+    /// True if each plane is a row of lanes, false if it is one word.
     pub(super) lanes: bool,
-    /// Whether the slot serves others when the value has ended: it is no part of another's, and nothing is written there later.
+    /// True if the slot can be reused when the value ends. It is then not a part of another value's slot, and is not written
+    /// later.
     pub(super) owned: bool,
 }
 
-/// The file's words: which are taken.
+/// The slots of the file that are in use or free.
 pub(super) struct Slots {
     lanes: u32,
     top: u32,
-    /// By length.
+    /// Free slots, by length.
     free: HashMap<u32, Vec<Slot>>,
 }
 
@@ -38,7 +39,7 @@ impl Slots {
         Ok(Value { at, planes, lanes, owned: true })
     }
 
-    /// Words that nothing had before.
+    /// Allocates words that were never used.
     pub(super) fn fresh(&mut self, planes: u32, lanes: bool) -> Result<Slot> {
         let at = self.top;
         let top = u64::from(at) + u64::from(planes) * u64::from(if lanes { self.lanes } else { 1 });
@@ -54,7 +55,7 @@ impl Slots {
         self.free.entry(len).or_default().push(value.at);
     }
 
-    /// How many words were ever taken at once.
+    /// Returns the number of words that were ever in use at once.
     pub(super) fn words(&self) -> u32 {
         self.top
     }

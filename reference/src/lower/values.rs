@@ -1,4 +1,4 @@
-//! Values: where they lie, and composites of them.
+//! The slots of values, and composite values.
 
 use super::slots::Value;
 use super::{Lower, Slot};
@@ -11,15 +11,15 @@ impl Lower<'_> {
         self.uniform.divergent.get(id as usize).copied().unwrap_or(true)
     }
 
-    /// A place for an instruction's result.
+    /// Returns the slot of an instruction's result, and allocates it if necessary.
     pub(super) fn define(&mut self, inst: &Inst) -> Result<Value> {
         if let Some(known) = self.values.get(&inst.id) {
             return Ok(*known);
         }
         let planes = if self.is_address(inst.ty)? { 2 } else { self.module.types.planes(inst.ty)? };
         let lanes = self.divergent(inst.id);
-        // What lives on while other lanes run earlier blocks again shares its place with nothing, and nor does a phi, also after its last
-        // use: it is written at the ends of the blocks before it, beside all that is needed there.
+        // A value that must survive while other lanes run earlier blocks again never shares its slot. Neither does a phi, even after its
+        // last use, because it is written at the ends of the preceding blocks, where other values are still needed.
         let value = if inst.op == spirv::Op::Phi || self.uniform.kept.contains(&inst.id) {
             Value { at: self.slots.fresh(planes, lanes)?, planes, lanes, owned: false }
         } else {
@@ -29,13 +29,13 @@ impl Lower<'_> {
         Ok(value)
     }
 
-    /// A place to compute an instruction's result in; [`Lower::computed`] says that it is there.
+    /// Returns a slot to compute an instruction's result in. [`Lower::computed`] must be called once it is computed.
     pub(super) fn result(&mut self, inst: &Inst) -> Result<Value> {
         let value = self.define(inst)?;
         if self.uniform.kept.contains(&inst.id) { self.temporary(value.planes, true) } else { Ok(value) }
     }
 
-    /// Lanes that have left a loop keep the value that they left with.
+    /// Completes a result. Lanes that have left a loop keep the values that they left with.
     pub(super) fn computed(&mut self, inst: &Inst, at: Value) -> Result<()> {
         let value = self.define(inst)?;
         if value.at != at.at {
@@ -44,14 +44,14 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A place for the time of this instruction.
+    /// Allocates a slot for the duration of this instruction.
     pub(super) fn temporary(&mut self, planes: u32, lanes: bool) -> Result<Value> {
         let value = self.slots.take(planes, lanes)?;
         self.temporaries.push(value);
         Ok(value)
     }
 
-    /// Where a value lies as it is.
+    /// Returns the slot of a value, which may be uniform or divergent.
     pub(super) fn value(&mut self, id: Id) -> Result<Value> {
         if let Some(value) = self.values.get(&id) {
             return Ok(*value);
@@ -67,25 +67,25 @@ impl Lower<'_> {
             self.values.insert(id, value);
             return Ok(value);
         }
-        malformed(format!("%{id} is used before it is defined, or is no value"))
+        malformed(format!("%{id} is used before it is defined, or is not a value"))
     }
 
-    /// Refuses a value that has not so many planes.
+    /// Checks that a value has `planes` planes.
     pub(super) fn check_planes(&mut self, id: Id, planes: u32) -> Result<()> {
         match self.value(id)?.planes {
             n if n == planes => Ok(()),
-            n => malformed(format!("%{id} has {n} scalars where {planes} should be")),
+            n => malformed(format!("%{id} has {n} scalars instead of {planes}")),
         }
     }
 
-    /// Where a value lies in rows, or in single words.
+    /// Returns the slot of a value in rows, or in single words.
     pub(super) fn operand(&mut self, id: Id, lanes: bool) -> Result<Slot> {
         let value = self.value(id)?;
         if value.lanes == lanes {
             return Ok(value.at);
         }
         if !lanes {
-            return malformed(format!("%{id} differs between invocations where it must not"));
+            return malformed(format!("%{id} differs between invocations, where it must not"));
         }
         if let Some((_, words)) = self.module.constants.get(&id) {
             return self.constant(id, words, true);
@@ -99,7 +99,7 @@ impl Lower<'_> {
         Ok(spread.at)
     }
 
-    /// Where a constant lies. It is there from the beginning, and never goes.
+    /// Returns the slot of a constant. Constants are set from the beginning, and their slots are never reused.
     fn constant(&mut self, id: Id, words: &[u32], lanes: bool) -> Result<Slot> {
         if let Some(at) = self.constants.get(&(id, lanes)) {
             return Ok(*at);
@@ -109,7 +109,7 @@ impl Lower<'_> {
         Ok(at)
     }
 
-    /// Fresh words that hold these from the beginning, each in a row.
+    /// Allocates words that hold these values from the beginning, each in a row.
     pub(super) fn literal(&mut self, words: &[u32], lanes: bool) -> Result<Slot> {
         let at = self.slots.fresh(words.len() as u32, lanes)?;
         let row = self.row(lanes) as usize;
@@ -124,7 +124,7 @@ impl Lower<'_> {
         Ok(at)
     }
 
-    /// A row that holds these words from the beginning.
+    /// Allocates a row that holds these words from the beginning.
     pub(super) fn row_of(&mut self, words: &[u32]) -> Result<Slot> {
         let at = self.slots.fresh(1, true)?;
         let end = at as usize + words.len();
@@ -135,13 +135,13 @@ impl Lower<'_> {
         Ok(at)
     }
 
-    /// A row of ones, or a single one.
+    /// Returns a row of ones, or a single one.
     pub(super) fn ones(&mut self, lanes: bool) -> Result<Slot> {
-        // No id is 0.
+        // The key 0 cannot conflict with a constant, because 0 is not a valid id.
         self.constant(0, &[1], lanes)
     }
 
-    /// A result that is a part of its operand, or all of it.
+    /// Makes a result an alias of its operand or of a part of it.
     pub(super) fn alias(&mut self, inst: &Inst) -> Result<()> {
         let of = inst.arg(0)?;
         let whole = self.value(of)?;
@@ -156,7 +156,7 @@ impl Lower<'_> {
             return malformed(format!("%{} is not of its type", inst.id));
         }
         let value = Value { at: whole.at + at * self.row(whole.lanes), planes, lanes: whole.lanes, owned: false };
-        // It may be kept where what it is made of is not.
+        // The result may have to keep its value although its operand does not.
         if self.uniform.kept.contains(&inst.id) || (self.divergent(inst.id) && !whole.lanes) {
             let own = self.define(inst)?;
             let rows = if whole.lanes { value.at } else { self.operand(of, true)? + at * self.code.lanes };
@@ -167,7 +167,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A vector, array or struct of parts.
+    /// Composes a vector, array or struct from its components.
     pub(super) fn composite(&mut self, inst: &Inst) -> Result<()> {
         let result = self.result(inst)?;
         let row = self.row(result.lanes);
@@ -177,12 +177,12 @@ impl Lower<'_> {
                 let end = result.at + result.planes * row;
                 for id in inst.from(0) {
                     if at + self.value(*id)?.planes * row > end {
-                        return malformed(format!("%{} is made of more than it has place for", inst.id));
+                        return malformed(format!("%{} is composed of too many components", inst.id));
                     }
                     at = self.put(*id, result.lanes, at, None)?;
                 }
                 if at != end {
-                    return malformed(format!("%{} is made of less than it has place for", inst.id));
+                    return malformed(format!("%{} is composed of too few components", inst.id));
                 }
             }
             spirv::Op::CompositeInsert => {
@@ -197,11 +197,11 @@ impl Lower<'_> {
                 let (a, b) = (inst.arg(0)?, inst.arg(1)?);
                 let first = self.value(a)?.planes;
                 if inst.from(2).len() != result.planes as usize {
-                    return malformed(format!("%{} has another number of components than its type", inst.id));
+                    return malformed(format!("%{} has a different number of components than its type", inst.id));
                 }
                 for (n, from) in (0..).zip(inst.from(2)) {
                     let (of, plane) = if *from < first { (a, *from) } else { (b, from.wrapping_sub(first)) };
-                    // What is taken from nowhere is undefined.
+                    // A component that is not taken from either operand is undefined.
                     if *from != u32::MAX {
                         self.put(of, result.lanes, result.at + n * row, Some(plane))?;
                     }
@@ -211,7 +211,7 @@ impl Lower<'_> {
         self.computed(inst, result)
     }
 
-    /// Copies a value, or one plane of it; the place after it.
+    /// Copies a value, or one plane of it. Returns the slot that follows the copy.
     fn put(&mut self, id: Id, lanes: bool, dst: Slot, plane: Option<u32>) -> Result<Slot> {
         let row = self.row(lanes);
         let all = self.value(id)?;

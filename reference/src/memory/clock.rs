@@ -1,13 +1,13 @@
-//! Which accesses of a workgroup barriers have put in order.
+//! Records which accesses of a workgroup barriers have ordered.
 //!
-//! The clock goes on at each barrier. An access is ordered before one that comes now if a barrier of the workgroup came in
-//! between, or one of the subgroup that both belong to.
+//! The clock advances at each barrier. An earlier access is ordered before a current one if a barrier of the workgroup, or a barrier of the
+//! subgroup that both belong to, was executed in between.
 
-/// Added to the number of a lane whose access is one of its subgroup's together: nothing but a barrier orders it with others, be they of the
-/// same lane.
+/// Added to the number of a lane whose access is performed by its whole subgroup together. Only a barrier orders such an access with
+/// others, even in the same lane.
 pub(crate) const COOPERATIVE: u32 = 1 << 10;
 
-/// The number of a lane, without that.
+/// Returns the number of a lane without this flag.
 pub(crate) fn lane(of: u32) -> u32 {
     of & (COOPERATIVE - 1)
 }
@@ -16,13 +16,13 @@ pub(crate) fn lane(of: u32) -> u32 {
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
     now: u64,
-    /// When the workgroup began.
+    /// The time at which the workgroup began.
     start: u64,
-    /// When its last barrier was.
+    /// The time of its last barrier.
     group: u64,
-    /// And that of each subgroup.
+    /// The time of the last barrier of each subgroup.
     subgroups: Vec<u64>,
-    /// Invocations of a subgroup.
+    /// The number of invocations of a subgroup.
     size: u32,
 }
 
@@ -32,19 +32,19 @@ impl Clock {
         Clock { now: 0, start: 0, group: 0, subgroups: vec![0; lanes.div_ceil(size) as usize], size }
     }
 
-    /// A workgroup begins.
+    /// Starts a workgroup.
     pub(crate) fn begin(&mut self) {
         self.barrier();
         self.start = self.now;
     }
 
-    /// A barrier of the workgroup.
+    /// Records a barrier of the workgroup.
     pub(crate) fn barrier(&mut self) {
         self.now += 1;
         self.group = self.now;
     }
 
-    /// A barrier of the subgroup that an invocation belongs to.
+    /// Records a barrier of one subgroup.
     pub(crate) fn subgroup_barrier(&mut self, subgroup: u32) {
         self.now += 1;
         if let Some(last) = self.subgroups.get_mut(subgroup as usize) {
@@ -52,7 +52,7 @@ impl Clock {
         }
     }
 
-    /// Another lane of a lane's subgroup, if there is one.
+    /// Returns another lane of a lane's subgroup, if there is one.
     pub(crate) fn neighbour(&self, lane: u32) -> u32 {
         let first = lane / self.size * self.size;
         first + (lane - first + 1) % self.size
@@ -62,12 +62,12 @@ impl Clock {
         self.now
     }
 
-    /// When the workgroup at hand began.
+    /// The time at which the current workgroup began.
     pub(crate) fn start(&self) -> u64 {
         self.start
     }
 
-    /// Whether what `other` did then comes before what `own` does now.
+    /// True if an access of `other` at time `then` is ordered before a current access of `own`.
     #[inline]
     pub(crate) fn is_ordered(&self, then: u64, other: u32, own: u32) -> bool {
         (other == own && own < COOPERATIVE) || then < self.group || self.in_subgroup(then, lane(other), lane(own))

@@ -1,8 +1,8 @@
 //! The memory of tensors.
 //!
-//! Words are atomic, as workgroups run on several threads: what a module does wrongly must not break this program. In a launch, each
-//! buffer has a window of addresses of its own, and begins in the middle of it: an access that leaves the buffer is still known to be
-//! meant for it, also where another buffer is a part of the same memory.
+//! Words are atomic, because workgroups run on several threads and a faulty module must not break this program. In a launch, each
+//! buffer has a window of addresses, and begins in the middle of it. So an access that leaves the buffer is still attributed to it,
+//! even if another buffer is a part of the same memory.
 
 use super::zeros;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -11,38 +11,38 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 #[derive(Debug)]
 pub struct Memory {
     words: Box<[AtomicU32]>,
-    /// A bit for each byte of each word: whether it was written.
+    /// A bit for each byte of each word, which is set if the byte was written.
     written: Box<[AtomicU8]>,
-    /// How many of the first bytes all were, as far as is known.
+    /// The number of bytes at the beginning that are known to be written.
     complete: AtomicU64,
 }
 
-/// Bits of an address within its window.
+/// The number of address bits within a window.
 const WINDOW_BITS: u32 = 40;
-/// Where in its window a buffer begins.
+/// The offset of a buffer in its window.
 const MIDDLE: u64 = 1 << (WINDOW_BITS - 1);
-/// The window of the parameter block; those of the buffers follow.
+/// The window of the parameter block. The windows of buffers follow.
 const PARAMS: u64 = 1;
 
-/// The address of the parameter block of a dispatch whose block lies in a buffer.
+/// Returns the address of the parameter block of a dispatch whose block is in a buffer.
 pub(crate) fn params_address() -> u64 {
     (PARAMS << WINDOW_BITS) + MIDDLE
 }
 
-/// The address that the words of a launch are given for its buffer of a number.
+/// Returns the address that a module is given for the launch's buffer with a number.
 pub fn address(buffer: usize) -> u64 {
     ((PARAMS + 1 + buffer as u64) << WINDOW_BITS) + MIDDLE
 }
 
-/// What lies at an address.
+/// The target of an address.
 pub(crate) enum Meant {
     Params,
-    /// The buffer of a number, if the launch has so many.
+    /// The buffer with a number, which the launch need not have.
     Buffer(usize),
     Nothing,
 }
 
-/// What an address is meant for, and an offset there.
+/// Returns the target of an address, and the offset in it.
 pub(crate) fn split(address: u64) -> (Meant, i64) {
     let (window, inside) = (address >> WINDOW_BITS, address & ((1 << WINDOW_BITS) - 1));
     let meant = match window.checked_sub(PARAMS) {
@@ -54,14 +54,14 @@ pub(crate) fn split(address: u64) -> (Meant, i64) {
 }
 
 impl Memory {
-    /// At least `bytes` bytes that nothing has written; `None` if there is not as much memory.
+    /// Allocates at least `bytes` bytes, which count as not written. Returns `None` if there is not enough memory.
     pub fn new(bytes: u64) -> Option<Memory> {
         let count = usize::try_from(bytes.div_ceil(4)).ok()?;
         let (words, written) = (zeros(count)?, zeros(count)?);
         Some(Memory { words, written, complete: AtomicU64::new(0) })
     }
 
-    /// Writes bytes from a place on.
+    /// Writes bytes from an offset on.
     pub fn write(&self, at: u64, bytes: &[u8]) {
         let mut from = bytes.iter();
         for (word, first, count) in parts(at, bytes.len()) {
@@ -71,7 +71,7 @@ impl Memory {
         }
     }
 
-    /// Reads bytes from a place on; the place of one that nothing has written is an error.
+    /// Reads bytes from an offset on. If a byte was never written, its offset is returned as an error.
     pub fn read(&self, at: u64, bytes: &mut [u8]) -> Result<(), u64> {
         let length = bytes.len();
         let mut to = bytes.iter_mut();
@@ -92,7 +92,7 @@ impl Memory {
         (0..count).for_each(|n| self.store(n, 0, 0xf));
     }
 
-    /// What some bytes hold means nothing any more.
+    /// Marks bytes as not written.
     pub fn forget(&self, at: u64, bytes: u64) {
         self.complete.fetch_min(at, Relaxed);
         for (word, first, count) in parts(at, bytes as usize) {
@@ -102,7 +102,7 @@ impl Memory {
         }
     }
 
-    /// Whether some bytes were all written.
+    /// True if all of these bytes were written.
     pub(crate) fn is_complete(&self, at: u64, bytes: u64) -> bool {
         if at + bytes <= self.complete.load(Relaxed) {
             return true;
@@ -114,7 +114,7 @@ impl Memory {
         complete
     }
 
-    /// Bytes that there are.
+    /// The size in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         4 * self.words.len() as u64
     }
@@ -129,7 +129,7 @@ impl Memory {
         self.written.get(word).map_or(0, |w| w.load(Relaxed))
     }
 
-    /// Writes the bytes of a word that `mask` names.
+    /// Writes the bytes of a word that `mask` selects.
     #[inline]
     pub(crate) fn store(&self, word: usize, value: u32, mask: u8) {
         let (Some(to), Some(flags)) = (self.words.get(word), self.written.get(word)) else { return };
@@ -139,7 +139,7 @@ impl Memory {
             return;
         }
         let keep = (0..4).filter(|b| mask >> b & 1 == 0).fold(0u32, |bits, b| bits | 0xff << (8 * b));
-        // The closure always has a value.
+        // The closure always returns a value, so that the update succeeds.
         let _ = to.fetch_update(Relaxed, Relaxed, |old| Some(old & keep | value & !keep));
         flags.fetch_or(mask, Relaxed);
     }
@@ -147,14 +147,14 @@ impl Memory {
 
 /// Atomic operations.
 impl Memory {
-    /// Changes a word at once, unless `f` says to leave it; what it was before.
+    /// Changes a word atomically, unless `f` returns `None`. Returns the previous value.
     pub(crate) fn update(&self, word: usize, f: impl Fn(u32) -> Option<u32>) -> u32 {
         let Some(at) = self.words.get(word) else { return 0 };
         at.fetch_update(Relaxed, Relaxed, f).unwrap_or_else(|unchanged| unchanged)
     }
 }
 
-/// The words that some bytes lie in: which word, which of its bytes is the first, and how many of them there are.
+/// Returns the words that contain some bytes: for each, its index, the first byte in it, and the number of bytes.
 fn parts(at: u64, bytes: usize) -> impl Iterator<Item = (usize, usize, usize)> {
     let (start, end) = (at as usize, at as usize + bytes);
     let words = start / 4..if bytes == 0 { start / 4 } else { end.div_ceil(4) };
@@ -164,7 +164,7 @@ fn parts(at: u64, bytes: usize) -> impl Iterator<Item = (usize, usize, usize)> {
     })
 }
 
-/// The flags of some of a word's bytes.
+/// Returns the flags of some bytes of a word.
 fn flags_of(first: usize, count: usize) -> u8 {
     ((1u8 << count) - 1) << first
 }

@@ -1,7 +1,7 @@
-//! Memory, and what is known of it: what was written, and by whom.
+//! Memory, with a record of its writes and of the invocations that accessed it.
 //!
-//! [`device`] is the memory of tensors; [`shadow`] remembers who accessed it during a dispatch ([`trail`]), [`shared`] is a
-//! workgroup's memory with the same; [`clock`] says which accesses barriers have put in order.
+//! [`device`] is the memory of tensors. [`shadow`] records who accessed it during a dispatch ([`trail`]). [`shared`] is a
+//! workgroup's memory with such a record. [`clock`] records which accesses barriers have ordered.
 
 pub(crate) mod clock;
 pub(crate) mod device;
@@ -16,13 +16,13 @@ use bytemuck::Zeroable;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Conflict {
     pub(crate) access: Access,
-    /// The workgroup's number, from 0.
+    /// The number of the workgroup, from 0.
     pub(crate) group: u64,
-    /// Its invocation's number in the workgroup.
+    /// The number of the invocation in the workgroup.
     pub(crate) lane: u32,
 }
 
-/// So many zeros, which cost nothing until they are touched; `None` if there is no memory for them.
+/// Allocates zeros, which take memory only once they are accessed. Returns `None` if there is not enough memory.
 fn zeros<T: Zeroable>(count: usize) -> Option<Box<[T]>> {
     bytemuck::allocation::try_zeroed_slice_box(count).ok()
 }

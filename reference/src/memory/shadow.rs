@@ -1,8 +1,9 @@
-//! Who accessed each element of a buffer during a dispatch.
+//! Records who accessed each element of a buffer during a dispatch.
 //!
-//! Each element has its last writer, and a [`Trail`] of its readers. Where a module has atomic operations, it has one of
-//! those that update it and one of those that only load it: atomic accesses conflict with plain ones, not with each other.
-//! What has to be stored before others are looked at is stored before, so that of two threads at least one sees the other.
+//! Each element has its last writer, and a [`Trail`] of its readers. If a module has atomic operations, each element also
+//! has a trail of atomic updates and a trail of atomic loads. Atomic accesses conflict with plain accesses, but not with
+//! each other. An access is stored before conflicts are searched for, so that of two threads at least one sees the other's
+//! access.
 
 use super::Conflict;
 use super::trail::{Trail, Who};
@@ -13,22 +14,23 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 /// The accesses to a buffer's elements.
 #[derive(Debug)]
 pub(crate) struct Shadow {
-    /// Workgroup + 1 (26 bits), time (27), lane (11, with whether all of its subgroup did it). 0 is nobody.
+    /// Workgroup + 1 (26 bits), time (27), lane (11, including whether the whole subgroup accessed it). 0 means that
+    /// it was never written.
     writers: Box<[AtomicU64]>,
     readers: Trail,
     /// Empty if the module has no atomic operations.
     updates: Trail,
     atomic_loads: Trail,
-    /// Bytes of an element.
+    /// The bytes of an element.
     pub(crate) element: u32,
 }
 
-/// Workgroups that can be told apart.
+/// The number of workgroups that can be distinguished.
 pub(crate) const MOST_GROUPS: u64 = (1 << 26) - 2;
 const WRITE_TIMES: u64 = (1 << 27) - 1;
 
 impl Shadow {
-    /// Of a buffer of so many elements; `None` if there is no memory for it.
+    /// Creates the record for a buffer. Returns `None` if there is not enough memory.
     pub(crate) fn new(elements: u64, element: u32, atomics: bool) -> Option<Shadow> {
         let count = usize::try_from(elements).ok()?;
         let atomic = if atomics { count } else { 0 };
@@ -41,17 +43,17 @@ impl Shadow {
         })
     }
 
-    /// An invocation reads an element.
+    /// Records a read of an element. Returns a conflicting access.
     pub(crate) fn read(&self, at: usize, who: &Who<'_>, lane: u32) -> Option<Conflict> {
         self.readers.record(at, who, clock::lane(lane));
         if lane != clock::lane(lane) {
-            // Two lanes of the subgroup, so that it conflicts with each.
+            // Two lanes of the subgroup are recorded, so that the access conflicts with each lane.
             self.readers.record(at, who, who.clock.neighbour(clock::lane(lane)));
         }
         self.write_before(at, who, lane).or_else(|| atomic(self.updates.conflict(at, who, lane)))
     }
 
-    /// An invocation writes an element.
+    /// Records a write of an element. Returns a conflicting access.
     pub(crate) fn write(&self, at: usize, who: &Who<'_>, lane: u32) -> Option<Conflict> {
         let own = (who.group + 1) << 38 | who.time(WRITE_TIMES) << 11 | u64::from(lane);
         let old = self.writers.get(at)?.swap(own, SeqCst);
@@ -61,13 +63,13 @@ impl Shadow {
             .or_else(|| atomic(self.atomic_loads.conflict(at, who, lane)))
     }
 
-    /// An invocation changes an element by an atomic operation.
+    /// Records an atomic update of an element. Returns a conflicting access.
     pub(crate) fn update(&self, at: usize, who: &Who<'_>, lane: u32) -> Option<Conflict> {
         self.updates.record(at, who, lane);
         self.write_before(at, who, lane).or_else(|| self.read_before(at, who, lane))
     }
 
-    /// An invocation loads an element by an atomic operation.
+    /// Records an atomic load of an element. Returns a conflicting access.
     pub(crate) fn atomic_load(&self, at: usize, who: &Who<'_>, lane: u32) -> Option<Conflict> {
         self.atomic_loads.record(at, who, lane);
         self.write_before(at, who, lane)

@@ -4,19 +4,19 @@ use super::Conflict;
 use super::clock::{self, Clock};
 use crate::fault::Access;
 
-/// Shared memory, in planes. Times go on from workgroup to workgroup, so that nothing has to be cleared in between.
+/// Shared memory, in planes. The clock continues from workgroup to workgroup, so that the records need not be cleared in between.
 #[derive(Debug)]
 pub(crate) struct Shared {
     words: Vec<u32>,
-    /// Time, lane (12 bits).
+    /// The last write of each plane: its time, and its lane (12 bits).
     writers: Vec<u64>,
     readers: Marks,
-    /// Who changed planes by atomic operations, and who only loaded them by such; empty if the module has none.
+    /// Atomic updates and atomic loads of planes. Empty if the module has none.
     updates: Marks,
     atomic_loads: Marks,
 }
 
-/// Who accesses: a lane of a workgroup, and the clock.
+/// The invocation that accesses memory: a lane of a workgroup, and the clock.
 #[derive(Clone, Copy)]
 pub(crate) struct Who<'a> {
     pub(crate) clock: &'a Clock,
@@ -24,8 +24,8 @@ pub(crate) struct Who<'a> {
     pub(crate) group: u64,
 }
 
-/// Of each plane two who accessed it in one way since the last barrier: time, two lanes (12 bits each). One access by a whole subgroup is
-/// enough, as it conflicts with every lane's.
+/// For each plane, up to two invocations that accessed it in one way since the last barrier: the time, and two lanes (12 bits each). One
+/// access by a whole subgroup suffices, because it conflicts with every lane's.
 #[derive(Debug)]
 struct Marks(Vec<u64>);
 
@@ -50,7 +50,7 @@ impl Marks {
         Some(Conflict { access, group: who.group, lane: clock::lane(lane) })
     }
 
-    /// Whether there is one since the workgroup began.
+    /// True if there was an access since the workgroup began.
     fn is_marked(&self, at: usize, clock: &Clock) -> bool {
         self.0.get(at).is_some_and(|mark| mark >> 24 >= clock.start())
     }
@@ -69,20 +69,20 @@ impl Shared {
         self.words[at]
     }
 
-    /// Whether anything has written it since the workgroup began.
+    /// True if it was written since the workgroup began.
     #[inline]
     pub(crate) fn is_written(&self, at: usize, clock: &Clock) -> bool {
         self.writers[at] >> 12 >= clock.start() || self.updates.is_marked(at, clock)
     }
 
-    /// An invocation reads.
+    /// Records a read. Returns a conflicting access.
     #[inline]
     pub(crate) fn read(&mut self, at: usize, who: Who<'_>) -> Option<Conflict> {
         self.readers.record(at, who);
         self.write_before(at, who).or_else(|| self.updates.conflict(at, who, Access::Atomic))
     }
 
-    /// An invocation writes.
+    /// Writes a plane. Returns a conflicting access.
     #[inline]
     pub(crate) fn write(&mut self, at: usize, value: u32, who: Who<'_>) -> Option<Conflict> {
         let conflict = self.write_before(at, who);
@@ -94,14 +94,14 @@ impl Shared {
             .or_else(|| self.atomic_loads.conflict(at, who, Access::Atomic))
     }
 
-    /// An invocation changes what is there by an atomic operation.
+    /// Updates a plane by an atomic operation. Returns a conflicting access.
     pub(crate) fn update(&mut self, at: usize, value: u32, who: Who<'_>) -> Option<Conflict> {
         self.updates.record(at, who);
         self.words[at] = value;
         self.write_before(at, who).or_else(|| self.readers.conflict(at, who, Access::Read))
     }
 
-    /// An invocation loads by an atomic operation.
+    /// Records an atomic load. Returns a conflicting access.
     pub(crate) fn atomic_load(&mut self, at: usize, who: Who<'_>) -> Option<Conflict> {
         self.atomic_loads.record(at, who);
         self.write_before(at, who)

@@ -1,14 +1,15 @@
-//! Who has accessed the elements of a buffer in one of the ways there are: enough of them to find every conflict.
+//! Records who accessed the elements of a buffer in one way, such as by reading. It keeps enough accesses to find every
+//! conflict.
 //!
-//! Each element has two invocations of the workgroup that came first, since its last barrier, and one of another
-//! workgroup. Two are enough: of two, one is not the invocation that conflicts with them. What comes later in the same
-//! workgroup takes the place of what a barrier has ordered before it.
+//! For each element, it keeps the first two invocations of one workgroup since its last barrier, and one invocation of
+//! another workgroup. Two suffice, because at least one of two differs from the invocation that searches for conflicts.
+//! A later access in the same workgroup replaces those that a barrier has ordered before it.
 
 use super::clock::{COOPERATIVE, Clock};
 use super::zeros;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-/// The accesses of a kind to a buffer's elements. 0 is nobody.
+/// The accesses of a kind to a buffer's elements. 0 means that it was never accessed.
 #[derive(Debug)]
 pub(crate) struct Trail {
     /// Workgroup + 1 (26 bits), time (18), two lanes (10 each).
@@ -19,16 +20,17 @@ pub(crate) struct Trail {
 
 const TIMES: u64 = (1 << 18) - 1;
 
-/// Who accesses: a workgroup's number, its clock.
+/// The workgroup of an access: its number and its clock.
 pub(crate) struct Who<'a> {
     pub(crate) group: u64,
     pub(crate) clock: &'a Clock,
-    /// No barrier orders the access with those of others: its instruction says nothing that would make it visible.
+    /// True if no barrier orders the access with others, because its instruction does not make it visible.
     pub(crate) private: bool,
 }
 
 impl Who<'_> {
-    /// The time since the workgroup began, as it is kept: beyond what fits, everything counts as ordered in the end.
+    /// Returns the time since the workgroup began as it is recorded. Times that do not fit are recorded as the largest
+    /// one, so that they eventually count as ordered.
     pub(super) fn time(&self, most: u64) -> u64 {
         if self.private { most } else { (self.clock.now() - self.clock.start()).min(most) }
     }
@@ -39,12 +41,12 @@ impl Who<'_> {
 }
 
 impl Trail {
-    /// Of so many elements; `None` if there is no memory for it.
+    /// Creates the record for this many elements. Returns `None` if there is not enough memory.
     pub(crate) fn new(elements: usize) -> Option<Trail> {
         Some(Trail { first: zeros(elements)?, others: zeros(elements)? })
     }
 
-    /// An invocation accesses an element.
+    /// Records an access to an element.
     pub(super) fn record(&self, at: usize, who: &Who<'_>, lane: u32) {
         let (Some(first), Some(other)) = (self.first.get(at), self.others.get(at)) else { return };
         let own = (who.group + 1) << 38 | who.time(TIMES) << 20;
@@ -62,7 +64,7 @@ impl Trail {
         }
     }
 
-    /// Who has accessed an element before, unordered with the invocation that does now: a workgroup and a lane of it.
+    /// Returns the workgroup and lane of an earlier access to an element that is not ordered with the current one.
     pub(super) fn conflict(&self, at: usize, who: &Who<'_>, lane: u32) -> Option<(u64, u32)> {
         let first = self.first.get(at)?.load(SeqCst);
         let found = |group: u64, lane: u64| Some((group - 1, (lane & 0x3ff) as u32));

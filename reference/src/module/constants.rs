@@ -1,15 +1,15 @@
-//! Constants, as a word for each plane.
+//! Reads constants, as a word for each plane.
 
 use super::Module;
 use super::types::{Scalar, Type};
 use crate::words::{Id, Inst, Result, malformed, unknown};
 use spirv::Op;
 
-/// Words of all constants, at most.
+/// The maximal number of words of all constants.
 const MOST_WORDS: usize = 1 << 22;
 
 impl Module {
-    /// Reads a constant instruction. A specialization constant has the value that is `given`, or its default.
+    /// Reads a constant instruction. A specialization constant has the value `given`, or its default.
     pub(super) fn constant(&mut self, inst: &Inst, given: Option<u32>) -> Result<()> {
         let words = match (inst.op, given) {
             (Op::SpecConstantTrue | Op::SpecConstantFalse, Some(value)) => vec![u32::from(value != 0)],
@@ -19,7 +19,7 @@ impl Module {
         self.keep(inst, words)
     }
 
-    /// Takes a constant, which has a word for each plane of its type.
+    /// Adds a constant, which must have a word for each plane of its type.
     fn keep(&mut self, inst: &Inst, words: Vec<u32>) -> Result<()> {
         let planes = self.types.planes(inst.ty)?;
         if words.len() != planes as usize {
@@ -70,17 +70,17 @@ impl Module {
                     self.undefined.insert(inst.id, inst.ty);
                     return Ok(());
                 }
-                None => return malformed(format!("%{part} in the constant %{} is no constant", inst.id)),
+                None => return malformed(format!("%{part} in the constant %{} is not a constant", inst.id)),
             }
         }
-        // One value for all elements of a matrix.
+        // A matrix is given by a single value for all elements.
         if let (Some(matrix), [word]) = (self.types.matrix(inst.ty), words.as_slice()) {
             words = vec![*word; matrix.planes as usize];
         }
         self.keep(inst, words)
     }
 
-    /// The id of a constant that must be an unsigned length.
+    /// Returns the value of a constant that must be an unsigned length.
     pub(super) fn length(&self, id: Id) -> Result<u32> {
         self.literal(id)
     }

@@ -1,5 +1,5 @@
-//! The functions of a module: the entry, which runs, and those that are called or given to operations on cooperative matrices, which are
-//! put in where they are used.
+//! The functions of a module: the entry point, which runs, and functions that are called or passed to operations on cooperative
+//! matrices. The latter are inlined where they are used.
 
 use super::{Block, Module};
 use crate::analysis::{is_atomic, is_chain, is_group, operands};
@@ -15,7 +15,7 @@ pub(super) struct Function {
     pub(super) blocks: Vec<Block>,
 }
 
-/// A function of values alone, in one block.
+/// A function in a single block that only computes values.
 #[derive(Debug)]
 pub(crate) struct Callee {
     pub(crate) params: Vec<Id>,
@@ -24,10 +24,10 @@ pub(crate) struct Callee {
 }
 
 impl Module {
-    /// Takes the functions of a module: the entry's blocks, and the others.
+    /// Separates the functions of a module into the entry point's blocks and the other functions.
     pub(super) fn take_functions(&mut self, functions: Vec<Function>, entry: Option<Id>) -> Result<()> {
         for function in functions {
-            // Where no entry is named, it is the first.
+            // If no entry point is named, it is the first function.
             if entry == Some(function.id) || entry.is_none() && self.blocks.is_empty() {
                 self.blocks = function.blocks;
             } else {
@@ -37,26 +37,26 @@ impl Module {
         Ok(())
     }
 
-    /// The function of an id, with so many parameters.
+    /// Returns the function with an id, which must have `params` parameters.
     pub(crate) fn callee_of(&self, id: Id, params: usize) -> Result<&Callee> {
         match self.others.get(&id) {
             Some(callee) if callee.params.len() == params => Ok(callee),
             Some(callee) => malformed(format!("the function %{id} has {} parameters, not {params}", callee.params.len())),
-            None => malformed(format!("%{id} is no function")),
+            None => malformed(format!("%{id} is not a function")),
         }
     }
 
     fn callee(&self, Function { id, params, blocks }: Function) -> Result<Callee> {
         let [Block { insts, end, .. }] = blocks.as_slice() else {
-            return unknown(format!("the function %{id} beside the entry, which is not of one block"));
+            return unknown(format!("the function %{id}, which does not have a single block"));
         };
         if end.op != Op::ReturnValue {
-            return unknown(format!("the function %{id} beside the entry, which returns nothing"));
+            return unknown(format!("the function %{id}, which does not return a value"));
         }
         let mut known: HashSet<Id> = params.iter().copied().collect();
         for inst in insts.iter().chain([end]) {
             if !is_pure(self, inst) {
-                return unknown(format!("Op{:?} in the function %{id} beside the entry", inst.op));
+                return unknown(format!("Op{:?} in the function %{id}, which is not the entry point", inst.op));
             }
             let local = |id: &&Id| self.result_types.contains_key(id) && !known.contains(id);
             if let Some(missing) = operands(inst).iter().find(local) {
@@ -68,7 +68,7 @@ impl Module {
     }
 }
 
-/// Whether an instruction makes a value of values, and does nothing else.
+/// True if an instruction only computes a value from values.
 fn is_pure(module: &Module, inst: &Inst) -> bool {
     use Op::*;
     match inst.op {

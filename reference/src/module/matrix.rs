@@ -1,8 +1,8 @@
-//! Cooperative matrices of a subgroup: their shapes, and which invocation has which element.
+//! Cooperative matrices of a subgroup: their shapes, and the distribution of their elements.
 //!
-//! Elements are numbered row by row, and element `e` is the component `e / size` of invocation `e % size`, in a subgroup of `size`
-//! invocations. Where the elements are no multiple of the subgroup, what is left of the last components are copies of the first
-//! elements: what is computed element by element is computed of them too, and nothing else looks at them.
+//! Elements are numbered row by row. Element `e` is the component `e / size` of invocation `e % size`, in a subgroup of `size`
+//! invocations. If the number of elements is not a multiple of `size`, the remaining last components are copies of the first
+//! elements. Element-wise operations compute them too, but no other operation uses them.
 
 use super::Module;
 use super::types::{Scalar, Type};
@@ -17,18 +17,18 @@ pub(crate) struct Matrix {
     pub(crate) rows: u32,
     pub(crate) columns: u32,
     pub(crate) usage: Use,
-    /// Components of each invocation.
+    /// The number of components of each invocation.
     pub(crate) planes: u32,
 }
 
-/// Elements of a matrix, at most: more than any device has.
+/// The maximal number of elements of a matrix, which is more than any device supports.
 const MOST_ELEMENTS: u32 = 1 << 16;
 
 /// The scope of a subgroup.
 const SUBGROUP: u32 = 3;
 
 impl Matrix {
-    /// Whether another one has as many rows and columns, and the same use.
+    /// True if another matrix has the same numbers of rows and columns, and the same use.
     pub(crate) fn is_like(&self, other: &Matrix) -> bool {
         (self.rows, self.columns, self.usage) == (other.rows, other.columns, other.usage)
     }
@@ -51,14 +51,14 @@ impl Module {
             return unknown(format!("cooperative matrices of the use number {usage}"));
         };
         match self.types.get(of)? {
-            Type::Scalar(Scalar::Bool) => malformed(format!("the type %{} is a cooperative matrix of truth values", inst.id)),
+            Type::Scalar(Scalar::Bool) => malformed(format!("the type %{} is a cooperative matrix of booleans", inst.id)),
             Type::Scalar(_) => Ok(Type::Matrix(Matrix { of, rows, columns, usage, planes: elements.div_ceil(subgroup.max(1)) })),
             Type::Wide => unknown("cooperative matrices of integers of 64 bits"),
-            _ => malformed(format!("the type %{} is a cooperative matrix of what is no number", inst.id)),
+            _ => malformed(format!("the type %{} is a cooperative matrix of a type that is not numeric", inst.id)),
         }
     }
 
-    /// The matrix that a value is, if it is one.
+    /// Returns the matrix type of a value, if it is a matrix.
     pub(crate) fn matrix_of(&self, id: Id) -> Option<Matrix> {
         self.types.matrix(self.type_of(id).ok()?)
     }

@@ -1,4 +1,4 @@
-//! From instructions to a [`Module`].
+//! Reads instructions into a [`Module`].
 
 use super::functions::Function;
 use super::types::{Member, Scalar, Type, Types};
@@ -9,7 +9,7 @@ use crate::words::{Id, Inst, Result, instructions, malformed, string, unknown};
 use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, FPEncoding, MemoryModel, Op, StorageClass};
 use std::collections::{HashMap, HashSet};
 
-/// Reads a module's words, with the values of specialization constants, for subgroups of a size.
+/// Reads a module, with the values of specialization constants, for subgroups of a size.
 pub(crate) fn read(bytes: &[u8], constants: &[u32], subgroup: u32) -> Result<Module> {
     let (bound, insts) = instructions(bytes)?;
     let mut reader = Reader { module: empty(bound), given: constants.to_vec(), subgroup, ..Reader::default() };
@@ -53,7 +53,7 @@ fn empty(bound: u32) -> Module {
     }
 }
 
-/// What decorations say, before that which they decorate is there.
+/// A module that is being read, with decorations whose targets are not read yet.
 #[derive(Default)]
 struct Reader {
     module: Module,
@@ -61,15 +61,15 @@ struct Reader {
     offsets: HashMap<(Id, u32), u32>,
     bindings: HashMap<Id, u32>,
     builtins: HashMap<Id, BuiltIn>,
-    /// The `SpecId` of specialization constants, and their values by it.
+    /// The `SpecId` of each specialization constant, and the given values by `SpecId`.
     specs: HashMap<Id, u32>,
     given: Vec<u32>,
-    /// Invocations of a subgroup.
+    /// The number of invocations of a subgroup.
     subgroup: u32,
     maths: Option<Id>,
     /// The function of the entry point.
     entry: Option<Id>,
-    /// Pointer types that come later.
+    /// Pointer types that are defined later.
     forward: HashSet<Id>,
 }
 
@@ -131,7 +131,7 @@ impl Reader {
     }
 
     fn mode(&mut self, inst: &Inst) -> Result<()> {
-        // The other modes of floats promise less than is kept here anyway.
+        // The other modes of floats require less than this device guarantees anyway.
         if inst.arg(1)? == ExecutionMode::RoundingModeRTE as u32 && inst.arg(2)? == 16 {
             self.module.rounds_halves = true;
         }
@@ -220,14 +220,14 @@ impl Reader {
         self.module.types.define(inst.id, ty)
     }
 
-    /// That a type is made of types that are there before it, so that none is a part of itself.
+    /// Checks that the parts of a type are defined before it, so that a type cannot contain itself.
     fn check_parts(&self, inst: &Inst, ty: &Type) -> Result<()> {
         let is_address = matches!(ty, Type::Pointer { class: StorageClass::PhysicalStorageBuffer, .. });
         let missing = ty.parts().into_iter().find(|of| self.module.types.get(*of).is_err() && !self.forward.contains(of));
         match missing {
-            Some(of) => malformed(format!("the type %{} is made of %{of}, which is no type before it", inst.id)),
+            Some(of) => malformed(format!("the type %{} uses %{of}, which is not a type that precedes it", inst.id)),
             None if self.forward.contains(&inst.id) && !is_address => {
-                malformed(format!("the type %{} is announced as that of an address, and is none", inst.id))
+                malformed(format!("the type %{} is declared forward as the type of an address, but is not one", inst.id))
             }
             None => Ok(()),
         }
@@ -272,11 +272,14 @@ impl Reader {
     fn local_inst(&mut self, inst: &Inst) -> Result<()> {
         match inst.op {
             Op::Variable if self.module.types.pointee(inst.ty)?.0 != StorageClass::Function => {
-                return malformed(format!("the variable %{} of the function is not its own", inst.id));
+                return malformed(format!(
+                    "the variable %{} is declared in a function, but is not of the storage class Function",
+                    inst.id
+                ));
             }
             Op::Variable => self.variable(inst)?,
             Op::Undef => drop(self.module.undefined.insert(inst.id, inst.ty)),
-            Op::ExtInst if Some(inst.arg(0)?) != self.maths => return malformed(format!("%{} is no import", inst.arg(0)?)),
+            Op::ExtInst if Some(inst.arg(0)?) != self.maths => return malformed(format!("%{} is not an import", inst.arg(0)?)),
             _ => {}
         }
         if inst.id != 0 {
@@ -286,10 +289,10 @@ impl Reader {
     }
 }
 
-/// Invocations of a workgroup, at most.
+/// The maximal number of invocations of a workgroup.
 pub(crate) const MOST_LANES: u32 = 1024;
 
-/// Whether an instruction ends a block.
+/// True if an instruction ends a block.
 fn is_end(op: Op) -> bool {
     use Op::*;
     matches!(op, Branch | BranchConditional | Switch | Return | ReturnValue | Unreachable)
@@ -309,7 +312,7 @@ fn float(inst: &Inst) -> Result<Type> {
     }
 }
 
-/// Whether it is the Vulkan memory model.
+/// True for the Vulkan memory model.
 fn memory_model(inst: &Inst) -> Result<bool> {
     match MemoryModel::from_u32(inst.arg(1)?) {
         Some(MemoryModel::GLSL450) => Ok(false),

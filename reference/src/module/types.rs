@@ -1,8 +1,8 @@
-//! Types, and how values of them are kept.
+//! Types, and the representation of their values.
 //!
-//! A value is a row of *planes*: one for each scalar in it, in order; an address has two, its low and its high word. So a
-//! vector of three has three planes, and an array of four of those has twelve. Shared arrays and registers are counted in
-//! planes too; buffers have the layout in bytes that their decorations say.
+//! A value consists of *planes*: one for each of its scalars, in order. An address has two planes, its low and its high word.
+//! For example, a vector of three scalars has three planes, and an array of four such vectors has twelve. Shared arrays and
+//! registers are counted in planes too. Buffers have the layout in bytes that their decorations specify.
 
 use super::matrix::Matrix;
 use crate::form::Form;
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 pub(crate) enum Type {
     Void,
     Scalar(Scalar),
-    /// An integer of 64 bits. There are no values of it: an address is computed with it, and that is folded.
+    /// A 64-bit integer. It does not have values, because it is only used to compute addresses, which are folded.
     Wide,
     Vector {
         of: Id,
@@ -37,19 +37,19 @@ pub(crate) enum Type {
         class: StorageClass,
         to: Id,
     },
-    /// A cooperative matrix: each invocation of a subgroup has some of its elements.
+    /// A cooperative matrix. Each invocation of a subgroup holds some of its elements.
     Matrix(Matrix),
     Function,
 }
 
-/// A struct's member.
+/// A member of a struct.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
     pub(crate) of: Id,
     pub(crate) offset: u32,
 }
 
-/// What a plane holds.
+/// The contents of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scalar {
     Bool,
@@ -62,7 +62,7 @@ pub(crate) enum Scalar {
 }
 
 impl Type {
-    /// The types that it is made of.
+    /// The types of its components.
     pub(super) fn parts(&self) -> Vec<Id> {
         match self {
             Type::Vector { of, .. } | Type::Array { of, .. } | Type::Runtime { of, .. } => vec![*of],
@@ -74,7 +74,7 @@ impl Type {
 }
 
 impl Scalar {
-    /// How it lies in memory.
+    /// The form in memory.
     pub(crate) fn form(self) -> Form {
         match self {
             Scalar::Bool | Scalar::Int | Scalar::F32 => Form::Word,
@@ -84,7 +84,7 @@ impl Scalar {
         }
     }
 
-    /// Bytes in a buffer.
+    /// The size in a buffer, in bytes.
     pub(crate) fn bytes(self) -> u32 {
         self.form().bytes()
     }
@@ -94,37 +94,37 @@ impl Scalar {
     }
 }
 
-/// Planes that a value may have, so that no type makes it grow without bounds.
+/// The maximal number of planes of a value, so that a type cannot make values grow without bounds.
 const MOST_PLANES: u64 = 1 << 20;
 
-/// How deep types may stand in each other: what follows a type into its parts is recursive.
+/// The maximal nesting of types. It is limited, because functions that visit the parts of a type are recursive.
 const DEEPEST: u32 = 32;
 
-/// Bytes between two elements of an array, and before a member of a struct, at most: so that no offset in a type, nor a sum of
-/// an index times each of its strides, leaves 64 bits.
+/// The maximal number of bytes between two elements of an array, and before a member of a struct. With this limit, an offset
+/// in a type, or a sum of indices times their strides, cannot overflow 64 bits.
 pub(crate) const MOST_BYTES: u32 = 1 << 24;
 
-/// A module's types by id.
+/// The types of a module, by id.
 #[derive(Debug, Default)]
 pub(crate) struct Types(HashMap<Id, Known>);
 
-/// A type, and what was found of it when it was defined: its parts come before it.
+/// A type, and facts that were computed when it was defined. Its parts are defined before it.
 #[derive(Debug)]
 struct Known {
     ty: Type,
-    /// The planes of its values; `None`: there are none, or too many.
+    /// The number of planes of its values. `None`: values do not exist, or the number is too large.
     planes: Option<u32>,
     depth: u32,
-    /// Whether it is a cooperative matrix, or has one among its parts.
+    /// True if it is a cooperative matrix, or contains one.
     matrices: bool,
 }
 
 impl Types {
     pub(crate) fn get(&self, id: Id) -> Result<&Type> {
-        self.0.get(&id).map_or_else(|| malformed(format!("%{id} is no type")), |known| Ok(&known.ty))
+        self.0.get(&id).map_or_else(|| malformed(format!("%{id} is not a type")), |known| Ok(&known.ty))
     }
 
-    /// Takes a type, whose parts are there, or are addresses of which only the id is known so far.
+    /// Adds a type. Its parts must be defined, or be addresses that were declared forward.
     pub(super) fn define(&mut self, id: Id, ty: Type) -> Result<()> {
         if let Type::Vector { of, count } = &ty
             && !(matches!(self.get(*of)?, Type::Scalar(_)) && matches!(count, 2..=4 | 8 | 16))
@@ -137,11 +137,11 @@ impl Types {
             _ => false,
         };
         if far {
-            return unknown(format!("the type %{id}, whose parts lie more than {MOST_BYTES} bytes from each other"));
+            return unknown(format!("the type %{id}, whose parts are more than {MOST_BYTES} bytes apart"));
         }
         let depth = 1 + ty.parts().iter().filter_map(|of| self.0.get(of)).map(|k| k.depth).max().unwrap_or(0);
         if depth > DEEPEST {
-            return unknown(format!("types that stand in each other more than {DEEPEST} deep"));
+            return unknown(format!("types that are nested more than {DEEPEST} deep"));
         }
         let planes = self.count(&ty).filter(|n| *n <= MOST_PLANES).map(|n| n as u32);
         let matrices = matches!(ty, Type::Matrix(_)) || ty.parts().iter().any(|of| self.has_matrices(*of));
@@ -149,9 +149,9 @@ impl Types {
         Ok(())
     }
 
-    /// The planes of a type's values.
+    /// Returns the number of planes of a type's values.
     fn count(&self, ty: &Type) -> Option<u64> {
-        // What is not there yet is an address.
+        // A part that is not defined yet is an address.
         let of = |id: &Id| self.0.get(id).map_or(Some(2), |known| known.planes).map(u64::from);
         match ty {
             Type::Scalar(_) => Some(1),
@@ -164,21 +164,21 @@ impl Types {
         }
     }
 
-    /// How many planes a value has.
+    /// Returns the number of planes of a type's values.
     pub(crate) fn planes(&self, id: Id) -> Result<u32> {
         match self.0.get(&id) {
             Some(Known { planes: Some(planes), .. }) => Ok(*planes),
-            Some(Known { ty, .. }) => malformed(format!("there are no values of the type {ty:?}, or of too many scalars")),
-            None => malformed(format!("%{id} is no type")),
+            Some(Known { ty, .. }) => malformed(format!("values of the type {ty:?} do not exist, or have too many scalars")),
+            None => malformed(format!("%{id} is not a type")),
         }
     }
 
-    /// Whether a type is a cooperative matrix, or has one among its parts.
+    /// True if a type is a cooperative matrix, or contains one.
     pub(crate) fn has_matrices(&self, id: Id) -> bool {
         self.0.get(&id).is_some_and(|known| known.matrices)
     }
 
-    /// The cooperative matrix that a type is, if it is one.
+    /// Returns the cooperative matrix type with an id, if it is one.
     pub(crate) fn matrix(&self, id: Id) -> Option<Matrix> {
         match self.0.get(&id)?.ty {
             Type::Matrix(matrix) => Some(matrix),
@@ -186,7 +186,7 @@ impl Types {
         }
     }
 
-    /// The scalar that a scalar, a vector or a matrix is made of; addresses count as integers.
+    /// Returns the scalar type of a scalar, a vector or a matrix. Addresses count as integers.
     pub(crate) fn scalar(&self, id: Id) -> Result<Scalar> {
         match self.get(id)? {
             Type::Scalar(s) => Ok(*s),
@@ -196,15 +196,15 @@ impl Types {
         }
     }
 
-    /// What a pointer points to, and where.
+    /// Returns the storage class and the target type of a pointer type.
     pub(crate) fn pointee(&self, id: Id) -> Result<(StorageClass, Id)> {
         match self.get(id)? {
             Type::Pointer { class, to } => Ok((*class, *to)),
-            _ => malformed(format!("%{id} is no pointer type")),
+            _ => malformed(format!("%{id} is not a pointer type")),
         }
     }
 
-    /// The scalars of a value as they lie in a buffer: offset and kind of each plane.
+    /// Returns the layout of a value in a buffer: the offset and the scalar type of each plane.
     pub(crate) fn layout(&self, id: Id) -> Result<Vec<(u32, Scalar)>> {
         let mut list = Vec::new();
         self.lay_out(id, 0, &mut list)?;
@@ -223,7 +223,7 @@ impl Types {
             _ => malformed(format!("a value of the type %{id} is longer than 2^31 bytes")),
         };
         match self.get(id)? {
-            Type::Matrix(_) => malformed(format!("the cooperative matrix %{id} lies in memory, where it has no layout")),
+            Type::Matrix(_) => malformed(format!("the cooperative matrix %{id} is in memory, where it does not have a layout")),
             Type::Scalar(s) => put(at, *s),
             Type::Vector { of, count } => {
                 let scalar = self.scalar(*of)?;

@@ -1,4 +1,4 @@
-//! Addresses: their bounds, their alignment, and those that are computed.
+//! Addresses: their bounds, their alignment, and computed addresses.
 
 use super::support::dispatch;
 use tilewright_launch::{Addressing, BufferUse, Dispatch};
@@ -51,10 +51,10 @@ const BY_ADDRESS: &str = "
                OpFunctionEnd
 ";
 
-/// Element `%i` of the array at `%a`.
+/// Computes the address of element `%i` of the array at `%a`.
 const CHAIN: &str = "%e = OpAccessChain %element %a %_0 %i";
 
-/// The same, by an address of 64 bits.
+/// Computes the same address in 64 bits.
 const COMPUTED: &str = "
     %start = OpConvertPtrToU %long %a
     %wide = OpSConvert %long %i
@@ -64,7 +64,7 @@ const COMPUTED: &str = "
     %e = OpAccessChain %element %at %_0 %_0
 ";
 
-/// A dispatch of one buffer that writes one element of it: `%e`.
+/// Returns a dispatch with one buffer that writes its element `%e`.
 fn writes(element: &str) -> Dispatch {
     let mut dispatch = dispatch(&BY_ADDRESS.replace("ELEMENT", element), [1; 3]);
     dispatch.addressing = Addressing::Address;
@@ -77,7 +77,7 @@ fn by_address(element: &str, index: i32, address: u64) -> Result<(), RunError> {
     by_parameters(element, &[&address.to_le_bytes()[..], &index.to_le_bytes()].concat())
 }
 
-/// The same with any parameter block.
+/// Runs such a module with any parameter block.
 fn by_parameters(element: &str, params: &[u8]) -> Result<(), RunError> {
     let kernel = Kernel::new(&writes(element), 4).expect("it is known");
     let y = Memory::new(40).expect("memory");
@@ -98,7 +98,7 @@ fn addresses_have_bounds_too() {
     }
 }
 
-/// Constants are added on either side, and pointers made of pointers that were made so.
+/// Constants are added on either side, and pointers are computed from computed pointers.
 #[test]
 fn addresses_are_sums() {
     let twice = COMPUTED.replace("%e = OpAccessChain %element %at %_0 %_0", "")
@@ -116,7 +116,7 @@ fn addresses_are_sums() {
     assert!(message.contains("writes `y`[4294967296], which is out of bounds"), "{message}");
 }
 
-/// However long the chain of pointers is.
+/// This must hold however long the chain of pointers is.
 #[test]
 fn addresses_do_not_wrap() {
     let round = |n: u32, by: &str| {
@@ -128,16 +128,16 @@ fn addresses_do_not_wrap() {
     let rounds = |by: &str| (0..300).map(|n| round(n, by)).collect::<String>();
     let refusal = |element: &str| Kernel::new(&writes(element), 4).expect_err("it is refused").to_string();
     let begin = format!("{COMPUTED}%huge = OpIMul %long %far %million\n%p0 = OpConvertUToPtr %pointer %sum\n");
-    let too_far = "the reference device does not know an address that is too far from its buffer";
+    let too_far = "the reference device does not support an address that is too far from its buffer";
     assert_eq!(refusal(&format!("{begin}{}", rounds("%huge"))), too_far);
     assert_eq!(refusal(&format!("{begin}{}", rounds("%bytes"))), too_far);
 }
 
-/// Integers of 64 bits are known as addresses alone.
+/// 64-bit integers are supported only as addresses.
 #[test]
 fn other_arithmetic_in_64_bits_is_not_known() {
     let refusal = |element: &str| Kernel::new(&writes(element), 4).expect_err("it is refused").to_string();
-    let not_known = |what: &str| format!("the reference device does not know {what}");
+    let not_known = |what: &str| format!("the reference device does not support {what}");
     let of = |from: &str, to: &str| refusal(&COMPUTED.replace(from, to));
     assert_eq!(of("OpIMul", "OpUDiv"), not_known("OpUDiv of 64 bits"));
     assert_eq!(
@@ -150,12 +150,12 @@ fn other_arithmetic_in_64_bits_is_not_known() {
         of("%pointer %sum", "%pointer %bytes"),
         not_known("OpConvertUToPtr of an integer that is not the address of a buffer")
     );
-    assert_eq!(of("%wide %four", "%wide %far"), not_known("an index of more than 16777216 bytes each"));
+    assert_eq!(of("%wide %four", "%wide %far"), not_known("an index with a stride of more than 16777216 bytes"));
     let narrowed = format!("{COMPUTED}%narrow = OpUConvert %int %sum");
     assert_eq!(refusal(&narrowed), not_known("OpUConvert"));
 }
 
-/// Of a part of some memory, what lies around it is no element, nor is what lies between its elements.
+/// If a tensor is a part of some memory, the memory around it and the gaps between its elements are out of bounds.
 #[test]
 fn views_have_bounds_and_gaps() {
     let kernel = Kernel::new(&writes(CHAIN), 4).expect("it is known");
@@ -172,11 +172,11 @@ fn views_have_bounds_and_gaps() {
     assert_eq!((y.read(32, &mut [0; 4]), y.read(28, &mut [0; 4])), (Ok(()), Err(28)));
     assert_eq!(write(10, 16, &[]).err(), Some(format!("{who} `y`[10], which is out of bounds: there are 10 elements")));
     assert_eq!(write(-2, 16, &[]).err(), Some(format!("{who} `y`[-2], which is out of bounds: there are 10 elements")));
-    let said = "which does not lie at a multiple of 8 bytes as the instruction says";
+    let said = "which is not at a multiple of 8 bytes as the instruction states";
     assert_eq!(write(4, 20, &[]).err(), Some(format!("{who} `y`[4], {said}")));
     let pairs = [Step { count: 3, bytes: 16 }, Step { count: 2, bytes: 4 }];
     assert!(write(4, 16, &pairs).is_ok());
-    assert_eq!(write(6, 16, &pairs).err(), Some(format!("{who} `y`[6], which lies between the elements of a view")));
+    assert_eq!(write(6, 16, &pairs).err(), Some(format!("{who} `y`[6], which is between the elements of a view")));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn an_address_of_nothing() {
     let error = by_address(CHAIN, 0, 0x1234).expect_err("nothing is there");
     assert_eq!(
         error.to_string(),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] writes the address 0x1234, where no buffer of this dispatch lies"
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] writes the address 0x1234, which is not in a buffer of this dispatch"
     );
 }
 
@@ -193,8 +193,8 @@ fn what_is_said_of_alignment_must_hold() {
     let error = by_address(CHAIN, 3, address(0)).expect_err("12 is not a multiple of 8");
     assert_eq!(
         error.to_string(),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] writes `y`[3], which does not lie at a multiple of 8 bytes as the \
-         instruction says"
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] writes `y`[3], which is not at a multiple of 8 bytes as the instruction \
+         states"
     );
 }
 

@@ -1,8 +1,9 @@
-//! Atomic operations: what they compute, and whom they race with.
+//! Atomic operations: their results, and the accesses that they race with.
 
 use super::support::Run;
 
-/// Each of 8 invocations in 3 workgroups does something to `yi[0]`, and another to `yi[1]`; both begin with 0.
+/// Each of 8 invocations in 3 workgroups executes the first operation on `yi[0]` and the second on `yi[1]`. Both
+/// elements are 0 before.
 fn on_words(first: &str, second: &str) -> Vec<u32> {
     let body = format!(
         "
@@ -26,7 +27,7 @@ fn integers() {
     assert_eq!(on_words("OpAtomicOr %uint AT %g", "OpAtomicAnd %uint AT %g"), [31, 0]);
     assert_eq!(on_words("OpAtomicXor %uint AT %g", "OpAtomicXor %uint AT %c3"), [0, 0]);
     assert_eq!(on_words("OpAtomicExchange %uint AT %c40", "OpAtomicLoad %uint AT"), [40, 0]);
-    // Only the first who comes finds 0; it leaves 4.
+    // Only the first invocation finds 0, and it stores 4.
     assert_eq!(on_words("OpAtomicCompareExchange %uint AT %c0 %c4 %c0", "OpAtomicLoad %uint AT"), [4, 0]);
 }
 
@@ -47,7 +48,7 @@ fn floats() {
 
 #[test]
 fn what_was_there_before_is_the_result() {
-    // Tickets: each of a workgroup's invocations has another one.
+    // Tickets: each invocation of a workgroup gets another one.
     let body = "
         %a = OpAccessChain %p_word %yi %c0 %c0
         %ticket = OpAtomicIAdd %uint %a %c1 %c0 %c1
@@ -60,7 +61,7 @@ fn what_was_there_before_is_the_result() {
     assert_eq!(words[8..], [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
-/// `tile[3] = 1` by invocation 0, a barrier, something, a barrier, and `y[i] = tile[3]`.
+/// Invocation 0 executes `tile[3] = 1`. After a barrier, all execute `what`, and after another one, `y[i] = tile[3]`.
 fn in_shared(what: &str) -> String {
     format!(
         "
@@ -89,20 +90,20 @@ fn in_shared_memory() {
     assert_eq!(run.y(&in_shared("OpAtomicStore %a %c2 %c0 %f2"))[..8], [2.0; 8]);
     assert_eq!(
         run.fault(&in_shared("%s = OpAtomicFAddEXT %float %a %c2 %c0 %f2\n%t = OpLoad %float %a")),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads the shared array `tile`[3], which invocation [1, 0, 0] of it \
-         atomically accesses too, with no barrier between the two"
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads the shared array `tile`[3], which invocation [1, 0, 0] of the same \
+         workgroup atomically accesses too, with no barrier between the two"
     );
     assert_eq!(
         run.fault(&in_shared("%t = OpLoad %float %a\n%s = OpAtomicFAddEXT %float %a %c2 %c0 %f2")),
         "invocation [0, 0, 0] of workgroup [0, 0, 0] atomically accesses the shared array `tile`[3], which invocation [1, 0, 0] \
-         of it reads too, with no barrier between the two"
+         of the same workgroup reads too, with no barrier between the two"
     );
-    // To load atomically is to read, for those who read.
+    // An atomic load does not conflict with reads.
     run.y(&in_shared("%t = OpLoad %float %a\n%s = OpAtomicLoad %float %a %c2 %c0"));
     assert_eq!(
         run.fault(&in_shared("%s = OpAtomicLoad %float %a %c2 %c0\nOpStore %a %s")),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] writes the shared array `tile`[3], which invocation [1, 0, 0] of it \
-         atomically accesses too, with no barrier between the two"
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] writes the shared array `tile`[3], which invocation [1, 0, 0] of the same \
+         workgroup atomically accesses too, with no barrier between the two"
     );
 }
 
@@ -123,12 +124,12 @@ fn a_plain_write_in_the_same_workgroup() {
     assert_eq!(Run::new().words(&body.replace("BARRIER", "OpControlBarrier %c2 %c2 %both"))[3], 8);
     assert_eq!(
         Run::new().fault(&body.replace("BARRIER", "")),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] atomically accesses `y`[3], which invocation [1, 0, 0] of it writes too, \
-         with no barrier between the two"
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] atomically accesses `y`[3], which invocation [1, 0, 0] of the same \
+         workgroup writes too, with no barrier between the two"
     );
 }
 
-/// Workgroup `writer` accesses `y[3]` plainly, all others atomically.
+/// Workgroup `writer` accesses `y[3]` by a plain access, and all others access it atomically.
 fn between_workgroups(writer: &str, plain: &str) -> String {
     let body = format!(
         "
@@ -151,7 +152,7 @@ fn between_workgroups(writer: &str, plain: &str) -> String {
 
 #[test]
 fn plain_accesses_of_other_workgroups() {
-    let end = "too: nothing orders two workgroups of one dispatch";
+    let end = "too: two workgroups of one dispatch are not ordered";
     for (writer, plain, verb) in [("%c0", "%v = OpLoad %uint %a", "reads"), ("%c0", "OpStore %a %c4", "writes")] {
         let (second, first) = ("[2, 0, 0]", "[0, 0, 0]");
         assert_eq!(
@@ -162,7 +163,7 @@ fn plain_accesses_of_other_workgroups() {
             )
         );
     }
-    // The workgroup that runs last comes upon the others.
+    // The workgroup that runs last finds the accesses of the others.
     for (plain, verb) in [("%v = OpLoad %uint %a", "reads"), ("OpStore %a %c4", "writes")] {
         let message = between_workgroups("%c1", plain);
         assert!(message.contains(verb) && message.contains("atomically accesses") && message.ends_with(end), "{message}");
@@ -175,14 +176,14 @@ fn what_nothing_has_written_cannot_be_changed() {
         %a = OpAccessChain %p_word %yi %c0 %c3
         %s = OpAtomicIAdd %uint %a %c1 %c0 %c1
     ";
-    assert_eq!(Run::new().fault(body), "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `y`[3], which nothing has written");
+    assert_eq!(Run::new().fault(body), "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `y`[3], which was never written");
     let shared = "
         %a = OpAccessChain %p_shared %tile %i
         %s = OpAtomicFAddEXT %float %a %c2 %c0 %f1
     ";
     assert_eq!(
         Run::new().fault(shared),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads the shared array `tile`[0], which nothing has written"
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads the shared array `tile`[0], which was never written"
     );
     let stored = "
         %a = OpAccessChain %p_shared %tile %i
@@ -212,7 +213,7 @@ fn bounds_and_what_is_only_read() {
     ";
     assert_eq!(
         Run::new().fault(input),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] writes `x`[0], which this dispatch only reads by its launch program"
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] writes `x`[0], which this dispatch only reads according to its launch program"
     );
 }
 
@@ -222,7 +223,10 @@ fn a_scope_that_is_too_small_is_refused() {
         %a = OpAccessChain %p_word %yi %c0 %c3
         %s = OpAtomicIAdd %uint %a %c2 %c0 %c1
     ";
-    assert_eq!(Run::new().refusal(body), "the reference device does not know OpAtomicIAdd of the scope number 2 there");
+    assert_eq!(Run::new().refusal(body), "the reference device does not support OpAtomicIAdd of the scope number 2 there");
     let register = "%s = OpAtomicIAdd %int %n %c1 %c0 %i1\n";
-    assert_eq!(Run::new().refusal(register), "the words are no SPIR-V module: an OpAtomicIAdd of what only one invocation has");
+    assert_eq!(
+        Run::new().refusal(register),
+        "the binary is not a valid SPIR-V module: an OpAtomicIAdd of memory that is private to an invocation"
+    );
 }

@@ -1,8 +1,8 @@
-//! Barriers that not all reach.
+//! Barriers that not all invocations reach.
 
 use super::support::Run;
 
-/// A barrier under a condition.
+/// Returns a barrier under a condition.
 fn under(condition: &str, barrier: &str) -> String {
     format!(
         "
@@ -33,7 +33,7 @@ fn some_go_another_way() {
 fn a_whole_workgroup_may_go_either_way() {
     let run = Run { groups: 2, ..Run::new() };
     run.y(&under("OpIEqual %bool %w %c1", WORKGROUP));
-    // A condition that differs between invocations, and is the same.
+    // The condition is computed in each invocation, but has the same value in all.
     run.y(&under("OpULessThan %bool %i %c40", WORKGROUP));
 }
 
@@ -82,7 +82,7 @@ fn a_loop_that_some_leave_earlier() {
         "invocation [1, 0, 0] of workgroup [0, 0, 0] waits at a barrier that 7 of the 8 invocations of the workgroup reach: not \
          invocation [0, 0, 0]"
     );
-    // As often as the parameter says, for all.
+    // With a parameter as the bound, all invocations iterate the same number of times.
     Run::new().y(&body.replace("OpSLessThanEqual %bool %at %own", "OpSLessThan %bool %at %p"));
 }
 

@@ -1,4 +1,4 @@
-//! Reads and writes out of bounds, and writes to what is only read.
+//! Accesses out of bounds, and writes to read-only memory.
 
 use super::support::Run;
 
@@ -49,7 +49,7 @@ fn writes_past_the_end() {
 
 #[test]
 fn a_vector_that_is_half_inside() {
-    // The third vector of 11 elements has the last three and one that is not there.
+    // The third vector of 11 elements contains the last three elements and one out of bounds.
     let run = Run { local: 3, x_elements: 11, x: vec![1.0; 11], ..Run::new() };
     let body = "
         %a = OpAccessChain %p_vec4 %xv %c0 %i
@@ -95,6 +95,6 @@ fn what_is_only_read_is_not_written() {
     ";
     assert_eq!(
         Run::new().fault(body),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] writes `x`[0], which this dispatch only reads by its launch program"
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] writes `x`[0], which this dispatch only reads according to its launch program"
     );
 }

@@ -1,4 +1,4 @@
-//! Control flow: values that are right whichever way each invocation goes.
+//! Control flow: values must be right whichever branches each invocation takes.
 
 use super::support::Run;
 
@@ -37,13 +37,13 @@ fn loops_of_different_lengths() {
     "
     .replace("%both =", "%total =")
     .replace("%a %both", "%a %total");
-    // With what the counter was when each left the loop.
+    // The value of the counter when each invocation left the loop is added.
     assert_eq!(Run::new().y(&body)[..8], [0.0, 1.0, 3.0, 6.0, 10.0, 15.0, 21.0, 28.0]);
 }
 
 #[test]
 fn phis_break_and_continue() {
-    // k and s with phis: s adds k unless k is even, and the loop breaks at k == i.
+    // `k` and `s` are phis. `s` adds `k` unless `k` is even, and the loop breaks at `k == i`.
     let body = "
         OpBranch %head
         %head = OpLabel
@@ -77,7 +77,7 @@ fn phis_break_and_continue() {
         OpStore %a %f
     ";
     assert_eq!(Run::new().y(body)[..8], [0.0, 0.0, 1.0, 1.0, 4.0, 4.0, 9.0, 9.0]);
-    // The same for all: by the parameter.
+    // With the parameter as the bound, all invocations do the same.
     let same = body.replace("OpIEqual %bool %k %i", "OpIEqual %bool %k %p");
     assert_eq!(Run { param: 6, ..Run::new() }.y(&same)[..8], [9.0; 8]);
 }
@@ -109,7 +109,7 @@ fn switches() {
 
 #[test]
 fn a_uniform_value_of_a_loop_that_lanes_leave_apart() {
-    // The counter is the same for all in the loop, and not after it.
+    // The counter is the same for all invocations in the loop, but not after it.
     let body = "
         OpBranch %head
         %head = OpLabel
@@ -146,9 +146,9 @@ fn loops_without_an_end() {
         %end = OpLabel
     ";
     let message = |who: &str| Run { groups: 2, budget: 10_000, ..Run::new() }.fault(&body.replace("WHO", who));
-    let end = "has not ended after 10000 instructions: a loop of it seems to have no end";
+    let end = "has not ended after 10000 instructions: one of its loops seems to be endless";
     assert_eq!(message("%c40"), format!("invocation [0, 0, 0] of workgroup [0, 0, 0] {end}"));
-    // The first ends, and the others do not.
+    // The first invocation ends, and the others do not.
     assert_eq!(message("%c0"), format!("invocation [1, 0, 0] of workgroup [0, 0, 0] {end}"));
 }
 
@@ -173,7 +173,7 @@ fn workgroups_come_in_any_order_and_all_of_them() {
 
 #[test]
 fn a_pointer_of_a_loop_that_lanes_leave_apart() {
-    // It points where it did when a lane left, whatever its index is later.
+    // The pointer keeps the target that it had when a lane left the loop, whatever its index is later.
     let body = "
         OpBranch %head
         %head = OpLabel
@@ -205,7 +205,7 @@ fn a_pointer_of_a_loop_that_lanes_leave_apart() {
 
 #[test]
 fn phis_of_a_block_that_is_a_loop() {
-    // Fibonacci's numbers, with a counter, in one block: all that it uses ends in it.
+    // Fibonacci's numbers with a counter, in one block. The live ranges of all its operands end in that block.
     let body = "
         OpBranch %head
         %head = OpLabel
@@ -223,7 +223,7 @@ fn phis_of_a_block_that_is_a_loop() {
         OpStore %a %two1
     ";
     assert_eq!(Run::new().words(&body.replace("WHO", "%c0"))[..8], [165_580_141; 8]);
-    // The same, in each lane.
+    // The same in each lane.
     let lanes = "%none = OpIMul %uint %i %c0\nOpBranch %head\n";
     let body = body.replace("OpBranch %head\n", lanes).replacen("WHO", "%none", 1);
     assert_eq!(Run::new().words(&body)[..8], [165_580_141; 8]);

@@ -1,4 +1,4 @@
-//! Words that are not run at all.
+//! Modules that are refused.
 
 use super::support::assemble;
 use tilewright_launch::Dispatch;
@@ -32,25 +32,25 @@ fn module(more: &str, body: &str) -> Vec<u8> {
 fn what_is_not_known_is_named() {
     assert!(Kernel::new(&empty(module("", "")), 4).is_ok());
     let message = |more, body| refusal(&empty(module(more, body)));
-    assert_eq!(message("", "%a = OpDPdx %float %one"), "the reference device does not know OpDPdx");
-    assert_eq!(message("%d = OpTypeFloat 64", ""), "the reference device does not know floats of 64 bits");
-    assert_eq!(message("%s = OpTypeInt 16 0", ""), "the reference device does not know integers of 16 bits");
+    assert_eq!(message("", "%a = OpDPdx %float %one"), "the reference device does not support OpDPdx");
+    assert_eq!(message("%d = OpTypeFloat 64", ""), "the reference device does not support floats of 64 bits");
+    assert_eq!(message("%s = OpTypeInt 16 0", ""), "the reference device does not support integers of 16 bits");
     let import = "OpMemoryModel Logical GLSL450";
     let text = HEAD.replace(import, &format!("%g = OpExtInstImport \"GLSL.std.450\"\n{import}"));
     let body =
         "%main = OpFunction %void None %func\n%e = OpLabel\n%a = OpExtInst %float %g Degrees %one\nOpReturn\nOpFunctionEnd\n";
-    assert_eq!(refusal(&empty(assemble(&format!("{text}{body}")))), "the reference device does not know OpExtInst Degrees");
+    assert_eq!(refusal(&empty(assemble(&format!("{text}{body}")))), "the reference device does not support OpExtInst Degrees");
 }
 
 #[test]
 fn what_is_no_module_is_no_panic() {
-    assert_eq!(refusal(&empty(vec![])), "the words are no SPIR-V module: they do not begin with its header");
-    assert_eq!(refusal(&empty(vec![1, 2, 3])), "the words are no SPIR-V module: their bytes are no multiple of 4");
+    assert_eq!(refusal(&empty(vec![])), "the binary is not a valid SPIR-V module: it does not begin with a SPIR-V header");
+    assert_eq!(refusal(&empty(vec![1, 2, 3])), "the binary is not a valid SPIR-V module: its size is not a multiple of 4 bytes");
     let whole = module("", "%a = OpFAdd %float %one %one");
     for cut in (20..whole.len()).step_by(4) {
         assert!(Kernel::new(&empty(whole[..cut].to_vec()), 4).is_err(), "cut at {cut}");
     }
-    // Each word damaged in several ways: refused or not, it returns.
+    // Each word is damaged in several ways. The module may be refused, but it must not cause a panic.
     for at in (0..whole.len()).step_by(4) {
         for value in [0u32, 1, 7, 0xffff_ffff, 0x0001_0000] {
             let mut damaged = whole.clone();
@@ -62,13 +62,13 @@ fn what_is_no_module_is_no_panic() {
 
 #[test]
 fn a_type_is_no_part_of_itself() {
-    // The struct's member is patched to be the struct.
+    // The member of the struct is replaced by the struct itself.
     let mut words = module("%s = OpTypeStruct %float", "");
     let at = (0..words.len()).step_by(4).find(|at| words[*at..at + 4] == (3u32 << 16 | 30).to_le_bytes()).expect("it is there");
     let own: Vec<u8> = words[at + 4..at + 8].to_vec();
     words[at + 8..at + 12].copy_from_slice(&own);
     let message = refusal(&empty(words));
-    assert!(message.ends_with("which is no type before it"), "{message}");
+    assert!(message.ends_with("which is not a type that precedes it"), "{message}");
 }
 
 #[test]
@@ -77,11 +77,11 @@ fn words_and_launch_program_agree() {
     other.local = [2, 1, 1];
     assert_eq!(
         refusal(&other),
-        "the words are no SPIR-V module: its local size is [1, 1, 1], not [2, 1, 1] as the launch program says"
+        "the binary is not a valid SPIR-V module: its local size is [1, 1, 1], not [2, 1, 1] as in the launch program"
     );
 }
 
-/// What is said of a module with these types and this body: the end of it.
+/// Checks the end of the message with which a module of these types and this body is refused.
 #[track_caller]
 fn refused(more: &str, body: &str, reason: &str) {
     let message = refusal(&empty(module(more, body)));
@@ -90,8 +90,8 @@ fn refused(more: &str, body: &str, reason: &str) {
 
 #[test]
 fn values_are_defined_before_they_are_used_on_every_way() {
-    let reason = "is used where it is not defined on every way";
-    // By itself, by what comes before it, and on one of two ways.
+    let reason = "is used where it is not defined on every path";
+    // The value is used by itself, by an earlier instruction, or on only one of two paths.
     refused("", "%a = OpFAdd %float %a %one", reason);
     refused("", "%a = OpFAdd %float %b %one\n%b = OpFAdd %float %one %one", reason);
     let bool_ = "%bool = OpTypeBool\n%yes = OpConstantTrue %bool";
@@ -129,8 +129,8 @@ fn no_type_takes_stack_time_or_memory_without_bounds() {
     let uint = "%uint = OpTypeInt 32 0\n%n1 = OpConstant %uint 1\n%big = OpConstant %uint 1048576\n";
     let nested = (1..40)
         .fold(format!("{uint}%t0 = OpTypeArray %float %n1\n"), |text, n| format!("{text}%t{n} = OpTypeArray %t{} %n1\n", n - 1));
-    refused(&nested, "", "types that stand in each other more than 32 deep");
-    // Twice as many parts of nothing each time.
+    refused(&nested, "", "types that are nested more than 32 deep");
+    // Each struct has two members that have twice as many (empty) members themselves.
     let empties =
         (1..30).fold("%s0 = OpTypeStruct\n".to_owned(), |text, n| format!("{text}%s{n} = OpTypeStruct %s{0} %s{0}\n", n - 1));
     let empties = format!("{empties}%z = OpConstantNull %s29\n");
@@ -151,7 +151,7 @@ fn no_type_takes_stack_time_or_memory_without_bounds() {
 fn parts_that_are_not_there_are_not_taken() {
     let types = "%v2 = OpTypeVector %float 2\n%two = OpConstantComposite %v2 %one %one";
     refused(types, "%a = OpVectorShuffle %v2 %two %two 0 4294967294", "has no component 4294967292");
-    refused(types, "%a = OpCompositeConstruct %v2 %one", "is made of less than it has place for");
-    refused(types, "%a = OpDot %v2 %two %two", "the result of OpDot is no scalar");
+    refused(types, "%a = OpCompositeConstruct %v2 %one", "is composed of too few components");
+    refused(types, "%a = OpDot %v2 %two %two", "the result of OpDot is not a scalar");
     refused(types, "%a = OpCompositeExtract %float %two 2", "has no part 2");
 }

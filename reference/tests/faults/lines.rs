@@ -4,7 +4,7 @@ use super::support::Run;
 
 const FAULT: &str = "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `x`[-2], which is out of bounds: there are 16 elements";
 
-/// Reads before the beginning of `x`, with something before the load.
+/// Reads out of bounds of `x`, with `before` directly before the load.
 fn read(before: &str) -> String {
     let body = format!(
         "
@@ -27,7 +27,7 @@ fn a_line_holds_until_the_next_one() {
 #[test]
 fn a_line_ends() {
     assert_eq!(read("OpNoLine"), FAULT);
-    // With its block.
+    // The line ends with its block.
     assert_eq!(read("OpBranch %next\n %next = OpLabel"), FAULT);
 }
 
@@ -39,5 +39,5 @@ fn of_a_race_one_line_is_named() {
         OpStore %a %f1
     ";
     let fault = Run::new().fault(body);
-    assert!(fault.ends_with("too, with no barrier between the two (one of them is schedule.rs:7:5)"), "{fault}");
+    assert!(fault.ends_with("too, with no barrier between the two (one of the two is schedule.rs:7:5)"), "{fault}");
 }

@@ -1,5 +1,4 @@
-//! Modules made by hand, one for each thing that can be wrong with one, and the whole message that it gets; beside each,
-//! what is right about it.
+//! Handwritten modules with one fault each, and the full message for it. Next to each faulty module is a valid variant.
 
 mod addresses;
 mod atomics;

@@ -1,8 +1,8 @@
-//! Operations that are not defined for their operands, and values that are undefined.
+//! Operations that are undefined for their operands, and values that are undefined.
 
 use super::support::Run;
 
-/// Integers from the parameter, which is 3.
+/// Computes integers from the parameter, which is 3.
 fn of_ints(op: &str) -> String {
     format!("%three = OpIAdd %int %p %i0\n%zero = OpISub %int %three %three\n%one = OpIAdd %int %zero %i1\n%v = {op}\n")
 }
@@ -20,7 +20,7 @@ fn division_by_zero() {
 
 #[test]
 fn division_by_zero_where_nobody_divides() {
-    // 8 / i, in all but invocation 0.
+    // 8 / i, in all invocations except 0.
     let body = "
         %c = OpINotEqual %bool %i %c0
         OpSelectionMerge %join None

@@ -1,8 +1,8 @@
-//! Accesses that nothing orders.
+//! Accesses that are not ordered.
 
 use super::support::Run;
 
-/// `tile[i] = i`, a barrier if there is one, `y[i] = tile[i ^ 1]`.
+/// `tile[i] = i`, then the barrier (if any), then `y[i] = tile[i ^ 1]`.
 fn exchange(barrier: &str) -> String {
     format!(
         "
@@ -20,7 +20,7 @@ fn exchange(barrier: &str) -> String {
 }
 
 const NO_BARRIER: &str = "invocation [0, 0, 0] of workgroup [0, 0, 0] reads the shared array `tile`[1], which invocation \
-                          [1, 0, 0] of it writes too, with no barrier between the two";
+                          [1, 0, 0] of the same workgroup writes too, with no barrier between the two";
 
 #[test]
 fn shared_memory_without_a_barrier() {
@@ -31,7 +31,7 @@ fn shared_memory_without_a_barrier() {
 fn shared_memory_with_a_barrier() {
     let run = Run::new();
     assert_eq!(run.y(&exchange("OpControlBarrier %c2 %c2 %barrier"))[..8], [1.0, 0.0, 3.0, 2.0, 5.0, 4.0, 7.0, 6.0]);
-    // Neighbours are of one subgroup.
+    // Neighbours belong to the same subgroup.
     assert_eq!(run.y(&exchange("OpControlBarrier %c3 %c3 %barrier"))[..8], [1.0, 0.0, 3.0, 2.0, 5.0, 4.0, 7.0, 6.0]);
 }
 
@@ -45,27 +45,27 @@ fn a_barrier_of_a_subgroup_is_none_between_subgroups() {
     let body = exchange("OpControlBarrier %c3 %c3 %barrier").replace("BitwiseXor %uint %i %c1", "BitwiseXor %uint %i %c4");
     assert_eq!(
         Run::new().fault(&body),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads the shared array `tile`[4], which invocation [4, 0, 0] of it writes \
-         too, with no barrier between the two"
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads the shared array `tile`[4], which invocation [4, 0, 0] of the same \
+         workgroup writes too, with no barrier between the two"
     );
 }
 
 #[test]
 fn a_write_after_a_read() {
     let body = format!("{}\nOpStore %b %v", exchange("OpControlBarrier %c2 %c2 %barrier"));
-    // Each reads its neighbour's element and writes that: the same element, by nobody else.
+    // Each invocation reads its neighbour's element and writes the same element, which no other invocation accesses.
     assert_eq!(Run::new().y(&body)[..4], [1.0, 0.0, 3.0, 2.0]);
     let body = format!("{}\nOpStore %a %v", exchange("OpControlBarrier %c2 %c2 %barrier"));
     assert_eq!(
         Run::new().fault(&body),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] writes the shared array `tile`[0], which invocation [1, 0, 0] of it reads \
-         too, with no barrier between the two"
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] writes the shared array `tile`[0], which invocation [1, 0, 0] of the same \
+         workgroup reads too, with no barrier between the two"
     );
 }
 
 #[test]
 fn a_write_after_many_reads() {
-    // All read tile[3]; then 3, which is among them, writes it.
+    // All invocations read `tile[3]`. Then invocation 3, which has read it too, writes it.
     let body = "
         %three = OpIEqual %bool %i %c3
         %a = OpAccessChain %p_shared %tile %c3
@@ -88,8 +88,8 @@ fn a_write_after_many_reads() {
     Run::new().y(&body.replace("BARRIER", "OpControlBarrier %c2 %c2 %barrier"));
     assert_eq!(
         Run::new().fault(&body.replace("BARRIER", "")),
-        "invocation [3, 0, 0] of workgroup [0, 0, 0] writes the shared array `tile`[3], which invocation [0, 0, 0] of it reads \
-         too, with no barrier between the two"
+        "invocation [3, 0, 0] of workgroup [0, 0, 0] writes the shared array `tile`[3], which invocation [0, 0, 0] of the same \
+         workgroup reads too, with no barrier between the two"
     );
 }
 
@@ -101,8 +101,8 @@ fn all_write_one_element() {
     ";
     assert_eq!(
         Run::new().fault(body),
-        "invocation [1, 0, 0] of workgroup [0, 0, 0] writes the shared array `tile`[3], which invocation [0, 0, 0] of it writes \
-         too, with no barrier between the two"
+        "invocation [1, 0, 0] of workgroup [0, 0, 0] writes the shared array `tile`[3], which invocation [0, 0, 0] of the same \
+         workgroup writes too, with no barrier between the two"
     );
     assert_eq!(Run { local: 1, ..Run::new() }.y(body), [0.0; 16]);
 }
@@ -131,8 +131,8 @@ fn device_memory_needs_a_barrier_that_orders_it() {
     assert_eq!(run.y(&by_memory("%both"))[8..], [4.0, 5.0, 6.0, 7.0, 0.0, 1.0, 2.0, 3.0]);
     assert_eq!(
         run.fault(&by_memory("%barrier")),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `y`[4], which invocation [4, 0, 0] of it writes too, with no barrier \
-         between the two"
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `y`[4], which invocation [4, 0, 0] of the same workgroup writes too, \
+         with no barrier between the two"
     );
 }
 
@@ -145,11 +145,11 @@ fn workgroups_that_write_one_element() {
     assert_eq!(
         Run { groups: 2, ..Run::new() }.fault(body),
         "invocation [0, 0, 0] of workgroup [1, 0, 0] writes `y`[0], which invocation [0, 0, 0] of workgroup [0, 0, 0] writes \
-         too: nothing orders two workgroups of one dispatch"
+         too: two workgroups of one dispatch are not ordered"
     );
 }
 
-/// `y[3] = 1` in the workgroup `%c`, and all others read it, after that or before.
+/// Workgroup `writer` executes `y[3] = 1`, and all others read it, before or after that.
 fn others_read(writer: &str) -> String {
     format!(
         "
@@ -180,9 +180,9 @@ fn workgroups_that_read_what_another_writes() {
     let run = Run { groups: 3, ..Run::new() };
     assert_eq!(
         run.fault(&others_read("%c0")),
-        // Workgroup 2 comes before 1.
+        // Workgroup 2 runs before workgroup 1.
         "invocation [0, 0, 0] of workgroup [2, 0, 0] reads `y`[3], which invocation [0, 0, 0] of workgroup [0, 0, 0] writes \
-         too: nothing orders two workgroups of one dispatch"
+         too: two workgroups of one dispatch are not ordered"
     );
 }
 
@@ -191,12 +191,12 @@ fn device_memory_that_is_not_coherent_is_never_ordered() {
     let private = Run { coherent: false, ..Run::new() };
     assert_eq!(
         private.fault(&by_memory("%both")),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `y`[4], which invocation [4, 0, 0] of it writes too, with no barrier \
-         between the two"
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `y`[4], which invocation [4, 0, 0] of the same workgroup writes too, \
+         with no barrier between the two"
     );
 }
 
-/// In the Vulkan memory model, accesses and barriers say themselves what others see.
+/// In the Vulkan memory model, accesses and barriers must themselves state that they are visible to other invocations.
 #[test]
 fn the_vulkan_memory_model() {
     let run = Run { vulkan: true, coherent: false, ..Run::new() };
@@ -205,9 +205,9 @@ fn the_vulkan_memory_model() {
         loads.replace("OpStore %a %f", "OpStore %a %f NonPrivatePointer|MakePointerAvailable %c2")
     };
     assert_eq!(run.y(&shown(by_memory("%all")))[8..], [4.0, 5.0, 6.0, 7.0, 0.0, 1.0, 2.0, 3.0]);
-    let race = "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `y`[4], which invocation [4, 0, 0] of it writes too, with no \
-                barrier between the two";
-    // A barrier that makes nothing visible, and accesses that are private.
+    let race = "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `y`[4], which invocation [4, 0, 0] of the same workgroup \
+                writes too, with no barrier between the two";
+    // In the first case, the barrier does not make writes visible. In the second, the accesses are private.
     assert_eq!(run.fault(&shown(by_memory("%both"))), race);
     assert_eq!(run.fault(&by_memory("%all")), race);
     assert_eq!(
@@ -217,6 +217,6 @@ fn the_vulkan_memory_model() {
     );
     assert_eq!(
         run.refusal(&exchange("OpControlBarrier %c2 %c2 %all")),
-        "the words are no SPIR-V module: an OpStore of shared memory is private, in the Vulkan memory model"
+        "the binary is not a valid SPIR-V module: an OpStore of shared memory is private, in the Vulkan memory model"
     );
 }

@@ -1,19 +1,19 @@
-//! Operations over a subgroup. Subgroups are of 4 here.
+//! Operations over a subgroup. Subgroups have 4 invocations here.
 
 use super::support::Run;
 
-/// `y[i]` of a word that each of 7 invocations computes: the second subgroup has three.
+/// Returns `y[i]`, which each of 7 invocations computes. The second subgroup has three invocations.
 fn words(body: &str) -> Vec<u32> {
     let store = "%a = OpAccessChain %p_word %yi %c0 %i\nOpStore %a %s\n";
     Run { local: 7, ..Run::new() }.words(&format!("{body}\n{store}"))[..7].to_vec()
 }
 
-/// The same of a truth.
+/// Returns a bool of each invocation as 0 or 1.
 fn truths(body: &str) -> Vec<u32> {
     words(&format!("{body}\n%s = OpSelect %uint %t %c1 %c0"))
 }
 
-/// What is read from a lane that does not run.
+/// The value that is read from an inactive lane.
 const POISON: u32 = 0x7fc0_dead;
 
 #[test]
@@ -29,7 +29,7 @@ fn reductions_over_a_subgroup() {
         );
         Run { local: 7, ..Run::new() }.y(&body)[..7].to_vec()
     };
-    // The second subgroup has three.
+    // The second subgroup has three invocations.
     assert_eq!(sum("Reduce"), [6.0, 6.0, 6.0, 6.0, 15.0, 15.0, 15.0]);
     assert_eq!(sum("InclusiveScan"), [0.0, 1.0, 3.0, 6.0, 4.0, 9.0, 15.0]);
     assert_eq!(sum("ExclusiveScan"), [0.0, 0.0, 1.0, 3.0, 0.0, 4.0, 9.0]);
@@ -118,8 +118,8 @@ fn a_lane_that_does_not_run_has_no_value() {
 fn a_broadcast_is_from_one_lane() {
     assert_eq!(
         Run::new().fault("%s = OpGroupNonUniformBroadcast %uint %c3 %i %lane\n"),
-        "invocation [1, 0, 0] of workgroup [0, 0, 0] uses a value that is undefined: a broadcast from lane 1, where another \
-         invocation says lane 0 (OpGroupNonUniformBroadcast)"
+        "invocation [1, 0, 0] of workgroup [0, 0, 0] uses a value that is undefined: a broadcast from lane 1, although \
+         another invocation names lane 0 (OpGroupNonUniformBroadcast)"
     );
 }
 
@@ -127,10 +127,10 @@ fn a_broadcast_is_from_one_lane() {
 fn only_subgroups_are_known() {
     assert_eq!(
         Run::new().refusal("%s = OpGroupNonUniformIAdd %uint %c2 Reduce %i\n"),
-        "the reference device does not know OpGroupNonUniformIAdd over anything but a subgroup"
+        "the reference device does not support OpGroupNonUniformIAdd over anything but a subgroup"
     );
     assert_eq!(
         Run::new().refusal("%s = OpGroupNonUniformIAdd %uint %c3 ClusteredReduce %i %c3\n"),
-        "the words are no SPIR-V module: OpGroupNonUniformIAdd over clusters of 3, which is no power of two"
+        "the binary is not a valid SPIR-V module: OpGroupNonUniformIAdd over clusters of 3, which is not a power of two"
     );
 }

@@ -1,7 +1,7 @@
-//! Modules from a body, and runs of them.
+//! Creates modules from a body, and runs them.
 //!
-//! A module has the tensors `x` and `y`, the shared array `tile` of 64 floats, a register `r` and one word of parameters,
-//! all by descriptor; what its body does with them is the test's.
+//! A module has the tensors `x` and `y`, the shared array `tile` of 64 floats, a register `r`, and one word of
+//! parameters. Buffers are accessed by descriptor. The test provides the body.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -10,8 +10,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use tilewright_launch::{Addressing, BufferUse, Dispatch, Size};
 use tilewright_reference::{BUDGET, Buffer, Kernel, Launch, Memory, Piece, RunError};
 
-/// What stands before every body. The invocation's number in its workgroup is `%i`, that of its workgroup `%w`, both
-/// together `%g`; `%p` is the parameter.
+/// The text that precedes every body. `%i` is the number of the invocation in its workgroup, `%w` the number of the
+/// workgroup, `%g` the number of the invocation in the grid, and `%p` the parameter.
 const BEFORE: &str = "
                OpCapability Shader
                OpCapability GroupNonUniform
@@ -139,27 +139,27 @@ const AFTER: &str = "
                OpFunctionEnd
 ";
 
-/// How a module is run: workgroups of so many invocations, in subgroups of 4.
+/// The configuration of a run: workgroups of `local` invocations, in subgroups of 4.
 pub(crate) struct Run {
     pub(crate) local: u32,
     pub(crate) groups: u32,
     pub(crate) x: Vec<f32>,
-    /// How much of `x` there is, however much of it is written.
+    /// The number of elements of `x`, which may be more than are written.
     pub(crate) x_elements: usize,
     pub(crate) y_elements: usize,
-    /// Whether `y` has contents when a fault is looked for.
+    /// True if `y` has contents before a run that must end with a fault.
     pub(crate) y_written: bool,
     pub(crate) param: i32,
-    /// Whether `y` is coherent.
+    /// True if `y` is coherent.
     pub(crate) coherent: bool,
-    /// Whether the module is of the Vulkan memory model.
+    /// True if the module uses the Vulkan memory model.
     pub(crate) vulkan: bool,
-    /// Instructions that an invocation may run.
+    /// The number of instructions that an invocation may execute.
     pub(crate) budget: u64,
 }
 
 impl Run {
-    /// 8 invocations in one workgroup, with 16 elements in each tensor.
+    /// A run of 8 invocations in one workgroup, with 16 elements in each tensor.
     pub(crate) fn new() -> Run {
         let x = (0..16).map(|n| n as f32).collect();
         Run {
@@ -176,12 +176,12 @@ impl Run {
         }
     }
 
-    /// Runs a body: what is then in `y`, 0 where nothing was written.
+    /// Runs a body, and returns `y`. Elements that are not written are 0.
     pub(crate) fn y(&self, body: &str) -> Vec<f32> {
         self.words(body).into_iter().map(f32::from_bits).collect()
     }
 
-    /// The same, as words.
+    /// Runs a body, and returns the 32-bit words of `y`.
     pub(crate) fn words(&self, body: &str) -> Vec<u32> {
         let y = memory(&vec![0.0; self.y_elements], self.y_elements);
         self.run(body, &y).unwrap_or_else(|e| panic!("{e}\n{body}"));
@@ -190,7 +190,7 @@ impl Run {
         bytes.chunks_exact(4).filter_map(|c| c.first_chunk()).map(|c| u32::from_le_bytes(*c)).collect()
     }
 
-    /// The fault that a body commits.
+    /// Returns the fault that a body commits.
     #[track_caller]
     pub(crate) fn fault(&self, body: &str) -> String {
         let y = memory(&vec![0.0; if self.y_written { self.y_elements } else { 0 }], self.y_elements);
@@ -200,7 +200,7 @@ impl Run {
         }
     }
 
-    /// Why a body is not run at all.
+    /// Returns the reason why a body is refused.
     #[track_caller]
     pub(crate) fn refusal(&self, body: &str) -> String {
         let dispatch = dispatch(&self.text(body), [self.local, 1, 1]);
@@ -245,7 +245,7 @@ fn memory(values: &[f32], elements: usize) -> Memory {
     memory
 }
 
-/// A dispatch of an assembled module over the two tensors.
+/// Returns a dispatch of an assembled module over the two tensors.
 pub(crate) fn dispatch(text: &str, local: [u32; 3]) -> Dispatch {
     Dispatch {
         name: "y".into(),
@@ -265,7 +265,7 @@ pub(crate) fn dispatch(text: &str, local: [u32; 3]) -> Dispatch {
     }
 }
 
-/// Assembles a module, and has it looked at.
+/// Assembles a module. Modules that were assembled before are cached.
 pub(crate) fn assemble(text: &str) -> Vec<u8> {
     static KNOWN: OnceLock<Mutex<HashMap<String, Vec<u8>>>> = OnceLock::new();
     let known = KNOWN.get_or_init(Mutex::default);

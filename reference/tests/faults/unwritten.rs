@@ -1,4 +1,4 @@
-//! Reads of what nothing has written.
+//! Reads of memory that was never written.
 
 use super::support::Run;
 
@@ -10,7 +10,7 @@ fn a_register() {
     ";
     assert_eq!(
         Run::new().fault(body),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads the register `r`[0], which nothing has written"
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads the register `r`[0], which was never written"
     );
 }
 
@@ -28,12 +28,12 @@ fn a_register_that_only_some_have_written() {
     ";
     assert_eq!(
         Run::new().fault(body),
-        "invocation [3, 0, 0] of workgroup [0, 0, 0] reads the register `%N`, which nothing has written"
+        "invocation [3, 0, 0] of workgroup [0, 0, 0] reads the register `%N`, which was never written"
             .replace("%N", &number_of_n())
     );
 }
 
-/// The id of the register that has no name.
+/// Returns the id of the register that is unnamed.
 fn number_of_n() -> String {
     let message = Run::new().fault("%v = OpLoad %int %n\n");
     let start = message.find('`').expect("quoted") + 1;
@@ -55,7 +55,7 @@ fn a_component_that_nobody_looks_at_need_not_be_written() {
     let wrong = body.replace("CompositeExtract %float %v 2", "CompositeExtract %float %v 3");
     assert_eq!(
         Run::new().fault(&wrong),
-        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads the register `r`[3], which nothing has written"
+        "invocation [0, 0, 0] of workgroup [0, 0, 0] reads the register `r`[3], which was never written"
     );
 }
 
@@ -92,7 +92,7 @@ fn a_shared_array() {
     ";
     assert_eq!(
         Run::new().fault(body),
-        "invocation [7, 0, 0] of workgroup [0, 0, 0] reads the shared array `tile`[8], which nothing has written"
+        "invocation [7, 0, 0] of workgroup [0, 0, 0] reads the shared array `tile`[8], which was never written"
     );
 }
 
@@ -113,7 +113,7 @@ fn shared_memory_does_not_outlive_its_workgroup() {
     ";
     assert_eq!(
         Run { groups: 2, ..Run::new() }.fault(body),
-        "invocation [0, 0, 0] of workgroup [1, 0, 0] reads the shared array `tile`[0], which nothing has written"
+        "invocation [0, 0, 0] of workgroup [1, 0, 0] reads the shared array `tile`[0], which was never written"
     );
 }
 
@@ -123,7 +123,7 @@ fn a_tensor() {
         %a = OpAccessChain %p_float %y %c0 %i
         %v = OpLoad %float %a
     ";
-    assert_eq!(Run::new().fault(body), "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `y`[0], which nothing has written");
+    assert_eq!(Run::new().fault(body), "invocation [0, 0, 0] of workgroup [0, 0, 0] reads `y`[0], which was never written");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_tensor_that_is_written_in_part() {
         %v = OpLoad %float %a
     ";
     let run = Run { x: vec![1.0; 6], ..Run::new() };
-    assert_eq!(run.fault(body), "invocation [6, 0, 0] of workgroup [0, 0, 0] reads `x`[6], which nothing has written");
+    assert_eq!(run.fault(body), "invocation [6, 0, 0] of workgroup [0, 0, 0] reads `x`[6], which was never written");
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! A small assembler of SPIR-V: that of most machines does not know cooperative matrices yet.
+//! A small assembler for SPIR-V. It is needed because the assembler that most machines have does not support cooperative matrices yet.
 //!
-//! It takes the text that `spirv-as` takes, as far as these tests need it: ids, integers, floats of 32 bits, strings, and the names that
-//! [`number`] finds.
+//! It accepts the text that `spirv-as` accepts, as far as these tests need it: ids, integers, 32-bit floats, strings, and the names that
+//! [`number`] knows.
 
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind};
 use std::collections::HashMap;
 use std::str::FromStr;
 
-/// The words of a module, of SPIR-V 1.6.
+/// Returns a module of SPIR-V 1.6.
 pub(crate) fn assemble(text: &str) -> Vec<u8> {
     let mut ids = HashMap::new();
     let mut body = Vec::new();
@@ -50,7 +50,7 @@ fn string(text: &str) -> Vec<u32> {
     bytes.chunks_exact(4).filter_map(|c| c.first_chunk()).map(|c| u32::from_le_bytes(*c)).collect()
 }
 
-/// A literal, or what a name among the operands of an instruction stands for.
+/// Returns the value of a literal, or of a name among the operands of an instruction.
 fn number(op: &str, token: &str) -> u32 {
     if let Ok(integer) = token.parse::<i64>() {
         return integer as u32;
@@ -81,7 +81,7 @@ fn number(op: &str, token: &str) -> u32 {
     found.unwrap_or_else(|| panic!("{token} in Op{op}"))
 }
 
-/// A bit of one of the masks.
+/// Returns a bit of one of the masks.
 fn bit(name: &str) -> Option<u32> {
     use spirv::{CooperativeMatrixOperands as Signs, MemoryAccess};
     Some(match name {

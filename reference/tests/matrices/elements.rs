@@ -1,8 +1,8 @@
-//! What is done element by element, what invocations do with their own elements, and how matrices are kept and passed on.
+//! Element-wise operations, access to an invocation's own elements, and storage and passing of matrices.
 
 use crate::support::{AVAILABLE, BARRIER, Run, SUBGROUP_BARRIER, Tensor, VISIBLE, matrix};
 
-/// Loads `%x` and `%y`, of 8 x 8 of a type, from `a` and `b`.
+/// Loads the 8 x 8 matrices `%x` and `%y` of a type from `a` and `b`.
 fn load(of: &str) -> String {
     format!(
         "%at_a = OpAccessChain %p_a %a %u0 %u0
@@ -20,14 +20,14 @@ fn words(numbers: impl Iterator<Item = i32>) -> Vec<u8> {
     numbers.flat_map(i32::to_le_bytes).collect()
 }
 
-/// Runs of matrices of floats `F`, of ints `I` and uints `U`, of halves `H`, of signed and unsigned bytes `S` and `C`; all of 8 x 8.
+/// Declares 8 x 8 matrices of floats `F`, ints `I`, uints `U`, halves `H`, signed bytes `S`, bytes `C`, and bfloats `B`.
 fn run() -> Run {
     let types = [("F", "float"), ("I", "int"), ("U", "uint"), ("H", "half"), ("S", "schar"), ("C", "uchar"), ("B", "bfloat")];
     let types: String = types.iter().map(|(name, of)| matrix(name, of, 8, 8, 2)).collect();
     Run { types, ..Run::new() }
 }
 
-/// Floats of which the first are given.
+/// Returns a run whose first two tensors hold the given floats.
 fn of_floats(a: fn(usize) -> f32, b: fn(usize) -> f32) -> Run {
     let tensor = |f: fn(usize) -> f32| Tensor::new("float", (0..64).flat_map(|n| f(n).to_le_bytes()).collect());
     Run { tensors: [tensor(a), tensor(b), Tensor::empty("float", 256), Tensor::empty("float", 256)], ..run() }
@@ -76,7 +76,7 @@ fn arithmetic_of_integers() {
 
 #[test]
 fn arithmetic_of_bytes() {
-    // From signed bytes to bytes, in the middle of it.
+    // The operands are bytes, which are interpreted as signed for `S`.
     let tensor = |ty, f: fn(u8) -> u8| Tensor::new(ty, (0..64).map(f).collect());
     let (a, b) = (|n: u8| n.wrapping_mul(37), |n: u8| n.wrapping_mul(11) | 1);
     let check = |ty: &'static str, of: &str, op: &str, f: fn(u8, u8) -> u8| {
@@ -128,7 +128,7 @@ fn matrices_of_one_value() {
     assert_eq!(store("%at = OpAccessChain %p_a %a %u0 %u9\n%f = OpLoad %float %at\n%z = OpCompositeConstruct %F %f"), [9.0; 64]);
 }
 
-/// What goes over the components of `%kept`: `body` makes `%new` of the component `%old` and its number `%n`.
+/// Returns a loop over the components of `%kept`. `body` computes `%new` from the component `%old` and its number `%n`.
 fn each(body: &str) -> String {
     format!(
         "OpStore %kept %x
@@ -180,7 +180,7 @@ fn an_invocation_has_every_so_manieth_element() {
 
 #[test]
 fn components_beyond_the_elements_are_nobodys() {
-    // 64 elements among 128 invocations, and 40 among 16.
+    // 64 elements are distributed across 128 invocations, and 40 elements across 16.
     let half = with_kept(of_floats(|n| n as f32, |_| 0.0));
     let twice = each("%new = OpFAdd %float %old %old");
     let wanted: Vec<f32> = (0..64).map(|n| 2.0 * n as f32).collect();
@@ -190,7 +190,7 @@ fn components_beyond_the_elements_are_nobodys() {
     let got = run.floats(&format!("{}{twice}{STORE}", load("F")));
     assert_eq!(got[..40], wanted[..40]);
     assert_eq!(got[40].to_bits(), 0xeeee_eeee);
-    // Dividing by what is there divides by nothing else.
+    // The copies of elements in the remaining components have valid divisors too.
     let mut run = Run { local: 16, subgroup: 16, ..of_ints("int", |n| 100 * (n + 1), |n| n + 1) };
     run.types = run.types.replace(&matrix("I", "int", 8, 8, 2), &matrix("I", "int", 5, 8, 2));
     assert_eq!(run.words(&format!("{}%z = OpSDiv %I %x %y\n{STORE}", load("I")))[..40], [100; 40]);
@@ -208,7 +208,7 @@ fn components_are_taken_out_and_put_in() {
 
 #[test]
 fn matrices_pass_through_arrays_and_phis() {
-    // Three steps of `z = kept[n] - z`, where kept holds x and y by turns.
+    // Three steps of `z = kept[n] - z`, where `kept` alternates between `x` and `y`.
     let mut run = of_floats(|n| n as f32, |n| 100.0 + n as f32);
     run.types += "%pair = OpTypeArray %F %u2\n%p_kept = OpTypePointer Function %pair\n%p_one = OpTypePointer Function %F\n\
                   %zeros = OpConstantNull %F\n";
@@ -253,7 +253,7 @@ fn a_stride_of_zero_repeats_a_row_or_a_column() {
 
 #[test]
 fn subgroups_and_workgroups_have_matrices_of_their_own() {
-    // Each subgroup takes 64 numbers through its part of the shared array, turned round.
+    // Each subgroup transposes 64 numbers through its part of the shared array.
     let body = format!(
         "%group = OpLoad %uint3 %workgroup
          %w = OpCompositeExtract %uint %group 0
@@ -281,7 +281,7 @@ fn subgroups_and_workgroups_have_matrices_of_their_own() {
 
 #[test]
 fn what_invocations_write_to_shared_memory_a_matrix_reads_after_a_barrier() {
-    // tile[8 k + i] = 8 k + i by invocation i, for 8 k.
+    // Invocation `i` executes `tile[8 k + i] = 8 k + i` for each `k`.
     let mut body = load("F");
     for k in 0..8 {
         body += &format!(
@@ -298,7 +298,7 @@ fn what_invocations_write_to_shared_memory_a_matrix_reads_after_a_barrier() {
 
 #[test]
 fn by_address() {
-    // From the first tensor to the fourth, turned round.
+    // The first tensor is copied to the fourth and transposed.
     let mut run = run();
     run.addresses = true;
     run.capabilities = "OpCapability PhysicalStorageBufferAddresses".to_owned();

@@ -1,10 +1,10 @@
-//! What `SPV_NV_cooperative_matrix2` adds: reductions, functions of elements, and accumulators that become factors.
+//! The extension `SPV_NV_cooperative_matrix2`: reductions, functions of elements, and accumulators that become factors.
 
 use crate::support::{Run, Tensor, matrix};
 
 const FIRST: &str = "invocation [0, 0, 0] of workgroup [0, 0, 0]";
 
-/// Functions: of two floats, their sum and their greatest; and of an element at a place.
+/// The functions: the sum of two floats, their maximum, and a function of an element and its position.
 const FUNCTIONS: &str = "
     %add = OpFunction %float None %two_floats
     %add_a = OpFunctionParameter %float
@@ -36,7 +36,7 @@ const FUNCTIONS: &str = "
     OpFunctionEnd
 ";
 
-/// Accumulators `F` of floats, of a shape, loaded from `a` as `%x`; those of halves `H` are alike.
+/// Declares accumulators `F` of floats and `H` of halves. A matrix `%x` is loaded from `a`.
 fn run(rows: u32, columns: u32, subgroup: u32) -> Run {
     let types = [matrix("F", "float", rows, columns, 2), matrix("H", "half", rows, columns, 2)].concat();
     let functions =
@@ -69,7 +69,7 @@ fn load(columns: u32) -> String {
     )
 }
 
-/// What is stored of a matrix `%z` of so many columns.
+/// Returns the contents of a matrix `%z` with `columns` columns.
 fn stored(run: &Run, body: &str, rows: u32, columns: u32) -> Vec<f32> {
     let all = run.floats(&format!("{body}OpCooperativeMatrixStoreKHR %at_d %z %u0 %u{columns}\n"));
     all[..(rows * columns) as usize].to_vec()
@@ -114,7 +114,7 @@ fn functions_of_elements() {
         let op = "%z = OpCooperativeMatrixPerElementOpNV %F %x %place %half_of\n";
         let wanted: Vec<f32> = (0..rows * columns).map(|n| (n / columns * 100 + n % columns) as f32 * 0.5 + value(n)).collect();
         assert_eq!(stored(&run, &format!("{}{op}", load(columns)), rows, columns), wanted);
-        // Another matrix gives its own elements.
+        // Another matrix passes its element at the same position.
         let op = "%z = OpCooperativeMatrixPerElementOpNV %F %x %place %x\n";
         let wanted: Vec<f32> =
             (0..rows * columns).map(|n| (n / columns * 100 + n % columns) as f32 * value(n) + value(n)).collect();
@@ -122,11 +122,11 @@ fn functions_of_elements() {
     }
 }
 
-/// Subgroups leave a loop at different times, and keep what it made.
+/// Subgroups leave the loop at different times, and must keep the result that they left with.
 #[test]
 fn functions_in_a_loop_that_subgroups_leave_apart() {
     left_apart(8, 8);
-    // One component each.
+    // Each invocation has one component.
     left_apart(2, 4);
 }
 
@@ -172,7 +172,7 @@ fn left_apart(rows: u32, columns: u32) {
 
 #[test]
 fn accumulators_become_factors() {
-    // z = x * x and z = x * xt, of 8 x 8; by a conversion to halves, in one step and in two.
+    // Computes z = x * x and z = x * xt for 8 x 8 matrices, with a conversion to halves in one step or in two.
     let mut run = run(8, 8, 8);
     let more = [("A", "half", 0), ("B", "half", 1), ("Bf", "float", 1), ("Af", "float", 0)];
     run.types += &more.map(|(name, of, usage)| matrix(name, of, 8, 8, usage)).concat();
@@ -196,7 +196,7 @@ fn accumulators_become_factors() {
 
 #[test]
 fn a_transposition_of_another_shape() {
-    // 8 x 16, turned round, is 16 x 8; and times 8 x 16 it is 8 x 8 from the left.
+    // The transposed 8 x 16 matrix is 16 x 8. The product of both is 8 x 8.
     let mut run = run(8, 16, 8);
     run.types += &[matrix("A", "float", 8, 16, 0), matrix("B", "float", 16, 8, 1), matrix("C", "float", 8, 8, 2)].concat();
     run.types += "%zeros = OpConstantNull %C\n";
@@ -234,11 +234,11 @@ fn what_cannot_be_is_refused() {
     };
     let reduce = "%z = OpCooperativeMatrixReduceNV %F %x Row %add\n";
     refused(&|_| (), &reduce.replace("%add", "%place"), "has 4 parameters, not 2");
-    refused(&|_| (), &reduce.replace("%add", "%x"), "is no function");
+    refused(&|_| (), &reduce.replace("%add", "%x"), "is not a function");
     refused(&|_| (), &reduce.replace("Row", "2x2"), "do not fit");
     let blocks =
         |run: &mut Run| run.functions = run.functions.replacen("OpReturnValue", "OpBranch %on\n%on = OpLabel\nOpReturnValue", 1);
-    refused(&blocks, reduce, "which is not of one block");
+    refused(&blocks, reduce, "which does not have a single block");
     let global = |run: &mut Run| {
         run.functions = run.functions.replacen(
             "%add_sum = OpFAdd %float %add_a %add_b",
@@ -246,10 +246,10 @@ fn what_cannot_be_is_refused() {
             1,
         )
     };
-    refused(&global, reduce, "beside the entry");
+    refused(&global, reduce, "which is not the entry point");
     let foreign = |run: &mut Run| run.functions = run.functions.replacen("%add_a %add_b\n", "%add_a %most_b\n", 1);
     refused(&foreign, reduce, "where it is not defined");
-    // Without the capability, and to another shape with it.
+    // The conversion is refused without the capability, and with it if the shapes differ.
     let types = |run: &mut Run| run.types += &matrix("A", "half", 8, 8, 0);
     let none = |run: &mut Run| {
         types(run);

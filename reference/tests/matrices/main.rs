@@ -1,4 +1,5 @@
-//! Cooperative matrices: modules made by hand, their results beside a plain product, and what is reported of faulty ones.
+//! Cooperative matrices: handwritten modules, whose results are compared with a plain product, and the faults that are
+//! reported.
 
 mod assemble;
 mod elements;

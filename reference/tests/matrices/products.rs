@@ -1,21 +1,22 @@
-//! `d = a * b + c` at several shapes, types, layouts and strides, beside a plain product in f64 or in exact integers.
+//! Computes `d = a * b + c` with several shapes, types, layouts and strides, and compares with a plain product in f64
+//! or in exact integers.
 
 use crate::support::{AVAILABLE, BARRIER, Run, Tensor, VISIBLE, matrix, size_of};
 use fastrand::Rng;
 use half::{bf16, f16};
 
-/// How one of the matrices lies in its tensor.
+/// The layout of a matrix in its tensor.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     by_column: bool,
-    /// What the pointer points to.
+    /// The type that the pointer points to.
     pointee: &'static str,
-    /// Components from a row (or column) to the next, and before the first.
+    /// The number of components from a row (or column) to the next, and before the first.
     stride: usize,
     start: usize,
 }
 
-/// A product: rows, columns, depth; the types of `a`, `b`, `c` and of the result.
+/// A product: the numbers of rows, columns and depth, and the types of `a`, `b`, `c` and of the result.
 #[derive(Clone, Debug)]
 struct Product {
     shape: [usize; 3],
@@ -23,11 +24,11 @@ struct Product {
     places: [Place; 4],
     operands: &'static str,
     subgroup: u32,
-    /// `a` and `b` go through shared memory.
+    /// True if `a` and `b` are passed through shared memory.
     shared: bool,
 }
 
-/// A component's value from its bytes, and back.
+/// Converts a component from its bytes, and back.
 fn value(ty: &str, bytes: &[u8]) -> f64 {
     let two = || [bytes[0], bytes[1]];
     let four = || [bytes[0], bytes[1], bytes[2], bytes[3]];
@@ -59,7 +60,7 @@ fn is_signed(ty: &str) -> bool {
 }
 
 impl Product {
-    /// Row by row, one after the other as near as they may be.
+    /// Returns a product whose rows follow each other as closely as alignment allows.
     fn new(shape: [usize; 3], types: [&'static str; 4]) -> Product {
         let [_, n, k] = shape;
         let place = |at: usize, row: usize| {
@@ -79,7 +80,7 @@ impl Product {
         Product { shape, types, places, operands, subgroup: 8, shared: false }
     }
 
-    /// With places as given: by column or not, what is pointed to, how much wider a row is, and where it starts.
+    /// Sets the layout of a matrix: by column or not, the type that is pointed to, the padding of a row, and the start.
     fn at(mut self, n: usize, by_column: bool, pointee: &'static str, more: usize, start: usize) -> Product {
         let (rows, columns) = self.extents(n);
         let stride = if by_column { rows } else { columns } + more;
@@ -87,19 +88,19 @@ impl Product {
         self
     }
 
-    /// Rows and columns of a matrix.
+    /// Returns the numbers of rows and columns of a matrix.
     fn extents(&self, n: usize) -> (usize, usize) {
         let [m, columns, k] = self.shape;
         [(m, k), (k, columns), (m, columns), (m, columns)][n]
     }
 
-    /// Where an element lies, in components.
+    /// Returns the index of an element in components.
     fn index(&self, n: usize, row: usize, column: usize) -> usize {
         let place = self.places[n];
         place.start + if place.by_column { column * place.stride + row } else { row * place.stride + column }
     }
 
-    /// A tensor that holds a matrix; what lies between is not written, but for what fills the last pointee.
+    /// Returns a tensor that holds a matrix.
     fn tensor(&self, n: usize, values: &[f64]) -> Tensor {
         let (rows, columns) = self.extents(n);
         let size = size_of(self.types[n]);
@@ -115,7 +116,7 @@ impl Product {
         if n == 3 { Tensor::empty(self.places[n].pointee, whole) } else { Tensor::new(self.places[n].pointee, all) }
     }
 
-    /// The pointer, layout and stride of a matrix, as operands.
+    /// Returns the pointer, layout and stride of a matrix, as operands.
     fn operands(&self, n: usize) -> (String, String) {
         let (name, place) = (["a", "b", "c", "d"][n], self.places[n]);
         let per = |components: usize| components * size_of(self.types[n]) / size_of(place.pointee);
@@ -129,7 +130,7 @@ impl Product {
             let (chain, operands) = self.operands(n);
             body += &format!("{chain}%m{name} = OpCooperativeMatrixLoadKHR %M{name} %at_{name} {operands}\n");
             if self.shared && n < 2 {
-                // Through shared memory, turned round.
+                // The matrix is stored in shared memory and loaded again, transposed both times.
                 let (rows, columns) = self.extents(n);
                 let (turned, stride) = if self.places[n].by_column { (0, columns) } else { (1, rows) };
                 let stride = stride * size_of(self.types[n]) / size_of(self.types[0]).max(1);
@@ -151,12 +152,12 @@ impl Product {
         )
     }
 
-    /// Runs it: what is in `d`, element by element.
+    /// Runs the product, and returns the elements of `d`.
     fn run(&self, values: [&[f64]; 3]) -> Vec<f64> {
         let [m, n, k] = self.shape.map(|n| n as u32);
         let types = [matrix("Ma", self.types[0], m, k, 0), matrix("Mb", self.types[1], k, n, 1)].concat();
         let accumulators = match self.types[2] == self.types[3] {
-            // A type is declared once.
+            // Each type is declared only once.
             true => matrix("Md", self.types[3], m, n, 2),
             false => [matrix("Mc", self.types[2], m, n, 2), matrix("Md", self.types[3], m, n, 2)].concat(),
         };
@@ -179,7 +180,7 @@ impl Product {
         (0..c.len()).map(element).collect()
     }
 
-    /// Values that a type holds exactly: small multiples of 1/16, or of 1.
+    /// Returns values that a type represents exactly: small multiples of 1/16, or of 1.
     fn values(&self, n: usize, rng: &mut Rng) -> Vec<f64> {
         let (rows, columns) = self.extents(n);
         let ty = self.types[n];
@@ -193,14 +194,14 @@ impl Product {
         (0..rows * columns).map(|_| one(rng)).collect()
     }
 
-    /// Runs it over random values, and compares: all sums are exact in the result's type.
+    /// Runs the product with random values, and checks the result. All sums are exact in the result's type.
     fn check(&self, seed: u64) {
         let mut rng = Rng::with_seed(seed);
         let [a, b, c] = [0, 1, 2].map(|n| self.values(n, &mut rng));
         let [_, n, k] = self.shape;
         let wanted = |(at, c): (usize, &f64)| {
             let sum: f64 = (0..k).map(|d| a[at / n * k + d] * b[d * n + at % n]).sum();
-            // Exact in f64, and then as the result's type holds it: integers wrap.
+            // The sum is exact in f64. It is then converted to the result's type, in which integers wrap.
             let sum = if self.types[3].ends_with("int") { (c + sum).rem_euclid(4_294_967_296.0) } else { c + sum };
             let sum = if self.types[3] == "int" { f64::from(sum as u32 as i32) } else { sum };
             value(self.types[3], &bytes(self.types[3], sum))
@@ -266,11 +267,11 @@ fn by_pointers_to_vectors_and_to_other_scalars() {
         product.check(seed);
     }
     Product::new([8, 8, 32], ["schar", "schar", "int", "int"]).at(0, false, "uint", 16, 16).at(1, true, "uint4", 32, 0).check(40);
-    // A matrix of floats by a pointer to halves.
+    // A matrix of floats is accessed by a pointer to halves.
     Product::new([8, 8, 8], ["half", "half", "float", "float"]).at(2, false, "half4", 4, 8).at(3, false, "half", 4, 4).check(41);
 }
 
-/// Products of which all matrices are of floats of 16 bits, with the number of bits of which they are.
+/// Checks products in which all matrices have a 16-bit float type. `bits` is the precision of that type.
 fn check_rounding(ty: &'static str, round: fn(f32) -> f32, bits: i32) {
     let mut rng = Rng::with_seed(50);
     for shape in SHAPES {
@@ -300,7 +301,7 @@ fn sums_of_16_bits_are_rounded_each() {
 fn sums_in_floats_are_rounded_each() {
     let (k, big) = (8, f64::from(1 << 24));
     let product = Product::new([1, 1, k], ["half", "half", "float", "float"]);
-    // 2^24 + 1 - 2^24, in this order: the 1 is lost.
+    // 2^24 + 1 - 2^24, in this order, so that the 1 is lost.
     let (mut a, mut b) = (vec![0.0; k], vec![0.0; k]);
     (a[0], b[0], a[1], b[1]) = (1.0, 1.0, -4096.0, 4096.0);
     assert_eq!(product.run([&a, &b, &[big]]), [0.0]);

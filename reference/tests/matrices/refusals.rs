@@ -1,8 +1,8 @@
-//! Words with matrices that are not run at all.
+//! Modules with matrices that are refused.
 
 use crate::support::{Run, matrix};
 
-/// What is said of a body with these types, and of nothing else.
+/// Checks the end of the message with which a body with these types is refused.
 #[track_caller]
 fn refused(types: &str, body: &str, message: &str) {
     let types =
@@ -21,7 +21,7 @@ fn other_scopes_are_not_supported() {
             &of(scope),
             "",
             &format!(
-                "the reference device does not know cooperative matrices of the scope number {scope}: only those of a subgroup"
+                "the reference device does not support cooperative matrices of the scope number {scope}: only those of a subgroup"
             ),
         );
     }
@@ -33,8 +33,8 @@ fn types_that_cannot_be() {
     refused(&matrix("M", "float", 1024, 1024, 2), "", "cooperative matrices of 1024 x 1024: they have 1 to 65536 elements");
     refused(&matrix("M", "float", 65536, 65536, 2), "", "cooperative matrices of 65536 x 65536: they have 1 to 65536 elements");
     refused(&matrix("M", "float", 8, 8, 3), "", "cooperative matrices of the use number 3");
-    refused(&matrix("M", "bool", 8, 8, 2), "", "is a cooperative matrix of truth values");
-    refused(&matrix("M", "float4", 8, 8, 2), "", "is a cooperative matrix of what is no number");
+    refused(&matrix("M", "bool", 8, 8, 2), "", "is a cooperative matrix of booleans");
+    refused(&matrix("M", "float4", 8, 8, 2), "", "is a cooperative matrix of a type that is not numeric");
     refused(
         "%p = OpTypePointer Workgroup %F\n%v = OpVariable %p Workgroup\n",
         "",
@@ -57,14 +57,18 @@ fn shapes_and_uses_that_do_not_fit() {
     let halves = [constants.to_owned(), matrix("H", "half", 8, 8, 0)].concat();
     refused(&halves, "%y = OpFConvert %H %f1\n", "OpFConvert between cooperative matrices of different shapes or uses");
     refused(constants, "%y = OpFMod %F %f1 %f1\n", "OpFMod of cooperative matrices");
-    refused(constants, "%y = OpCompositeConstruct %F %u1\n", "is made of another type than its components'");
+    refused(
+        constants,
+        "%y = OpCompositeConstruct %F %u1\n",
+        "is composed of a value that does not have the type of its components",
+    );
     refused(constants, "%y = OpMatrixTimesScalar %F %f1 %u1\n", "OpMatrixTimesScalar of other types than its result");
 }
 
 #[test]
 fn loads_and_stores_that_cannot_be() {
     refused("", &LOAD.replace("%at_a %u0 %u8", "%at_a %u7 %u8"), "the layout None of cooperative matrices");
-    refused("", &LOAD.replace("%at_a %u0 %u8", "%at_a %u0"), "OpCooperativeMatrixLoadKHR has no stride");
+    refused("", &LOAD.replace("%at_a %u0 %u8", "%at_a %u0"), "OpCooperativeMatrixLoadKHR does not have a stride");
     let private = "%p_part = OpTypePointer Private %float\n%parts = OpTypeArray %float %u64\n%p_parts = OpTypePointer Private %parts\n\
                    %own = OpVariable %p_parts Private\n";
     refused(private, &LOAD.replace("%p_a %a %u0", "%p_part %own"), "in the storage class Private");
@@ -75,7 +79,7 @@ fn loads_and_stores_that_cannot_be() {
     refused("", shared, "an OpCooperativeMatrixLoadKHR of shared memory is private, in the Vulkan memory model");
 }
 
-/// Words damaged in many ways are refused or run; they do not panic.
+/// Damaged modules may be refused or run, but they must not cause a panic.
 #[test]
 fn damaged_words_are_no_panic() {
     let types = [matrix("A", "half", 8, 8, 0), matrix("B", "half", 8, 8, 1), matrix("F", "float", 8, 8, 2)].concat();

@@ -1,11 +1,12 @@
-//! `spirv-val`, where it knows cooperative matrices. Where it is too old, that is said once; `TILEWRIGHT_SPIRV_VAL=new` makes it an error.
+//! Validates modules with `spirv-val`, if it supports cooperative matrices. If it is too old, a message is printed once.
+//! `TILEWRIGHT_SPIRV_VAL=new` makes this an error.
 
 use std::collections::HashSet;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// That a module is valid.
+/// Checks that a module is valid.
 pub(crate) fn validate(words: &[u8], text: &str) {
     static KNOWS: LazyLock<bool> = LazyLock::new(knows);
     static SEEN: LazyLock<Mutex<HashSet<Vec<u8>>>> = LazyLock::new(Mutex::default);
@@ -15,18 +16,18 @@ pub(crate) fn validate(words: &[u8], text: &str) {
     }
 }
 
-/// What it says of a module that it refuses.
+/// Returns the message of `spirv-val` if it refuses a module.
 fn refuses(words: &[u8]) -> Option<String> {
     let args = ["--target-env", "vulkan1.3", "-"];
     let run = Command::new("spirv-val").args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
     let mut child = run.unwrap_or_else(|e| panic!("spirv-val is needed (Debian and Ubuntu: apt install spirv-tools): {e}"));
-    // A module that it refuses early it does not read to the end.
+    // Errors are ignored, because `spirv-val` may refuse a module before it has read all of it.
     let _ = child.stdin.take().expect("piped").write_all(words);
     let output = child.wait_with_output().expect("it ends");
     (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Whether it knows the types of cooperative matrices and bfloat16.
+/// True if it supports the types of cooperative matrices and bfloat16.
 fn knows() -> bool {
     let module = crate::assemble::assemble(
         "OpCapability Shader
