@@ -48,7 +48,7 @@ impl Emit<'_> {
             result = self.same(at, Op::IAdd, &[result, carried])?;
         }
         if at.of == DType::I32 {
-            // A negative number that is read as unsigned is 2^32 too large, so that the other factor is subtracted from the high
+            // A negative number that is read as unsigned is 2^32 too large, so the other factor is subtracted from the high
             // half.
             let thirty_one = self.all(at.of, at.n, 31)?;
             for (of, by) in [(a, b), (b, a)] {

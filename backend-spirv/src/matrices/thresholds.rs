@@ -1,7 +1,7 @@
 //! Comparisons of indices for each element of a matrix.
 //!
-//! Most comparisons move by fixed steps along rows and columns, such as `a row + b column + first <= 0`. The part of an element itself, `a
-//! row + b column`, is the same for all matrices of a shape. Each element compares its own part with a threshold of its matrix. Both are
+//! Most comparisons move by fixed steps along rows and columns, such as `a row + b column + first <= 0`. The part of an element itself,
+//! `a row + b column`, is the same for all matrices of a shape. Each element compares its own part with a threshold of its matrix. Both are
 //! f32, because conversions between floats and integers are as slow as exponentials on many devices.
 
 use super::Shape;

@@ -19,7 +19,7 @@ pub(crate) struct Confined {
 impl<'p> Resolver<'p> {
     /// True if a compute must not read, or write registers, when it is out of range.
     pub(crate) fn must_not_run(&mut self, c: &Compute) -> bool {
-        // Unrolled loops ask this again in each iteration, so that the answer is kept.
+        // Unrolled loops ask this again in each iteration, so the answer is remembered.
         if let Some(known) = self.confined.computes.get(&self.compute) {
             return *known;
         }

@@ -201,7 +201,7 @@ impl Resolver<'_> {
         if let Some(value) = program.exprs.as_int(extent) {
             return Ok(self.values.int(value));
         }
-        // Unrolled loops ask this again in each iteration, so that the answer is kept.
+        // Unrolled loops ask this again in each iteration, so the answer is remembered.
         let clamped = self.indices.clamped.get_or_insert_with(axis, || {
             let named = program.named(extent);
             let preds = program.predicates(&named);

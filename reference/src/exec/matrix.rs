@@ -1,6 +1,6 @@
 //! Cooperative matrices: operations that the lanes of a subgroup perform together.
 //!
-//! Vulkan does not define which invocation of a subgroup accesses an element in memory. So an access is not ordered with any other access
+//! SPIR-V does not define which invocation of a subgroup accesses an element in memory. So an access is not ordered with any other access
 //! of its subgroup without a barrier, not even with one of the same lane: see [`COOPERATIVE`]. A fault is reported for the lane that holds
 //! the element.
 
