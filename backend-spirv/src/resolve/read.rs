@@ -1,7 +1,7 @@
-//! Reads: which elements at a time, what lies outside, and what need not be read again.
+//! Reads: the number of elements that are read at a time, values out of bounds, and reads that can be reused.
 //!
-//! A read of memory that the dispatch does not write is a value like others, and is emitted when it is used. Memory that is written may
-//! change, so its reads are emitted at once.
+//! A read of memory that the dispatch does not write is a value like others, and is emitted when it is used. Reads of written memory are
+//! emitted at once, because the memory may change.
 
 use super::expr::{Mask, Resolved};
 use super::values::poly::{ByLane, Term};
@@ -14,19 +14,19 @@ use tilewright_dsl::expr::{Binary, Expr, ExprId, Outside, Read, Sides, Unary};
 use tilewright_dsl::launch::{Bounds, DType, REACH};
 use tilewright_dsl::nest::{Access, AxisId, BufferId, Space};
 
-/// What is known of reads.
+/// The facts known about reads.
 #[derive(Default)]
 pub(crate) struct Reads {
-    /// What was read from memory that is written, since it last may have changed.
+    /// The values that were read from written memory since it may last have changed.
     pub(crate) recent: Map<BufferId, Map<(u32, ValueId), ValueId>>,
-    /// What registers' variables hold, as far as it is known.
+    /// The known values of registers' variables.
     pub(crate) registers: Map<(BufferId, i64), ValueId>,
-    /// Of a compute's read: how many elements of neighbouring unrolled iterations to load at once.
+    /// For each read of a compute, the number of elements of neighbouring unrolled iterations to load at once.
     groups: Map<(usize, ExprId), u32>,
 }
 
 impl Reads {
-    /// Forgets what was read from a buffer.
+    /// Forgets the values that were read from a buffer.
     pub(crate) fn forget(&mut self, buffer: BufferId) {
         if let Some(recent) = self.recent.get_mut(&buffer) {
             recent.clear();
@@ -35,7 +35,7 @@ impl Reads {
 }
 
 impl Resolver<'_> {
-    /// The value of a read.
+    /// Returns the value of a read.
     pub(super) fn read(&mut self, id: ExprId, read: &Read, view: View) -> Result<Resolved> {
         let program = self.program;
         let buffer = &program.buffers[read.buffer];
@@ -44,7 +44,7 @@ impl Resolver<'_> {
         }
         let (flat, mask, inside) = self.kept_inside(read, view)?;
         let Some(mut value) = self.fetch_lanes(id, read.buffer, flat)? else {
-            // Neither one element nor consecutive ones: lane by lane.
+            // The index is neither uniform nor consecutive, so each lane reads for itself.
             let lanes = self.lane_count();
             let parts: Result<_> = (0..lanes).map(|l| Ok(self.resolve_in(id, view.lane(l))?.0)).collect();
             return Ok((self.values.op(Op::Join, parts?), mask));
@@ -56,7 +56,7 @@ impl Resolver<'_> {
         Ok((self.filled(value, mask, view)?, mask))
     }
 
-    /// The row-major index of a read, the predicates it depends on, and whether it is inside.
+    /// Returns the row-major index of a read, the predicates that it depends on, and whether it is in bounds.
     fn kept_inside(&mut self, read: &Read, view: View) -> Result<(ValueId, Mask, ValueId)> {
         if read.outside == Outside::Never {
             let (flat, mask) = self.place_in(read.buffer, &read.index, view)?;
@@ -72,7 +72,7 @@ impl Resolver<'_> {
         Ok((self.flat(read.buffer, &index)?, mask, inside))
     }
 
-    /// Clamps the indices of a read that may leave its buffer; whether it is inside.
+    /// Clamps the indices of a read that may leave its buffer. Returns whether the read is in bounds.
     pub(super) fn keep_inside(&mut self, read: &Read, index: &mut [ValueId], view: View) -> Result<ValueId> {
         let mut inside = self.values.boolean(true);
         let (sides, whole): (&Sides, bool) = match &read.outside {
@@ -86,8 +86,8 @@ impl Resolver<'_> {
         for (dim, (low, high)) in sides.iter().enumerate() {
             let Some(at) = index.get_mut(versions + dim).map(|v| *v) else { continue };
             let (zero, extent) = (self.values.int(0), self.resolve_in(shape[dim], view)?.0);
-            // Where vectors are on one side or the other, it is their number that is looked at, and they stay whole: what is
-            // outside is not used. The nearest element is, of each lane.
+            // If each vector is entirely in or out of bounds, the number of the vector is tested and clamped, so that vectors stay whole.
+            // This is possible only if elements out of bounds are filled. A clamped read needs the nearest element of each lane.
             let (at, extent, width) = if whole { self.vectors(at, extent) } else { (at, extent, 1) };
             let mut clamped = at;
             if *low {
@@ -100,7 +100,7 @@ impl Resolver<'_> {
                 inside = self.values.and(inside, below);
                 let one = self.values.int(1);
                 let last = self.values.minus(extent, one);
-                // An empty dimension has no last element: stay at its start.
+                // An empty dimension does not have a last element, so the index becomes 0.
                 let last = self.values.extreme(Binary::Max, last, zero);
                 clamped = self.values.extreme(Binary::Min, clamped, last);
             }
@@ -123,7 +123,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What a read gives at a row-major index, over all lanes. `None`: each lane must read for itself.
+    /// Returns the value of a read at a row-major index, over all lanes. `None`: each lane must read for itself.
     fn fetch_lanes(&mut self, id: ExprId, buffer: BufferId, flat: ValueId) -> Result<Option<ValueId>> {
         match self.values.by_lane(flat) {
             ByLane::Uniform => self.fetch_grouped(id, buffer, flat).map(Some),
@@ -132,7 +132,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Consecutive elements, by lane. `None`: they are reached one by one.
+    /// Returns consecutive elements, by lane. `None`: they must be accessed one by one.
     fn row(&mut self, buffer: BufferId, base: ValueId, width: u32) -> Option<ValueId> {
         let count = self.wide(buffer, base, width)?;
         let each = (0..width / count).map(|n| {
@@ -144,7 +144,7 @@ impl Resolver<'_> {
         Some(if parts.len() == 1 { parts[0] } else { self.values.op(Op::Join, parts) })
     }
 
-    /// How many elements at a time `width` consecutive ones can be reached by, if not one by one.
+    /// Returns the number of elements that each access to `width` consecutive elements can cover, or `None` if it is a single one.
     pub(crate) fn wide(&self, buffer: BufferId, base: ValueId, width: u32) -> Option<u32> {
         let b = &self.program.buffers[buffer];
         let at_once = match b.space {
@@ -159,7 +159,7 @@ impl Resolver<'_> {
         self.values.is_multiple(base, at_once.into()).then_some(at_once)
     }
 
-    /// One element; loaded together with its neighbours, if unrolled iterations read those.
+    /// Returns one element. It is loaded together with its neighbours if unrolled iterations read those.
     fn fetch_grouped(&mut self, id: ExprId, buffer: BufferId, flat: ValueId) -> Result<ValueId> {
         if let Space::Constant(data) = &self.program.buffers[buffer].space
             && let Some(c) = self.values.as_int(flat).and_then(|at| data.get(usize::try_from(at).ok()?))
@@ -178,8 +178,8 @@ impl Resolver<'_> {
         Ok(self.fetch(buffer, flat, 1))
     }
 
-    /// How many elements at once a read of the compute at hand should load: 4 or 2, if an axis that is written out runs
-    /// over consecutive ones and that many of them.
+    /// Returns the number of elements that a read of the current compute should load at once. It is 4 or 2 if an unrolled axis runs over at
+    /// least as many consecutive elements, otherwise 1.
     fn group_of(&mut self, id: ExprId, buffer: BufferId) -> Result<u32> {
         if self.unrolled.is_empty() {
             return Ok(1);
@@ -191,7 +191,7 @@ impl Resolver<'_> {
         self.reads.groups.insert(key, 1);
         let group = match self.program.buffers[buffer].space {
             Space::Constant(_) => 1,
-            // What another invocation has written of the group meanwhile is not this one's to read.
+            // Another invocation may have written the other elements of the group in the meantime.
             ref space if space.is_global() && self.uses.coherent && !self.is_constant(buffer) => 1,
             Space::Shared if self.uses.shared_group(buffer) == 1 => 1,
             _ => self.consecutive(id, buffer)?,
@@ -200,13 +200,14 @@ impl Resolver<'_> {
         Ok(group)
     }
 
-    /// Looks at a read with the unrolled axes as unknowns: does one of them count consecutive elements?
+    /// Returns the number of consecutive elements that an unrolled axis runs over, found by resolving the read with the unrolled axes as
+    /// unknowns.
     fn consecutive(&mut self, id: ExprId, buffer: BufferId) -> Result<u32> {
         let program = self.program;
         let Expr::Read(read) = program.exprs.get(id) else { return Ok(1) };
         let unrolled = self.unrolled.clone();
         let is_unrolled = &mut |axis| unrolled.iter().any(|(a, _)| program.is_made_of(axis, *a));
-        // An index that itself reads at an unknown index can be computed where that reads a table.
+        // If an index itself reads at an unknown index, it can be resolved only if it reads a table.
         let mut is_of_unknown = |e: &Expr| match e {
             Expr::Read(r) => !self.is_constant(r.buffer) && r.index.iter().any(|i| program.exprs.uses_axis(*i, is_unrolled)),
             _ => false,
@@ -226,7 +227,7 @@ impl Resolver<'_> {
             self.bound[axis.index()] = Some(Bound { value: unknown, owner: false });
         }
         let index: Result<Vec<ValueId>> = read.index.iter().map(|i| Ok(self.resolve_in(*i, View::ALL)?.0)).collect();
-        // Neighbours that may lie outside are not loaded together, though each of them would be clamped.
+        // Neighbours that may be out of bounds are not loaded together, although each of them would be clamped.
         let flat = index.and_then(|mut index| {
             self.keep_inside(read, &mut index, View::ALL)?;
             self.flat(buffer, &index)
@@ -241,13 +242,13 @@ impl Resolver<'_> {
         let runs = |t: &Term, (unknown, extent): &(ValueId, u32), group: u32| {
             t.factors.as_slice() == [*unknown] && t.by == 1 && extent % group == 0
         };
-        // Groups that are read as a whole, or that no end of the buffer cuts.
+        // A group must be read as a whole, or no end of the buffer may cut it.
         let rows = program.buffers[buffer].shape.last().copied();
         let rows = rows.map(|e| Ok(self.resolve_in(e, View::ALL)?.0)).transpose()?;
         let holds = |group: u32| {
             let by = i64::from(group);
             let along = |t: &&Term| unknowns.iter().any(|unknown| runs(t, unknown, group));
-            // Of two axes that count elements, each begins anywhere in the other's groups.
+            // If two axes run over elements, each of them may begin anywhere in the other's groups.
             let mut others = sum.terms.iter().filter(|t| !along(t));
             let whole =
                 all_read && sum.terms.iter().filter(along).count() == 1 && others.all(|t| t.by % by == 0) && sum.constant % by == 0;
@@ -260,8 +261,8 @@ impl Resolver<'_> {
         })
     }
 
-    /// Whether indices name a loop that ends where an unrolled axis says: in one iteration it may have a single value, and others in the next,
-    /// so what holds in the one is not known of the next.
+    /// True if indices name a loop whose end depends on an unrolled axis. Such a loop may have a single value in one iteration and several
+    /// in the next, so that facts about one iteration do not hold in the next.
     fn runs_otherwise(&self, index: &[ExprId], is_unrolled: &mut dyn FnMut(AxisId) -> bool) -> bool {
         let program = self.program;
         let mut ends_there = Vec::new();
@@ -274,7 +275,7 @@ impl Resolver<'_> {
         index.iter().any(|i| program.exprs.uses_axis(*i, named))
     }
 
-    /// Whether no loop around may run in some unrolled iterations and be empty in others, which then read nothing.
+    /// True if no enclosing serial loop can run in some unrolled iterations and be empty in others, which then read nothing.
     fn loops_run_alike(&mut self, unknowns: &[(ValueId, u32)]) -> Result<bool> {
         for axis in self.serial.clone() {
             let extent = self.extent_in(axis, View::ALL)?;
@@ -286,7 +287,7 @@ impl Resolver<'_> {
         Ok(true)
     }
 
-    /// `count` elements from a row-major index on, which `count` divides.
+    /// Reads `count` elements from a row-major index on, which must be a multiple of `count`.
     fn fetch(&mut self, buffer: BufferId, flat: ValueId, count: u32) -> ValueId {
         let dtype = self.program.buffers[buffer].dtype;
         let index = self.values.divided(flat, count.into());
@@ -303,12 +304,12 @@ impl Resolver<'_> {
         value
     }
 
-    /// A load of memory that does not change. It is emitted in the outermost region that knows its index, but not outside of a region that
-    /// may be skipped.
+    /// Loads from memory that does not change. The load is emitted in the outermost region that knows its index, but not outside of a
+    /// region that may be skipped.
     fn pure_load(&mut self, buffer: BufferId, index: ValueId, count: u32, dtype: DType) -> ValueId {
         let least = self.values.node(index).level as usize;
         let floor = self.regions.iter().rposition(|r| r.skippable).unwrap_or(0);
-        // The same load may be there already, further out.
+        // The same load may exist already in an outer region.
         for region in &self.regions[..floor] {
             let load = Load { buffer, count, index, region: region.instance };
             if let Some(known) = self.values.find(&Kind::Load(load), dtype) {
@@ -320,8 +321,8 @@ impl Resolver<'_> {
         self.values.add(Kind::Load(load), dtype, count, least.max(floor) as u32, range)
     }
 
-    /// Returns the range of a buffer's elements. The elements of a table are literals. A table of `u32` has a range if all of them are the
-    /// same numbers in `i32`.
+    /// Returns the range of a buffer's elements. The elements of a table are literals. A table of `u32` has a range if all its elements
+    /// have the same value in `i32`.
     fn element_range(&self, buffer: BufferId, dtype: DType) -> Bounds {
         let Space::Constant(data) = &self.program.buffers[buffer].space else { return REACH };
         let numbers = data.iter().map(|element| Bounds::of(element.value() as i64));
@@ -329,7 +330,7 @@ impl Resolver<'_> {
         numbers.reduce(Bounds::either).filter(|range| is_integer && range.is_within(REACH)).unwrap_or(REACH)
     }
 
-    /// One lane's value of an accumulator.
+    /// Returns one lane's value of an accumulator.
     pub(crate) fn load_one(&mut self, from: &Access, view: View) -> Result<ValueId> {
         if self.program.buffers[from.buffer].space == Space::Register {
             return self.read_register(from.buffer, &from.index, view);
@@ -338,7 +339,7 @@ impl Resolver<'_> {
         Ok(self.fetch(from.buffer, flat, 1))
     }
 
-    /// The value at a place that is read and written.
+    /// Returns the value at a place that is read and written.
     pub(crate) fn load_state(&mut self, from: &Access) -> Result<ValueId> {
         if self.program.buffers[from.buffer].space == Space::Register {
             return self.read_register(from.buffer, &from.index, View::ALL);
