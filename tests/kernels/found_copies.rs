@@ -423,7 +423,7 @@ fn copies_that_make_long_modules() {
         tile(i: 32) => workgroup(x); tile(k: 4 => k_o); reorder(i, k_o, k);
         promote(x => x_r, at: k_o, to: register); unroll(k, i);
     }";
-    refused(kernel, schedule, "the module of `y` has more than 131072 words, as `k` is unrolled into 95936 copies");
+    refused(kernel, schedule, "the SPIR-V module of `y` has more than 131072 words, because `k` is unrolled into 95936 copies");
 }
 
 /// The extent of the fused axis is a multiple of a square of a difference, which was not known to be at least 1 there.

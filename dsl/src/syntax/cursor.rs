@@ -1,4 +1,4 @@
-//! The parsers' place in the tokens: syn's [`ParseStream`], the table of spans, and the errors so far.
+//! The parsers' position in the tokens: syn's [`ParseStream`], the table of spans, and the errors so far.
 
 use super::Name;
 use crate::diag::{Error, Errors, SpanId, Spans};
@@ -7,23 +7,24 @@ use syn::ext::IdentExt;
 use syn::parse::discouraged::AnyDelimiter;
 use syn::parse::{ParseStream, Parser};
 
-/// How deep parentheses, braces and prefixes nest, at most: the parser's recursion, whose frames are large.
+/// The greatest nesting depth of parentheses, braces and prefixes. It bounds the recursion of the parser, because the parser's stack frames
+/// are large.
 const NESTING: u32 = 64;
 
-/// How high a tree is, at most: a chain of operators is as high as it is long.
+/// The greatest height of a tree. A chain of operators counts, because its tree is as high as the chain is long.
 const HEIGHT: u32 = 256;
 
-/// What parsing gave: a tree as far as there is one, and what was wrong.
+/// The result of parsing: a tree, as far as it could be read, and the errors.
 #[derive(Debug)]
 pub struct Parsed<T> {
-    /// The tree; with errors, what could be read of it.
+    /// The tree. With errors, the part of it that could be read.
     pub tree: Option<T>,
-    /// What is wrong; where it is empty there is a tree.
+    /// The errors. If there are none, `tree` is present.
     pub errors: Errors,
 }
 
 impl<T> Parsed<T> {
-    /// The tree, if nothing is wrong.
+    /// Returns the tree if there are no errors.
     pub fn into_result(self) -> Result<T, Errors> {
         match self.tree {
             Some(tree) if self.errors.is_empty() => Ok(tree),
@@ -32,7 +33,7 @@ impl<T> Parsed<T> {
     }
 }
 
-/// Reads all tokens with a parser; those that it leaves are an error.
+/// Reads all tokens with a parser. Tokens that the parser leaves are an error.
 pub fn parse<T>(tokens: TokenStream, spans: &mut Spans, parser: impl FnOnce(&mut Cursor<'_>) -> Result<T, Error>) -> Parsed<T> {
     let mut errors = Errors::new();
     let end = tokens.clone().into_iter().last().map_or(SpanId::NONE, |t| spans.add(t.span()));
@@ -51,12 +52,12 @@ pub fn parse<T>(tokens: TokenStream, spans: &mut Spans, parser: impl FnOnce(&mut
     }
 }
 
-/// A place in the tokens.
+/// A position in the tokens.
 pub struct Cursor<'a> {
     stream: ParseStream<'a>,
     spans: &'a mut Spans,
     errors: &'a mut Errors,
-    /// Where the tokens end: the closing delimiter.
+    /// The place of the closing delimiter, at which the tokens end.
     end: SpanId,
     depth: u32,
     /// The height of the highest tree since [`Cursor::deeper`] began.
@@ -64,37 +65,37 @@ pub struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    /// The table of spans.
+    /// Returns the table of spans.
     pub fn spans(&mut self) -> &mut Spans {
         self.spans
     }
 
-    /// Notes an error; the parser goes on.
+    /// Records an error. The parser continues.
     pub fn report(&mut self, error: Error) {
         self.errors.push(error);
     }
 
-    /// The place from one to another.
+    /// Returns the span from `first` to `last`.
     pub fn join(&mut self, first: SpanId, last: SpanId) -> SpanId {
         self.spans.join(first, last)
     }
 
-    /// Whether there are no more tokens.
+    /// True if there are no more tokens.
     pub fn is_empty(&self) -> bool {
         self.stream.is_empty()
     }
 
-    /// Reads with a parser of syn's.
+    /// Reads with one of syn's parsers.
     pub fn with<T>(&mut self, parser: impl FnOnce(ParseStream<'_>) -> syn::Result<T>) -> Result<T, Error> {
         parser(self.stream).map_err(|e| Error::new(self.spans.add(e.span()), e.to_string()))
     }
 
-    /// Where the next token stands; at the end, the closing delimiter.
+    /// Returns the place of the next token or, at the end, of the closing delimiter.
     pub fn here(&mut self) -> SpanId {
         if self.stream.is_empty() { self.end } else { self.spans.add(self.stream.span()) }
     }
 
-    /// That something else was expected here.
+    /// Returns the error that `what` was expected here, with the token that was found.
     pub fn expected(&mut self, what: &str) -> Error {
         let found = match self.stream.cursor().token_tree() {
             None => "the end".into(),
@@ -110,7 +111,7 @@ impl Cursor<'_> {
         Error::new(self.here(), format!("expected {what}, found {found}"))
     }
 
-    /// The characters that the next token's punctuation is made of, as Rust reads it: `=>`, `..=`, `+`.
+    /// Returns the characters of the next punctuation, as Rust groups them: `=>`, `..=`, `+`.
     pub fn peek_operator(&self) -> Option<String> {
         const LONG: [&str; 24] = [
             "..=", "<<=", ">>=", "...", "=>", "->", "..", "::", "==", "!=", "<=", ">=", "&&", "||", "<<", ">>", "+=", "-=", "*=",
@@ -129,33 +130,33 @@ impl Cursor<'_> {
         longest.map(|l| l.to_string()).or_else(|| text.chars().next().map(String::from))
     }
 
-    /// Whether this punctuation comes next, whole: `=` is not the start of `=>`.
+    /// True if this whole punctuation comes next. For example, `=` does not match the start of `=>`.
     pub fn peek(&self, operator: &str) -> bool {
         self.peek_operator().is_some_and(|next| next == operator)
     }
 
-    /// Whether this word comes next.
+    /// True if this word comes next.
     pub fn peek_word(&self, word: &str) -> bool {
         self.peek_name().is_some_and(|next| next == word)
     }
 
-    /// The next token, if it is a name or a keyword.
+    /// Returns the next token if it is a name or a keyword.
     pub fn peek_name(&self) -> Option<String> {
         self.stream.cursor().ident().map(|(ident, _)| ident.to_string())
     }
 
-    /// Whether this word is the second token from here.
+    /// True if the token after the next one is this word.
     pub fn peek_word_after(&self, word: &str) -> bool {
         let second = self.stream.cursor().token_tree().and_then(|(_, rest)| rest.ident());
         second.is_some_and(|(next, _)| next == word)
     }
 
-    /// Whether a group comes next.
+    /// True if a group with this delimiter comes next.
     pub fn peek_group(&self, delimiter: Delimiter) -> bool {
         self.stream.cursor().group(delimiter).is_some()
     }
 
-    /// Whether `name in` stands at the beginning of the parentheses that come next: the head of a reduction.
+    /// True if the parentheses after the next `after` tokens begin with `name in`, as the ranges of a reduction do.
     pub fn peek_ranges(&self, after: usize) -> bool {
         let mut rest = self.stream.cursor();
         for _ in 0..after {
@@ -167,7 +168,7 @@ impl Cursor<'_> {
         after_name.ident().is_some_and(|(word, _)| word == "in")
     }
 
-    /// `pad` or `clamp`, if `.pad(…)[…]` or `.clamp()[…]` comes next.
+    /// Returns `pad` or `clamp` if `.pad(…)[…]` or `.clamp()[…]` comes next.
     pub fn peek_outside(&self) -> Option<&'static str> {
         let (dot, rest) = self.stream.cursor().punct()?;
         let (method, rest) = rest.ident()?;
@@ -199,17 +200,17 @@ impl Cursor<'_> {
         Some(self.spans.add(span))
     }
 
-    /// Takes this punctuation.
+    /// Takes this punctuation, or fails.
     pub fn expect(&mut self, operator: &str) -> Result<SpanId, Error> {
         self.eat(operator).ok_or_else(|| self.expected(&format!("`{operator}`")))
     }
 
-    /// Takes this word.
+    /// Takes this word, or fails.
     pub fn expect_word(&mut self, word: &str) -> Result<SpanId, Error> {
         self.eat_word(word).ok_or_else(|| self.expected(&format!("`{word}`")))
     }
 
-    /// Takes a name: an identifier that is no keyword. `what` says which one is expected, for the error.
+    /// Takes a name: an identifier that is not a keyword. `what` describes the expected name in the error.
     pub fn name(&mut self, what: &str) -> Result<Name, Error> {
         let Some(text) = self.peek_name() else { return Err(self.expected(what)) };
         if is_keyword(&text) {
@@ -221,7 +222,7 @@ impl Cursor<'_> {
         Ok(Name { text, span: self.spans.add(ident.span()) })
     }
 
-    /// Reads what stands in a group, and the places of its delimiters. What the parser leaves there is an error.
+    /// Reads the contents of a group and the places of its delimiters. Tokens that the parser leaves in the group are an error.
     pub fn group<T>(
         &mut self,
         delimiter: Delimiter,
@@ -248,7 +249,7 @@ impl Cursor<'_> {
         Ok((tree, whole))
     }
 
-    /// Reads what stands in a group; an error in it is this parser's.
+    /// Reads the contents of a group. An error in the group fails the call.
     pub fn inside<T>(
         &mut self,
         delimiter: Delimiter,
@@ -275,7 +276,8 @@ impl Cursor<'_> {
         }
     }
 
-    /// Items up to the end, with commas between them. An item that cannot be read is an error, and the next ones follow.
+    /// Reads items up to the end, separated by commas. If an item cannot be read, the error is recorded and reading continues with the next
+    /// one.
     pub fn commas<T>(&mut self, mut item: impl FnMut(&mut Cursor<'_>) -> Result<T, Error>) -> Vec<T> {
         let mut items = Vec::new();
         while !self.is_empty() {
@@ -297,8 +299,8 @@ impl Cursor<'_> {
         items
     }
 
-    /// Items in a group, with commas between them. The first one that cannot be read is the whole list's error: where
-    /// their number counts, a list with a gap would be wrong in another way.
+    /// Reads the items of a group, separated by commas. The first item that cannot be read fails the whole list, because a list with a gap
+    /// would cause further errors where the number of items matters.
     pub fn list<T>(
         &mut self,
         delimiter: Delimiter,
@@ -325,7 +327,7 @@ impl Cursor<'_> {
         tree.filter(|_| errors.is_empty())
     }
 
-    /// Whether nothing was wrong so far.
+    /// True if there are no errors so far.
     pub fn is_clean(&self) -> bool {
         self.errors.is_empty()
     }
@@ -350,7 +352,7 @@ impl Cursor<'_> {
         self.skip_to(&[]);
     }
 
-    /// Runs a parser of an expression one level deeper; too deep is an error.
+    /// Runs a parser of an expression one level deeper. Exceeding `NESTING` is an error.
     pub fn deeper<T>(&mut self, parser: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         if self.depth >= NESTING {
             return Err(self.too_much(NESTING));
@@ -363,7 +365,7 @@ impl Cursor<'_> {
         tree
     }
 
-    /// Notes that what was read since [`Cursor::deeper`] began became part of one more tree; too high is an error.
+    /// Records that the trees read since [`Cursor::deeper`] began are now children of another one. Exceeding `HEIGHT` is an error.
     pub fn higher(&mut self) -> Result<(), Error> {
         self.height += 1;
         if self.height > HEIGHT { Err(self.too_much(HEIGHT)) } else { Ok(()) }
@@ -374,7 +376,7 @@ impl Cursor<'_> {
         error.help("give parts of it names with `let`")
     }
 
-    /// That the next token does not belong here.
+    /// Returns the error that the next token is unexpected.
     fn unexpected(&mut self) -> Error {
         self.expected("the end")
     }
@@ -383,7 +385,7 @@ impl Cursor<'_> {
         self.stream.parse().ok()
     }
 
-    /// Notes what failed, or what is left, and takes all that is left.
+    /// Records the error of a failed parser, or of tokens that it left, and skips to the end.
     fn finish<T>(&mut self, tree: Result<T, Error>) -> Option<T> {
         let tree = match tree {
             Ok(tree) => Some(tree),
@@ -402,7 +404,7 @@ impl Cursor<'_> {
     }
 }
 
-/// Rust's keywords that are no names here either.
+/// True for Rust's keywords, which are not names in kernels either.
 fn is_keyword(text: &str) -> bool {
     const KEYWORDS: [&str; 39] = [
         "_", "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern", "false", "fn", "for",

@@ -1,6 +1,6 @@
-//! Expressions: Rust's, with `x[i, j]`, `x.pad(v)[i, j]`, `x.clamp()[i, j]` and reductions.
+//! Expressions: those of Rust, with `x[i, j]`, `x.pad(v)[i, j]`, `x.clamp()[i, j]` and reductions.
 //!
-//! This file has the trees; `parse` reads them.
+//! This file defines the trees; `parse` reads them.
 
 mod parse;
 mod text;
@@ -16,7 +16,7 @@ use parse::{BINARY, Operator};
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    /// What it is.
+    /// The kind, with the operands.
     pub kind: ExprKind,
     /// From its first token to its last.
     pub span: SpanId,
@@ -47,9 +47,9 @@ pub enum ExprKind {
     Path(Vec<Name>),
     /// `x[i, j]`, `x.pad(v)[i, j]`, `x.clamp()[i, j]`.
     Index {
-        /// What is read.
+        /// The tensor that is read.
         tensor: Name,
-        /// What a read outside gives.
+        /// The value of a read out of bounds.
         outside: Outside,
         /// The indices.
         index: Vec<Expr>,
@@ -63,7 +63,7 @@ pub enum ExprKind {
         /// The arguments.
         args: Vec<Expr>,
     },
-    /// `f(a)` or `f32::f(a)`. Kernels do not have such calls, but the error is better after names are resolved.
+    /// `f(a)` or `f32::f(a)`. Kernels do not have such calls. They are parsed because the error is better after names are resolved.
     Call {
         /// `f`, or the path.
         function: Name,
@@ -74,7 +74,7 @@ pub enum ExprKind {
     Neg(Box<Expr>),
     /// `!a`.
     Not(Box<Expr>),
-    /// `a + b`; the operator and where it stands.
+    /// `a + b`, with the place of the operator.
     Binary(BinaryOp, SpanId, Box<Expr>, Box<Expr>),
     /// `a < b`.
     Compare(Compare, SpanId, Box<Expr>, Box<Expr>),
@@ -84,23 +84,23 @@ pub enum ExprKind {
     If {
         /// The condition.
         cond: Box<Expr>,
-        /// Where it holds.
+        /// The value if the condition holds.
         then: Block,
-        /// Where it does not.
+        /// The value otherwise.
         other: Block,
     },
     /// `{ let a = …; a * a }`.
     Block(Block),
     /// `sum(k in 0..K) { … }`.
     Reduce(Reduce),
-    /// `[a, b]`: only of constants.
+    /// `[a, b]`: only in constants.
     Array(Vec<Expr>),
 }
 
-/// What a read outside the tensor gives.
+/// The value of a read out of bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outside {
-    /// `x[i]`: there is none.
+    /// `x[i]`: reads are never out of bounds.
     Never,
     /// `x.clamp()[i]`: the nearest element.
     Clamp,
@@ -124,7 +124,7 @@ pub struct Block {
 pub struct Let {
     /// The name.
     pub name: Name,
-    /// The type, if it is said.
+    /// The type, if it is written.
     pub dtype: Option<Name>,
     /// The value.
     pub value: Expr,
@@ -133,13 +133,13 @@ pub struct Let {
 /// A reduction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduce {
-    /// Which one.
+    /// The operator.
     pub op: ReduceOp,
     /// Its name and ranges, without the body.
     pub head: SpanId,
-    /// What it runs over, outermost first.
+    /// The ranges, outermost first.
     pub ranges: Vec<Range>,
-    /// The item.
+    /// The item that is reduced.
     pub body: Block,
 }
 
@@ -152,7 +152,7 @@ pub struct Range {
     pub low: Expr,
     /// The value after the last, or the last if `inclusive`.
     pub high: Expr,
-    /// Whether `..=` was written.
+    /// True for `..=`.
     pub inclusive: bool,
 }
 
@@ -183,7 +183,7 @@ impl ReduceOp {
         ReduceOp::Argmax,
     ];
 
-    /// What the user writes.
+    /// Returns the name in kernels.
     pub fn name(self) -> &'static str {
         match self {
             ReduceOp::Sum => "sum",
@@ -197,13 +197,13 @@ impl ReduceOp {
         }
     }
 
-    /// The reduction of that name.
+    /// Returns the reduction of that name.
     pub fn from_name(name: &str) -> Option<ReduceOp> {
         ReduceOp::ALL.into_iter().find(|op| op.name() == name)
     }
 }
 
-/// The operators of two operands that are no comparisons.
+/// The operators of two operands, without comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "Rust's operators")]
 pub enum BinaryOp {
@@ -222,7 +222,7 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
-    /// What the user writes.
+    /// Returns the operator as the user writes it.
     pub fn symbol(self) -> &'static str {
         BINARY.iter().find(|(_, op, _)| *op == Operator::Binary(self)).map_or("?", |(symbol, _, _)| symbol)
     }
@@ -236,7 +236,7 @@ impl BinaryOp {
     }
 }
 
-/// The comparison as the user writes it.
+/// Returns the comparison as the user writes it.
 pub fn compare_symbol(op: Compare) -> &'static str {
     BINARY.iter().find(|(_, o, _)| *o == Operator::Compare(op)).map_or("?", |(symbol, _, _)| symbol)
 }

@@ -1,4 +1,4 @@
-//! Refuses statements and expressions of Rust that kernels do not have. Each error gives the line to write instead.
+//! Refuses Rust's statements and expressions that kernels do not have. Each error gives the line to write instead.
 
 use super::expr::{Expr, ExprKind, Range, expr};
 use super::kernel::{Define, Statement, statement};
@@ -6,7 +6,7 @@ use super::{Cursor, Name};
 use crate::diag::{Error, SpanId, list};
 use proc_macro2::Delimiter;
 
-/// Refuses a statement of Rust's that kernels do not have, and skips its body.
+/// Refuses a statement of Rust that kernels do not have, and skips its body.
 pub(super) fn refused(cursor: &mut Cursor<'_>) -> bool {
     let at = cursor.here();
     let word = cursor.peek_name().unwrap_or_default();
@@ -15,11 +15,11 @@ pub(super) fn refused(cursor: &mut Cursor<'_>) -> bool {
         "if" => conditional(cursor),
         "fn" => function(cursor),
         "struct" | "enum" | "trait" | "impl" | "type" | "mod" | "use" | "static" | "extern" | "pub" | "unsafe" | "async" => {
-            let what = format!("`{word}` stands in a kernel, which has definitions alone");
+            let what = format!("`{word}` is not allowed in a kernel, which holds only definitions");
             Error::new(at, what).help("move it out: the kernel is an item like it")
         }
         _ => match control_flow(&word) {
-            Some(help) => Error::new(at, format!("there is no `{word}` in kernels")).help(help),
+            Some(help) => Error::new(at, format!("`{word}` is not supported in kernels")).help(help),
             None => return false,
         },
     };
@@ -35,7 +35,7 @@ pub(super) fn refused(cursor: &mut Cursor<'_>) -> bool {
     }
 }
 
-/// Returns the help for a word of Rust's control flow.
+/// Returns the help for one of Rust's control-flow keywords.
 pub(super) fn control_flow(word: &str) -> Option<&'static str> {
     match word {
         "for" | "while" | "loop" => Some(
@@ -44,14 +44,14 @@ pub(super) fn control_flow(word: &str) -> Option<&'static str> {
         ),
         "match" => Some("write `if … { … } else if … { … } else { … }`"),
         "return" => Some("a block's value is its last expression, without `;`"),
-        "break" | "continue" => Some("a reduction takes all items: leave one out by `if … { … } else { … }`"),
+        "break" | "continue" => Some("a reduction takes all items: skip one with `if … { … } else { … }`"),
         _ => None,
     }
 }
 
 /// Returns the error of `if c { y[i] = …; }` without skipping it. The help puts the `if` into the value of one definition.
 fn conditional(cursor: &mut Cursor<'_>) -> Error {
-    let error = Error::new(cursor.here(), "a definition cannot stand under `if`");
+    let error = Error::new(cursor.here(), "a definition cannot be inside an `if`");
     let read = cursor.ahead(|c| {
         c.expect_word("if")?;
         let condition = expr(c)?;
@@ -74,7 +74,7 @@ fn conditional(cursor: &mut Cursor<'_>) -> Error {
 
 /// Returns the error of `for s in 0..4 { … }` without skipping it. The help turns its ranges into axes or a reduction.
 fn looped(cursor: &mut Cursor<'_>) -> Error {
-    let error = Error::new(cursor.here(), "there is no `for` in kernels");
+    let error = Error::new(cursor.here(), "`for` is not supported in kernels");
     let help = cursor.ahead(|c| {
         let mut ranges = Vec::new();
         let definition = nested(c, &mut ranges)?;
@@ -158,9 +158,10 @@ fn function(cursor: &mut Cursor<'_>) -> Error {
         Ok((name, parameters, body))
     });
     let Some((name, parameters, body)) = read else {
-        return Error::new(at, "`fn` stands in a kernel, which has definitions alone").help("write the value where it is needed");
+        return Error::new(at, "`fn` is not allowed in a kernel, which holds only definitions")
+            .help("write the value where it is needed");
     };
-    let error = Error::new(at, format!("`{name}` is a function, and kernels have none"));
+    let error = Error::new(at, format!("`{name}` is a function, and a kernel cannot define functions"));
     let body = if body.lets.is_empty() { body.value.short() } else { "…".into() };
     error.help(format!("write its value where it is needed, `{}`", inlined(&parameters, &body)))
 }
@@ -215,7 +216,7 @@ pub(super) fn macro_call(cursor: &mut Cursor<'_>, name: &Name) -> Option<Error> 
     let error = Error::new(span, format!("`{name}!` cannot be called in a kernel"));
     Some(match name.as_str() {
         "assert" | "assert_eq" | "debug_assert" | "debug_assert_eq" => {
-            error.help("state what holds of sizes in the head: `where N >= 1`")
+            error.help("state facts about sizes in the kernel's header: `where N >= 1`")
         }
         "vec" => error.help("a table is a constant: `const W: f32[2] = [1.0, 2.0];`"),
         "print" | "println" | "eprint" | "eprintln" | "dbg" => {
@@ -223,7 +224,7 @@ pub(super) fn macro_call(cursor: &mut Cursor<'_>, name: &Name) -> Option<Error> 
         }
         _ => {
             let error = error.note("a kernel is read before macros in it are expanded");
-            error.help("write out what it expands to, or let a `macro_rules!` of yours expand to the whole `kernel! { … }`")
+            error.help("write its expansion here, or let a `macro_rules!` of yours expand to the whole `kernel! { … }`")
         }
     })
 }
@@ -305,7 +306,7 @@ pub(super) fn ordered(cursor: &mut Cursor<'_>, axis: &Name) -> Option<Error> {
     let from_zero = matches!(low.kind, ExprKind::Int { value: 0, .. });
     let range = format!("{axis} in {from}{dots}{to}");
     let Some(method) = method else {
-        let error = Error::new(at, format!("the range of `{axis}` stands in parentheses"));
+        let error = Error::new(at, format!("the range of `{axis}` cannot be in parentheses"));
         return Some(error.help(format!("write `{range}`")));
     };
     let span: SpanId = last;
@@ -343,9 +344,7 @@ pub(super) fn condition(cursor: &mut Cursor<'_>, axis: &Name) -> Option<Error> {
     });
     let condition = condition.map_or_else(|| "…".into(), |condition| condition.short());
     let error = Error::new(at, format!("the range of `{axis}` has no condition"));
-    Some(
-        error.help(format!("choose in the body, with what the reduction gives of no items: `if {condition} {{ … }} else {{ … }}`")),
-    )
+    Some(error.help(format!("select in the body, with the reduction's identity in `else`: `if {condition} {{ … }} else {{ … }}`")))
 }
 
 /// Refuses indices of a value that is not a tensor.
@@ -355,7 +354,7 @@ pub(super) fn indexed(at: SpanId, value: &Expr) -> Error {
             let error = Error::new(at, format!("`{tensor}` has one list of indices"));
             error.help(format!("write `{tensor}[{}, …]`", super::expr::commas(index)))
         }
-        ExprKind::Call { function, .. } => Error::new(at, format!("`{function}` is called, and kernels call nothing")).help(format!(
+        ExprKind::Call { function, .. } => Error::new(at, format!("`{function}` is called, but a kernel cannot call functions")).help(format!(
             "write its definition here, `let {function}_of[i]: f32[N] = …;`, and read that; or launch it first, and pass its result"
         )),
         _ => {
@@ -386,7 +385,7 @@ pub(super) fn several(cursor: &mut Cursor<'_>) -> Option<Error> {
     }
     let at = cursor.here();
     let parts = cursor.ahead(|c| tuple(c, expr))?;
-    let error = Error::new(at, format!("a definition gives one tensor, and these are {}", list(&parts)));
+    let error = Error::new(at, format!("a definition defines one tensor, and this names {}", list(&parts)));
     let definitions: Vec<String> = parts.iter().map(|part| format!("{part} = …;")).collect();
     Some(error.help(format!("write `{}`", definitions.join(" "))))
 }

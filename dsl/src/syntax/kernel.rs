@@ -5,24 +5,25 @@ use super::{Cursor, Name, Parsed, Prefix, foreign};
 use crate::diag::{Error, SpanId, Spans};
 use proc_macro2::{Delimiter, TokenStream};
 
-/// An algorithm.
+/// A kernel's algorithm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
     /// Documentation, attributes, visibility.
     pub prefix: Prefix,
     /// Its name.
     pub name: Name,
-    /// What stands between `<` and `>`; and behind them, as dims, the arguments of type `dim`.
+    /// The generics between `<` and `>`, then the arguments of type `dim`, which are dims too.
     pub generics: Vec<Generic>,
     /// The arguments.
     pub params: Vec<Param>,
-    /// What it defines for its caller.
+    /// The tensors that it defines for its caller.
     pub outputs: Vec<Output>,
-    /// What it states of sizes and tensors, for all its schedules.
+    /// The facts about sizes and tensors that it states for all its schedules.
     pub facts: Vec<Expr>,
     /// The body.
     pub statements: Vec<Statement>,
-    /// Whether all of it could be read. If not, what is missing from it is no further error.
+    /// True if all of the kernel could be read. Otherwise later checks do not report missing parts, because the reason has been reported
+    /// already.
     pub whole: bool,
 }
 
@@ -31,11 +32,11 @@ pub struct Kernel {
 pub struct Generic {
     /// Its name.
     pub name: Name,
-    /// What it stands for.
+    /// The kind, with the possible values.
     pub kind: GenericKind,
 }
 
-/// What a generic stands for.
+/// The kinds of generics.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GenericKind {
     /// `T: f32 | f16`: one of these dtypes.
@@ -51,7 +52,7 @@ pub enum GenericKind {
 pub struct Param {
     /// Its name.
     pub name: Name,
-    /// Whether it is `&mut`: updated in place.
+    /// True for `&mut`, an argument that is updated in place.
     pub update: bool,
     /// Its type.
     pub ty: Type,
@@ -61,7 +62,7 @@ pub struct Param {
 pub const DIM: &str = "dim";
 
 impl Param {
-    /// Whether it is a size, `n: dim`.
+    /// True for a size, `n: dim`.
     pub fn is_dim(&self) -> bool {
         self.ty.dtype.text == DIM && self.ty.shape.is_none() && !self.update
     }
@@ -81,9 +82,9 @@ pub struct Output {
 pub struct Type {
     /// The dtype or its generic.
     pub dtype: Name,
-    /// The shape; `None`: a scalar.
+    /// The shape. `None` for a scalar.
     pub shape: Option<Vec<Expr>>,
-    /// Where it stands.
+    /// The place in the source.
     pub span: SpanId,
 }
 
@@ -110,15 +111,16 @@ pub enum Statement {
 pub struct Define {
     /// The tensor.
     pub name: Name,
-    /// The indices on the left; right ones are axes.
+    /// The indices on the left side. In a correct definition, they are axes.
     pub index: Vec<Expr>,
-    /// The type, of an intermediate.
+    /// The type, which only intermediates have.
     pub ty: Option<Type>,
     /// The value.
     pub value: Expr,
-    /// The operator of a compound assignment such as `+=`, and its place. It is refused after names are resolved.
+    /// The operator of a compound assignment such as `+=`, and its place. It is refused after names are resolved, so that the error can
+    /// show the line to write.
     pub compound: Option<(BinaryOp, SpanId)>,
-    /// The left side.
+    /// The place of the left side.
     pub span: SpanId,
 }
 
@@ -142,7 +144,7 @@ pub fn kernel(cursor: &mut Cursor<'_>) -> Result<Kernel, Error> {
         statements: Vec::new(),
         whole: false,
     };
-    // What follows is optional for the caller: a kernel known in part still gives its item.
+    // The rest is optional, so that the caller can still generate the item of a kernel with errors.
     if let Err(error) = rest(cursor, &mut kernel) {
         cursor.report(error);
         cursor.skip_all();
@@ -167,7 +169,7 @@ fn rest(cursor: &mut Cursor<'_>, kernel: &mut Kernel) -> Result<(), Error> {
     super::limits::kernel(kernel).map_or(Ok(()), Err)
 }
 
-/// What stands between `<` and `>`, with the latter.
+/// Reads the generics and the `>` that ends them.
 fn generics(cursor: &mut Cursor<'_>) -> Result<Vec<Generic>, Error> {
     let mut generics = Vec::new();
     loop {
@@ -226,14 +228,14 @@ fn param(cursor: &mut Cursor<'_>) -> Result<Param, Error> {
     };
     let param = Param { name, update, ty: ty(cursor)? };
     if param.ty.dtype.text == DIM && !param.is_dim() {
-        let what = if param.update { "a size is not updated" } else { "`dim` is the type of one size, and no element's" };
+        let what = if param.update { "a size is not updated" } else { "`dim` is the type of one size, not of a tensor's elements" };
         let error = Error::new(param.ty.span, what);
         return Err(error.help(format!("write `{}: dim`; a tensor of whole numbers is `i32[…]`", param.name)));
     }
     Ok(param)
 }
 
-/// `f32[N, C]`, or `f32`.
+/// Reads `f32[N, C]`, or `f32`.
 pub fn ty(cursor: &mut Cursor<'_>) -> Result<Type, Error> {
     let dtype = cursor.name("a dtype")?;
     if !cursor.peek_group(Delimiter::Bracket) {
@@ -259,7 +261,7 @@ fn output(cursor: &mut Cursor<'_>) -> Result<Output, Error> {
     Ok(Output { name, ty: ty(cursor)? })
 }
 
-/// The statements, and whether all could be read.
+/// Reads the statements. The flag is true if all of them could be read.
 fn statements(cursor: &mut Cursor<'_>) -> (Vec<Statement>, bool) {
     let (mut statements, mut whole) = (Vec::new(), true);
     while !cursor.is_empty() {
@@ -287,7 +289,7 @@ pub(super) fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
     }
     let start = cursor.eat_word("let");
     if start.is_some() && cursor.peek_word("mut") {
-        let error = Error::new(cursor.here(), "names do not change their values in kernels");
+        let error = Error::new(cursor.here(), "`mut` is not supported in kernels: a name keeps its value");
         return Err(error.help("an argument that is updated in place is `x: &mut f32[N]`"));
     }
     if let Some(error) = start.and_then(|_| foreign::pattern(cursor)).or_else(|| foreign::several(cursor)) {
@@ -326,13 +328,13 @@ pub(super) fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
     Ok(Statement::Let(expr::Let { name, dtype, value }))
 }
 
-/// What was meant by a statement that begins with a name but has no indices.
+/// Explains a statement that begins with a name without indices.
 fn not_a_definition(cursor: &mut Cursor<'_>, name: &Name) -> Error {
     let help = format!("a definition names its axes, `{name}[i, j] = …;`; a value gets a name by `let {name} = …;`");
     cursor.expected("`[`").help(help)
 }
 
-/// After `let s` or `y`.
+/// Reads a definition, after `let s` or `y`.
 fn define(cursor: &mut Cursor<'_>, start: SpanId, is_let: bool, name: Name) -> Result<Statement, Error> {
     let (index, close) = cursor.list(Delimiter::Bracket, expr::expr)?;
     let span = cursor.join(start, close);
@@ -371,7 +373,7 @@ fn compound(cursor: &mut Cursor<'_>) -> Option<(BinaryOp, SpanId)> {
     Some((op, cursor.eat(&operator)?))
 }
 
-/// `const W: f32[2, 2] = [[1, 0], [0, 1]];`
+/// Reads `const W: f32[2, 2] = [[1, 0], [0, 1]];`.
 fn constant(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
     cursor.expect_word("const")?;
     let name = cursor.name("a constant's name")?;
@@ -386,7 +388,7 @@ fn constant(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
 }
 
 impl Expr {
-    /// The name, if it is nothing else.
+    /// Returns the name if the expression is only a name.
     pub fn as_name(&self) -> Option<&str> {
         match &self.kind {
             ExprKind::Name(name) => Some(name),

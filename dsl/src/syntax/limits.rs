@@ -1,31 +1,31 @@
-//! How much an item may hold: far more than anyone writes, and little enough that the compiler, which runs within the user's
-//! build, ends soon. What is generated without a bound meets an error here, not a build that hangs.
+//! Limits on the size of an item. They are far above any hand-written item, and low enough that the compiler ends soon, because it runs
+//! within the user's build. Code generated without a bound meets an error here; otherwise it could hang the build.
 
 use super::expr::Let;
 use super::kernel::{Kernel, Statement};
 use super::schedule::{Item, Schedule, StatementKind};
 use crate::diag::{Error, SpanId};
 
-/// Generics, arguments and outputs of a kernel, each.
+/// The most generics, arguments or outputs of a kernel.
 const PARAMETERS: usize = 128;
-/// Definitions and constants of a kernel.
+/// The most definitions and constants of a kernel.
 const DEFINITIONS: usize = 128;
-/// Facts of a kernel, and of a schedule's head.
+/// The most facts of a kernel, and of a schedule's header.
 const FACTS: usize = 64;
-/// Directives of a schedule, all blocks together.
+/// The most directives of a schedule, over all blocks.
 const DIRECTIVES: usize = 512;
-/// Statements of a schedule that double its versions, or the choices of its constants.
+/// The most statements of a schedule that double its versions, or the candidates of its constants.
 const STATEMENTS: usize = 128;
 
-/// Values that a block, or a kernel outside its definitions, gives names.
+/// The most `let`s in a block, or in a kernel outside its definitions.
 const LETS: usize = 256;
 
-/// That a block has not too many `let`s.
+/// Checks that a block does not have too many `let`s.
 pub(super) fn lets(lets: &[Let]) -> Result<(), Error> {
     beyond("values with names in one block", LETS, |n| lets.get(n).map(|l| l.name.span)).map_or(Ok(()), Err)
 }
 
-/// What a kernel has too much of. That is cut off: what is known of a wrong kernel still gives its item.
+/// Returns an error if a kernel exceeds a limit, and cuts off the excess parameters, so that the kernel's item can still be generated.
 pub(super) fn kernel(kernel: &mut Kernel) -> Option<Error> {
     let error = excess(kernel);
     kernel.generics.truncate(PARAMETERS);
@@ -58,11 +58,11 @@ fn excess(kernel: &Kernel) -> Option<Error> {
         .or_else(|| beyond("definitions", DEFINITIONS, definition))
 }
 
-/// What a schedule has too much of.
+/// Returns an error if a schedule exceeds a limit.
 pub(super) fn schedule(schedule: &Schedule) -> Option<Error> {
     let of = |item: &Item| match item {
         Item::Directive(directive) => vec![directive.span],
-        // What stands in a block is done for each of its stages.
+        // Directives in a block count once for each of its stages, because they are applied to each.
         Item::Block { stages, directives } => stages.iter().flat_map(|_| directives.iter().map(|d| d.span)).collect(),
         Item::Statement(_) => Vec::new(),
     };
@@ -78,7 +78,10 @@ pub(super) fn schedule(schedule: &Schedule) -> Option<Error> {
         .or_else(|| beyond("`tune` and `specialize`", STATEMENTS, statement))
 }
 
-/// An error at the first one beyond a limit.
+/// Returns an error at the first element beyond a limit.
 fn beyond(what: &str, limit: usize, place: impl Fn(usize) -> Option<SpanId>) -> Option<Error> {
-    place(limit).map(|span| Error::new(span, format!("there are more than {limit} {what}")).help("that is more than is compiled"))
+    place(limit).map(|span| {
+        Error::new(span, format!("there are more than {limit} {what}"))
+            .help("the compiler has this limit so that a build always ends soon: split the item")
+    })
 }

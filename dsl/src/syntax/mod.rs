@@ -1,8 +1,8 @@
-//! From tokens to trees: what the user wrote, unchecked.
+//! Parsers from tokens to trees. The trees hold the source as the user wrote it, unchecked.
 //!
-//! Every tree holds [`SpanId`]s. The parsers stand on a [`Cursor`], which notes errors and goes on where it can, so that
-//! one reading reports several independent mistakes. [`expr`] reads the expressions that kernels and schedules share;
-//! [`kernel`] and [`profile`] read the bodies of `kernel!` and `profile!`.
+//! Every tree holds [`SpanId`]s. The parsers read from a [`Cursor`], which records errors and continues where it can, so that one pass
+//! reports several independent mistakes. [`expr`] reads the expressions that kernels and schedules share; [`kernel`] and [`profile`] read
+//! the bodies of `kernel!` and `profile!`.
 
 pub mod cursor;
 pub mod expr;
@@ -18,17 +18,17 @@ pub use kernel::Kernel;
 
 use crate::diag::SpanId;
 
-/// A name and where it stands.
+/// A name and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
     /// The name.
     pub text: String,
-    /// Where it stands.
+    /// The place in the source.
     pub span: SpanId,
 }
 
 impl Name {
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -40,14 +40,14 @@ impl std::fmt::Display for Name {
     }
 }
 
-/// What stands before an item: its documentation, attributes and visibility.
+/// The documentation, attributes and visibility before an item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prefix {
     /// The lines of `///` comments, without the slashes.
     pub docs: Vec<String>,
     /// Other attributes, as Rust text: `#[allow(dead_code)]`.
     pub attributes: Vec<String>,
-    /// The visibility, as Rust text: `pub(crate)`; empty if there is none.
+    /// The visibility, as Rust text: `pub(crate)`. Empty if none is written.
     pub visibility: String,
 }
 
@@ -68,7 +68,7 @@ impl Prefix {
     }
 }
 
-/// The text of `#[doc = "…"]`.
+/// Returns the text of `#[doc = "…"]`.
 fn doc_line(attribute: &syn::Attribute) -> Option<String> {
     let syn::Meta::NameValue(pair) = &attribute.meta else { return None };
     match &pair.value {

@@ -4,15 +4,15 @@ use super::{Cursor, Name, Parsed, Prefix};
 use crate::diag::{Error, SpanId, Spans};
 use proc_macro2::{Delimiter, TokenStream};
 
-/// A profile as it is written: what it extends and what differs. [`crate::profile::Profile::extend`] gives it its
-/// meaning.
+/// A profile as written: the profile that it extends, and the fields that differ. [`crate::profile::Profile::extend`] checks and applies
+/// it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     /// Documentation, attributes, visibility.
     pub prefix: Prefix,
     /// Its name.
     pub name: Name,
-    /// The path of what it extends.
+    /// The path of the profile that it extends.
     pub base: Vec<Name>,
     /// The fields, in order.
     pub fields: Vec<Field>,
@@ -25,7 +25,7 @@ pub struct Field {
     pub name: Name,
     /// The value.
     pub value: Value,
-    /// Where the value stands.
+    /// The place of the value.
     pub span: SpanId,
 }
 
@@ -38,7 +38,7 @@ pub enum Value {
     Numbers(Vec<(u64, SpanId)>),
     /// `[address, f16]`; also `[]`.
     Names(Vec<Name>),
-    /// `[.., address, f16]`: these, and what is inherited.
+    /// `[.., address, f16]`: these features, added to the inherited ones.
     More(Vec<Name>),
     /// `none`: another word.
     Word(Name),
@@ -53,7 +53,7 @@ pub struct Row {
     pub shape: [(u64, SpanId); 3],
     /// Element types.
     pub dtypes: Vec<Name>,
-    /// Where it begins.
+    /// The place at which it begins.
     pub span: SpanId,
 }
 
@@ -76,12 +76,12 @@ pub fn profile(cursor: &mut Cursor<'_>) -> Result<Profile, Error> {
     Ok(profile)
 }
 
-/// `a::b::c`, with or without `::` before it.
+/// Reads `a::b::c`, with or without `::` before it.
 pub fn path(cursor: &mut Cursor<'_>) -> Result<Vec<Name>, Error> {
     cursor.eat("::");
     let mut names = Vec::new();
     loop {
-        // `crate`, `self` and `super` are keywords, and good in a path.
+        // `crate`, `self` and `super` are keywords, but valid in a path.
         let word = cursor.peek_name().filter(|w| ["crate", "self", "super"].contains(&w.as_str()));
         match word.and_then(|text| Some(Name { span: cursor.eat_word(&text)?, text })) {
             Some(name) => names.push(name),
@@ -122,13 +122,13 @@ fn field(cursor: &mut Cursor<'_>) -> Result<Field, Error> {
     Ok(Field { name, value: value.unwrap_or(Value::Names(Vec::new())), span })
 }
 
-/// A number, and where it stands.
+/// Reads a number, and returns its place too.
 fn counted(cursor: &mut Cursor<'_>) -> Result<(u64, SpanId), Error> {
     let span = cursor.here();
     Ok((number(cursor)?, span))
 }
 
-/// `16 x 16 x 16 f16 f16 f32`
+/// Reads `16 x 16 x 16 f16 f16 f32`.
 fn row(cursor: &mut Cursor<'_>) -> Result<Row, Error> {
     let span = cursor.here();
     let m = counted(cursor)?;

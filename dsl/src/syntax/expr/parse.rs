@@ -1,8 +1,7 @@
 //! The parser of expressions.
 //!
-//! `syn::Expr` cannot read `sum(k in 0..K) { … }`, so this is a parser of its own, by precedence climbing. It has Rust's
-//! precedences: postfix, unary `-` and `!`, `as`, `* / %`, `+ -`, `<< >>`, `&`, `^`, `|`, comparisons (which do not
-//! chain), `&&`, `||`.
+//! Parses by precedence climbing, because `syn::Expr` cannot read `sum(k in 0..K) { … }`. The precedences are Rust's: postfix, unary `-`
+//! and `!`, `as`, `* / %`, `+ -`, `<< >>`, `&`, `^`, `|`, comparisons (which do not chain), `&&`, `||`.
 
 use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce, ReduceOp};
 use crate::diag::{Error, SpanId};
@@ -17,10 +16,10 @@ pub(super) enum Operator {
     Compare(Compare),
 }
 
-/// How tightly comparisons bind: what a generic's value must exceed, for `>` ends the generics.
+/// The precedence of comparisons. Operators in a generic's value must bind more tightly, because `>` ends the generics.
 const COMPARISON: u8 = 3;
 
-/// Operators of two operands, and how tightly they bind.
+/// The operators of two operands, with their precedences.
 pub(super) const BINARY: [(&str, Operator, u8); 18] = [
     ("||", Operator::Binary(BinaryOp::Or), 1),
     ("&&", Operator::Binary(BinaryOp::And), 2),
@@ -47,7 +46,7 @@ pub fn expr(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     binary(cursor, 1)
 }
 
-/// Reads an expression without comparisons outside parentheses: arithmetic, and what stands between `<` and `>`.
+/// Reads an expression without comparisons outside parentheses, for arithmetic and for values between `<` and `>`.
 pub fn arithmetic(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     binary(cursor, COMPARISON + 1)
 }
@@ -80,7 +79,7 @@ fn binary(cursor: &mut Cursor<'_>, least: u8) -> Result<Expr, Error> {
     })
 }
 
-/// `a as f32 as i32`.
+/// Reads `a as f32 as i32`.
 fn cast(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     let mut value = unary(cursor)?;
     while cursor.eat_word("as").is_some() {
@@ -92,7 +91,7 @@ fn cast(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     Ok(value)
 }
 
-/// `-a`, `!a`.
+/// Reads `-a` or `!a`.
 fn unary(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     let (at, make): (SpanId, fn(Box<Expr>) -> ExprKind) = if let Some(at) = cursor.eat("-") {
         (at, ExprKind::Neg)
@@ -107,7 +106,7 @@ fn unary(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     Ok(Expr { kind: make(Box::new(operand)), span })
 }
 
-/// An atom and the methods called on it.
+/// Reads an atom and the methods called on it.
 fn postfix(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     let mut value = atom(cursor)?;
     loop {
@@ -128,12 +127,12 @@ fn postfix(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     }
 }
 
-/// `(a, b)`, and where it stands.
+/// Reads `(a, b)`, and returns its place too.
 fn arguments(cursor: &mut Cursor<'_>) -> Result<(Vec<Expr>, SpanId), Error> {
     cursor.list(Delimiter::Parenthesis, expr)
 }
 
-/// What operators and methods apply to.
+/// Reads an operand of operators and methods.
 fn atom(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     if cursor.peek_group(Delimiter::None) {
         return Ok(cursor.inside(Delimiter::None, expr)?.0);
@@ -166,13 +165,13 @@ fn atom(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
         Some("true" | "false") | None => literal(cursor),
         Some("if") => choice(cursor),
         Some(word) => match foreign::control_flow(word) {
-            Some(help) => Err(Error::new(cursor.here(), format!("there is no `{word}` in kernels")).help(help)),
+            Some(help) => Err(Error::new(cursor.here(), format!("`{word}` is not supported in kernels")).help(help)),
             None => named(cursor),
         },
     }
 }
 
-/// A number or truth value.
+/// Reads a number or a truth value.
 fn literal(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     let span = cursor.here();
     let expected = cursor.expected("an expression");
@@ -192,7 +191,7 @@ fn literal(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     Ok(Expr { kind, span })
 }
 
-/// What begins with a name: a value, a path, a read, a reduction.
+/// Reads an expression that begins with a name: a value, a path, a read or a reduction.
 fn named(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     if cursor.peek_ranges(1) {
         return reduce(cursor);
@@ -234,7 +233,7 @@ fn named(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     Ok(Expr { kind: ExprKind::Index { tensor: name, outside, index }, span })
 }
 
-/// `f32::INFINITY`, or `f32::max(a, b)`, after the first name.
+/// Reads `f32::INFINITY`, or `f32::max(a, b)`, after the first name.
 fn path(cursor: &mut Cursor<'_>, first: Name) -> Result<Expr, Error> {
     let start = first.span;
     let mut names = vec![first];
@@ -254,16 +253,16 @@ fn path(cursor: &mut Cursor<'_>, first: Name) -> Result<Expr, Error> {
     Ok(Expr { kind, span: cursor.join(start, close) })
 }
 
-/// `if c { a } else { b }`.
+/// Reads `if c { a } else { b }`.
 fn choice(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     let start = cursor.expect_word("if")?;
     if cursor.peek_word("let") {
-        return Err(cursor.expected("a condition").note("there are no patterns in kernels"));
+        return Err(cursor.expected("a condition").note("patterns are not supported in kernels"));
     }
     let cond = Box::new(expr(cursor)?);
     let then = block(cursor)?;
     if cursor.eat_word("else").is_none() {
-        return Err(cursor.expected("`else`").note("an `if` is a value, so it needs both"));
+        return Err(cursor.expected("`else`").note("an `if` is a value, so it needs both branches"));
     }
     let other = if cursor.peek_word("if") {
         let inner = cursor.deeper(choice)?;
@@ -277,7 +276,7 @@ fn choice(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     Ok(Expr { kind: ExprKind::If { cond, then, other }, span })
 }
 
-/// `where N >= 1, N % 4 == 0`, up to the body; none without `where`.
+/// Reads `where N >= 1, N % 4 == 0`, up to the body. Without `where` there are no facts.
 pub fn facts(cursor: &mut Cursor<'_>) -> Result<Vec<Expr>, Error> {
     let mut found = Vec::new();
     if cursor.eat_word("where").is_none() {
@@ -292,7 +291,7 @@ pub fn facts(cursor: &mut Cursor<'_>) -> Result<Vec<Expr>, Error> {
     Ok(found)
 }
 
-/// `{ let a = …; value }`.
+/// Reads `{ let a = …; value }`.
 pub fn block(cursor: &mut Cursor<'_>) -> Result<Block, Error> {
     let (content, span) = cursor.inside(Delimiter::Brace, |c| {
         let mut lets = Vec::new();
@@ -322,11 +321,11 @@ pub fn block(cursor: &mut Cursor<'_>) -> Result<Block, Error> {
     Ok(Block { lets: content.0, value: content.1, span })
 }
 
-/// `let a: f32 = …;`
+/// Reads `let a: f32 = …;`.
 fn local(cursor: &mut Cursor<'_>) -> Result<Let, Error> {
     cursor.expect_word("let")?;
     if cursor.peek_word("mut") {
-        let error = Error::new(cursor.here(), "names do not change their values in kernels");
+        let error = Error::new(cursor.here(), "`mut` is not supported in kernels: a name keeps its value");
         return Err(error.help("bind another name by another `let`"));
     }
     if let Some(error) = foreign::pattern(cursor) {
@@ -335,7 +334,7 @@ fn local(cursor: &mut Cursor<'_>) -> Result<Let, Error> {
     let name = cursor.name("a name")?;
     if cursor.peek_group(Delimiter::Bracket) {
         let error = Error::new(cursor.here(), "a tensor is not defined inside an expression");
-        return Err(error.help("move the `let` out, to stand before this definition"));
+        return Err(error.help("move the `let` before this definition"));
     }
     let dtype = match cursor.eat(":") {
         Some(_) => Some(cursor.name("a dtype")?),
@@ -347,7 +346,7 @@ fn local(cursor: &mut Cursor<'_>) -> Result<Let, Error> {
     Ok(Let { name, dtype, value })
 }
 
-/// `sum(k in 0..K, j in lo..hi) { … }`.
+/// Reads `sum(k in 0..K, j in lo..hi) { … }`.
 fn reduce(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     let name = cursor.name("a reduction")?;
     let op = ReduceOp::from_name(&name.text).ok_or_else(|| {
@@ -362,7 +361,7 @@ fn reduce(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     Ok(Expr { kind: ExprKind::Reduce(Reduce { op, head, ranges, body }), span })
 }
 
-/// `k in lo..hi`.
+/// Reads `k in lo..hi`.
 fn range(cursor: &mut Cursor<'_>) -> Result<Range, Error> {
     let axis = cursor.name("an axis")?;
     cursor.expect_word("in")?;

@@ -1,4 +1,4 @@
-//! Expressions as Rust text, for the lines that helps show.
+//! Writes expressions as Rust text, for the lines that helps show.
 
 use super::parse::{BINARY, Operator};
 use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce, compare_symbol};
@@ -108,7 +108,7 @@ fn comparison(f: &mut fmt::Formatter<'_>, a: &Expr, op: Compare, b: &Expr) -> fm
 
 impl fmt::Display for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The block of `else if`.
+        // The block of an `else if` has the place of its `if`. It is written without braces.
         if self.lets.is_empty() && matches!(self.value.kind, ExprKind::If { .. }) && self.span == self.value.span {
             return write!(f, "{}", self.value);
         }

@@ -1,5 +1,5 @@
-//! The table of directives: each one's name, and the parser of what follows the name. Errors list its names, and so do the tests of the
-//! pages and of the generator.
+//! The table of directives: the name of each, and the parser of its arguments. Errors list the names, and so do the tests of the pages and
+//! of the generator.
 
 use super::im2col::decompose_im2col;
 use super::online::decompose_online;
@@ -10,22 +10,22 @@ use crate::diag::{Error, SpanId, did_you_mean, list};
 use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
 
-/// A directive.
+/// A row of the table of directives.
 pub struct Row {
-    /// What users call it.
+    /// The name in schedules.
     pub name: &'static str,
     parse: Parse,
 }
 
-/// Reads what follows the name, and gives the place at which it ends.
+/// Reads the arguments after the name, and returns the place at which they end.
 enum Parse {
-    /// One that speaks of stages' nests, and may stand in a block. It is given the place of its name.
+    /// A directive for stages' nests, which may be in a block. The parser gets the place of its name.
     Directive(fn(&mut Cursor<'_>, SpanId) -> Parsed<DirectiveKind>),
-    /// One that speaks of the whole variant.
+    /// A statement about the whole variant.
     Statement(fn(&mut Cursor<'_>) -> Parsed<StatementKind>),
 }
 
-/// What was read, and where it ends.
+/// The tree that was read, and the place at which it ends.
 type Parsed<K> = Result<(K, SpanId), Error>;
 
 use Parse::{Directive as Nest, Statement as Whole};
@@ -61,10 +61,10 @@ pub const DIRECTIVES: [Row; 27] = [
     Row { name: "tune", parse: Whole(tune) },
 ];
 
-/// Those that the design has and this version has not.
+/// Directives that are designed but not implemented in this version.
 const LATER: [&str; 1] = ["dot"];
 
-/// Reads a directive from after its name on.
+/// Reads the arguments of a directive, and the `;` after them.
 pub(super) fn directive(cursor: &mut Cursor<'_>, name: &Name) -> Result<Item, Error> {
     let Some(row) = DIRECTIVES.iter().find(|row| row.name == name.as_str()) else { return Err(unknown(name)) };
     let called = row.name;
@@ -72,7 +72,7 @@ pub(super) fn directive(cursor: &mut Cursor<'_>, name: &Name) -> Result<Item, Er
         let span = cursor.join(name.span, end);
         let arrow = cursor.peek("->");
         let ends = cursor.expect(";").map(|_| span);
-        ends.map_err(|error| if arrow { error.help("where axes go stands after `=>`: `… => workgroup(y, x);`") } else { error })
+        ends.map_err(|error| if arrow { error.help("the target follows `=>`, not `->`: `… => workgroup(y, x);`") } else { error })
     };
     Ok(match row.parse {
         Nest(parse) => {
@@ -95,7 +95,7 @@ fn unknown(name: &Name) -> Error {
     Error::new(name.span, format!("there is no directive `{name}`")).help(help)
 }
 
-/// Directives of which the parser is but a list of names.
+/// Reads the arguments of a directive that takes only names.
 fn of_names(cursor: &mut Cursor<'_>, what: &str, kind: fn(Vec<Name>) -> DirectiveKind) -> Parsed<DirectiveKind> {
     let (names, end) = cursor.inside(Delimiter::Parenthesis, |c| names(c, what, ""))?;
     Ok((kind(names), end))
@@ -129,7 +129,7 @@ fn show(cursor: &mut Cursor<'_>, name: SpanId) -> Parsed<DirectiveKind> {
     Ok((DirectiveKind::Show, name))
 }
 
-/// Names of axes with commas between them, up to an operator or the end; at least one.
+/// Reads names of axes separated by commas, up to an operator or the end. There is at least one.
 pub(super) fn names_to(cursor: &mut Cursor<'_>, stop: &str) -> Result<Vec<Name>, Error> {
     names(cursor, "an axis", stop)
 }

@@ -1,4 +1,4 @@
-//! The head of a schedule: `NAME: kernel<T = f32> for profile where …`, and the whole with its braces.
+//! Reads the header of a schedule, `NAME: kernel<T = f32> for profile where …`, and the whole schedule with its braces.
 
 use super::{Binding, Schedule, items, several};
 use crate::diag::Error;
@@ -47,7 +47,7 @@ fn path(cursor: &mut Cursor<'_>, what: &str) -> Result<Vec<Name>, Error> {
     Ok(names)
 }
 
-/// A part of a path: a name, or a keyword that stands for a module.
+/// Reads a segment of a path: a name, or a keyword for a module.
 fn segment(cursor: &mut Cursor<'_>, what: &str) -> Result<Name, Error> {
     for word in ["crate", "self", "super", "$crate"] {
         if let Some(span) = cursor.eat_word(word) {

@@ -10,7 +10,7 @@ use proc_macro2::Delimiter;
 pub struct Im2col {
     /// The convolution.
     pub result: Name,
-    /// Names for the stage of columns, and for that of their product with the filter.
+    /// The names for the stage of columns, and for the stage of their product with the filter.
     pub stages: [Name; 2],
 }
 
@@ -21,7 +21,7 @@ pub(super) fn decompose_im2col(cursor: &mut Cursor<'_>) -> Result<(StatementKind
     Ok((StatementKind::Im2col(im2col), end))
 }
 
-/// An error that says how it is written, where it says nothing else.
+/// Adds the syntax as help to an error without help.
 fn form(error: Error) -> Error {
     if error.help.is_none() { error.help(FORM) } else { error }
 }

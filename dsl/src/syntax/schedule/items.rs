@@ -1,4 +1,4 @@
-//! What stands in a schedule's braces: directives, and blocks of them for stages.
+//! Reads the items in a schedule's braces: directives, and blocks of directives for stages.
 
 use super::Item;
 use super::directives::directive;
@@ -7,7 +7,7 @@ use crate::diag::{Error, SpanId};
 use crate::syntax::Cursor;
 use proc_macro2::Delimiter;
 
-/// Directives and blocks up to the end. One that cannot be read is an error, and the next ones follow.
+/// Reads directives and blocks up to the end. If one cannot be read, the error is recorded and reading continues with the next one.
 pub(super) fn items(cursor: &mut Cursor<'_>) -> Vec<Item> {
     let mut found = Vec::new();
     while !cursor.is_empty() {
@@ -40,7 +40,9 @@ fn item(cursor: &mut Cursor<'_>) -> Result<Item, Error> {
                 Item::Statement(statement) => inside.report(in_block(&statement)),
                 Item::Block { stages, .. } => {
                     let span = stages.first().map_or(SpanId::NONE, |s| s.span);
-                    inside.report(Error::new(span, "a stage's block stands in another one").help("write it beside the other one"));
+                    inside.report(
+                        Error::new(span, "a stage's block is nested in another block").help("write it after the other block"),
+                    );
                 }
             }
         }

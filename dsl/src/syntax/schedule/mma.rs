@@ -5,7 +5,7 @@ use crate::diag::{Error, SpanId};
 use crate::syntax::expr::Expr;
 use crate::syntax::{Cursor, expr};
 
-/// `i, j, k, 16 x 16 x 16`
+/// Reads `i, j, k, 16 x 16 x 16`.
 pub(super) fn mma(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
     let whole = |error: Error| error.help("write three axes and a shape: `mma(i, j, k, 16 x 16 x 16)`");
     let mut axis = |what| {
@@ -16,7 +16,7 @@ pub(super) fn mma(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
     Ok(DirectiveKind::Mma { axes, shape: Box::new(shape(cursor)?) })
 }
 
-/// `i, j, 16 x 8, by: matrix`
+/// Reads `i, j, 16 x 8, by: matrix`.
 pub(super) fn fragment(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
     let whole = |error: Error| error.help("write two axes and a shape: `fragment(i, j, 16 x 8)`");
     let mut axis = |what| {
@@ -32,13 +32,13 @@ pub(super) fn fragment(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> 
     Ok(DirectiveKind::Fragment { axes, sides: Box::new(sides), by, span })
 }
 
-/// `M x N x K`
+/// Reads `M x N x K`.
 fn shape(cursor: &mut Cursor<'_>) -> Result<Shape, Error> {
     let (sides, span) = sides(cursor, "M x N x K with spaces: `16 x 16 x 16`")?;
     Ok(Shape { sides, span })
 }
 
-/// Numbers with `x` between them.
+/// Reads numbers separated by `x`.
 fn sides<const N: usize>(cursor: &mut Cursor<'_>, form: &str) -> Result<([Expr; N], SpanId), Error> {
     let start = cursor.here();
     let spaced = |error: Error| error.help(format!("write {form}"));
@@ -48,7 +48,7 @@ fn sides<const N: usize>(cursor: &mut Cursor<'_>, form: &str) -> Result<([Expr; 
             cursor.expect_word("x").map_err(spaced)?;
         }
         let side = expr::arithmetic(cursor)?;
-        // `16x16` is a number with a suffix.
+        // Rust's lexer reads `16x16` as a number with a suffix.
         if let expr::ExprKind::Int { suffix: Some(_), .. } = side.kind {
             return Err(spaced(Error::new(start, "expected a number")));
         }

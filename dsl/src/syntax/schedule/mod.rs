@@ -1,7 +1,7 @@
-//! The body of `schedule!`: which kernel, for which profile, under which facts, and the directives.
+//! The body of `schedule!`: the kernel, the profile, the facts, and the directives.
 //!
-//! The trees stand here. [`head`] and [`items`] read what is around directives; [`directives`] knows each by its name, and which
-//! parser reads its arguments.
+//! This file defines the trees. [`head`] reads the header and [`items`] reads the braces. [`directives`] has the table that maps a
+//! directive's name to the parser of its arguments.
 
 mod directives;
 mod head;
@@ -42,11 +42,11 @@ pub struct Schedule {
     pub bindings: Vec<Binding>,
     /// The profile's path, as written.
     pub profile: Vec<Name>,
-    /// What stands after `where`.
+    /// The facts after `where`.
     pub facts: Vec<Expr>,
     /// The directives.
     pub items: Vec<Item>,
-    /// Whether it is a version for more facts, which `specialize` asks for.
+    /// True if it is a version for additional facts, which `specialize` asks for.
     pub specialized: bool,
 }
 
@@ -59,18 +59,18 @@ pub struct Binding {
     pub value: Expr,
 }
 
-/// What stands in a schedule's braces.
+/// An item in a schedule's braces.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     /// A directive for the output.
     Directive(Directive),
-    /// What is said of the whole variant.
+    /// A statement about the whole variant.
     Statement(Statement),
     /// Directives for stages: `s, o { … }`.
     Block {
         /// The stages.
         stages: Vec<Name>,
-        /// What each of them gets.
+        /// The directives, which apply to each of the stages.
         directives: Vec<Directive>,
     },
 }
@@ -78,11 +78,11 @@ pub enum Item {
 /// A directive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Directive {
-    /// Its name, by the table of directives.
+    /// Its name in the table of directives.
     pub called: &'static str,
-    /// Which one.
+    /// The kind, with the arguments.
     pub kind: DirectiveKind,
-    /// From its name to its closing parenthesis (or what is produced).
+    /// The place, from its name to its closing parenthesis or its last argument.
     pub span: SpanId,
 }
 
@@ -91,11 +91,11 @@ pub struct Directive {
 pub enum DirectiveKind {
     /// `split(oc, [2, _, 4] round_up => r, t, v)`.
     Split {
-        /// What is split.
+        /// The axis that is split.
         axis: Name,
         /// A number, or `_`, for each part.
         factors: Vec<Factor>,
-        /// What happens past the end.
+        /// The treatment of a partial last tile.
         tail: Option<TailWord>,
         /// The parts.
         names: Vec<Name>,
@@ -104,14 +104,14 @@ pub enum DirectiveKind {
     Tile {
         /// The tiles.
         tiles: Vec<Tile>,
-        /// Where the outer parts go.
+        /// The target of the outer parts.
         target: Option<Target>,
-        /// How the parts of a reduction become one.
+        /// The strategy that combines the partial results of a reduction.
         by: Option<By>,
     },
     /// `fuse(oh, ow => p)`.
     Fuse {
-        /// What is fused, outermost first.
+        /// The axes that are fused, outermost first.
         axes: Vec<Name>,
         /// The result.
         into: Name,
@@ -120,16 +120,16 @@ pub enum DirectiveKind {
     Reorder(Vec<Name>),
     /// `distribute(i, j => thread(y, x))`, `distribute(k => thread(x), by: tree)`.
     Distribute {
-        /// What is distributed.
+        /// The axes that are distributed.
         axes: Vec<Name>,
-        /// Where it goes.
+        /// The target.
         target: Target,
-        /// How the parts of a reduction become one.
+        /// The strategy that combines the partial results of a reduction.
         by: Option<By>,
     },
     /// `rfactor(k_o => part)`.
     Rfactor {
-        /// The axis whose values get a partial result each.
+        /// The axis of the reduction. Each of its values gets a partial result.
         axis: Name,
         /// The stage of partial results.
         into: Name,
@@ -140,34 +140,34 @@ pub enum DirectiveKind {
     Unroll(Vec<Name>),
     /// `vectorize(j, 4, unaligned: scalar)`.
     Vectorize {
-        /// What is vectorized.
+        /// The axis that is vectorized.
         axis: Name,
-        /// How many lanes.
+        /// The number of lanes.
         lanes: Expr,
-        /// Whether access lane by lane is meant where alignment is not proved.
+        /// True to access memory lane by lane where alignment is not proved.
         scalar: bool,
     },
     /// `mma(i, j, k, 16 x 16 x 16)`.
     Mma {
-        /// Rows, columns and the reduction's.
+        /// The axes of rows, of columns and of the reduction.
         axes: [Name; 3],
-        /// What matrices are multiplied.
+        /// The shape of the matrices that are multiplied.
         shape: Box<Shape>,
     },
     /// `fragment(i, j, 16 x 8, by: matrix)`.
     Fragment {
-        /// Rows and columns.
+        /// The axes of rows and columns.
         axes: [Name; 2],
-        /// How many of each a matrix has.
+        /// The rows and columns of a matrix.
         sides: Box<[Expr; 2]>,
-        /// How elements of a row become one, where the columns are a reduction's.
+        /// The strategy that combines the elements of a row, if the columns are the axis of a reduction.
         by: Option<By>,
-        /// Where the sides stand.
+        /// The place of the sides.
         span: SpanId,
     },
     /// `promote(input => x[ic], at: ow, to: register, vector: 8)`.
     Promote(Box<Promote>),
-    /// `compute_at(s, k_o, to: shared, row_pad: 4)`: as a promotion of the temporary that a root would have.
+    /// `compute_at(s, k_o, to: shared, row_pad: 4)`. The arguments are read as a promotion of the temporary that `root(s)` would make.
     ComputeAt(Box<Promote>),
     /// `pipeline(k_o, a_s, buffers: 1, prefetch: register, fetch: start, store: end)`.
     Pipeline(Box<Pipeline>),
@@ -182,34 +182,34 @@ pub enum DirectiveKind {
 /// The arguments of `promote`, and of `compute_at`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Promote {
-    /// Whether it is `compute_at`: the elements are computed.
+    /// True for `compute_at`, which computes the elements instead of copying them.
     pub computed: bool,
-    /// The tensor, or copy, that is copied.
+    /// The tensor or copy that is copied.
     pub source: Name,
     /// The copy.
     pub name: Option<Name>,
-    /// What indexes it.
+    /// The axes that index the copy.
     pub list: Option<Listed>,
-    /// An axis, or a level.
+    /// The axis or level at which the copy is made.
     pub at: Name,
-    /// Where the copy lives.
+    /// The memory of the copy.
     pub to: Memory,
-    /// Where that stands.
+    /// The place of the memory's name.
     pub to_span: SpanId,
-    /// Whether its block distributes what it keeps in registers, so that each invocation of a workgroup has a part of it.
+    /// True if the block distributes the copy's registers, so that each invocation of a workgroup holds a part of it.
     pub dealt: bool,
-    /// What stands where it leaves the tensor.
+    /// The value of elements out of the tensor's bounds.
     pub fill: Option<Expr>,
-    /// Elements by which rows are longer.
+    /// The number of padding elements at the end of each row.
     pub row_pad: Option<Expr>,
-    /// Elements that are copied at a time.
+    /// The number of elements that are copied at a time.
     pub vector: Option<Expr>,
-    /// Elements that a swizzle moves together.
+    /// The number of elements that a swizzle moves together.
     pub swizzle: Option<Expr>,
 }
 
 impl Promote {
-    /// Whether the invocations of a workgroup make it together, and have all of it between them.
+    /// True if the invocations of a workgroup make and hold the copy together.
     pub fn is_together(&self) -> bool {
         self.to == Memory::Shared || self.dealt
     }
@@ -220,7 +220,7 @@ impl Promote {
 pub struct Shape {
     /// M, N and K.
     pub sides: [Expr; 3],
-    /// Where it stands.
+    /// The place in the source.
     pub span: SpanId,
 }
 
@@ -229,30 +229,30 @@ pub struct Shape {
 pub struct Pipeline {
     /// The loop whose iterations are the steps.
     pub axis: Name,
-    /// The copies; none: all shared ones at that loop.
+    /// The copies. If none is named, all shared copies at that loop.
     pub copies: Vec<Name>,
-    /// How many buffers each has.
+    /// The number of buffers for each copy.
     pub buffers: Expr,
-    /// Where `register` stands, if copies go through registers.
+    /// The place of `register`, if the copies are prefetched to registers.
     pub prefetch: Option<SpanId>,
-    /// Where registers are filled.
+    /// The position in the step at which registers are filled.
     pub fetch: Option<Spot>,
-    /// Where the copy is written.
+    /// The position in the step at which the copy is written.
     pub store: Option<Spot>,
 }
 
-/// A place in a step: `after s early`.
+/// A position in a step of a pipeline: `after s early`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spot {
-    /// Between which stages.
+    /// The position between stages.
     pub at: SpotAt,
-    /// Whether it is before the barrier there.
+    /// True if it precedes the barrier at that position.
     pub early: bool,
-    /// The whole.
+    /// The place of the whole text.
     pub span: SpanId,
 }
 
-/// Between which stages of a step a place is.
+/// A position between the stages of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SpotAt {
     /// `start`.
@@ -265,23 +265,23 @@ pub enum SpotAt {
     After(Name),
 }
 
-/// What indexes a copy: `[k, i, *]`.
+/// The axes that index a copy: `[k, i, *]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
     /// Axes.
     pub axes: Vec<Name>,
-    /// The `*`: all dimensions of the tensor that no axis of the list indexes.
+    /// The place of `*`, which adds all dimensions of the tensor that no axis of the list indexes.
     pub rest: Option<SpanId>,
 }
 
-/// Memory that a schedule can put something into.
+/// A memory in which a schedule can place a copy or a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// A workgroup's.
+    /// Shared by a workgroup.
     Shared,
-    /// An invocation's.
+    /// Private to an invocation.
     Register,
-    /// A subgroup's matrices.
+    /// Matrices of a subgroup.
     Fragment,
 }
 
@@ -290,29 +290,29 @@ pub enum Memory {
 pub enum Factor {
     /// A number.
     Number(Expr),
-    /// `_`: whatever is left.
+    /// `_`: inferred from the extent and the other factors.
     Inferred(SpanId),
 }
 
 /// `i: 8 round_up => i_o`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tile {
-    /// What is tiled.
+    /// The axis that is tiled.
     pub axis: Name,
     /// The extent of a tile.
     pub factor: Expr,
-    /// What happens past the end.
+    /// The treatment of a partial last tile.
     pub tail: Option<TailWord>,
     /// The name of the outer part.
     pub outer: Option<Name>,
 }
 
-/// A word after a factor.
+/// A tail's keyword, after a factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TailWord {
-    /// What it says.
+    /// The tail.
     pub tail: Tail,
-    /// Where it stands.
+    /// The place of the keyword.
     pub span: SpanId,
 }
 
@@ -321,7 +321,7 @@ pub struct TailWord {
 pub struct By {
     /// The strategy.
     pub how: How,
-    /// Where it stands.
+    /// The place of the strategy.
     pub span: SpanId,
 }
 
@@ -330,10 +330,10 @@ pub struct By {
 pub struct Target {
     /// Workgroups, threads, subgroups or lanes.
     pub level: Level,
-    /// The coordinates, and where they stand.
+    /// The coordinates and their places.
     pub slots: Vec<(Slot, SpanId)>,
-    /// Which of them count downwards, `x down`.
+    /// True for each coordinate that counts downwards, `x down`.
     pub down: Vec<bool>,
-    /// The whole.
+    /// The place of the whole text.
     pub span: SpanId,
 }

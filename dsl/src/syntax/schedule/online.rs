@@ -9,33 +9,33 @@ use proc_macro2::Delimiter;
 /// The arguments of `decompose_online`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Online {
-    /// The maximum, and the sums of exponentials below it.
+    /// The maximum, and the sums of exponentials relative to it.
     pub members: Vec<Name>,
-    /// How they are computed in blocks, if they are.
+    /// The blocks in which they are computed, if any.
     pub blocks: Option<Blocks>,
 }
 
-/// Blocks of items, each of which is reduced by itself.
+/// The blocks of items. Each block is reduced by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blocks {
-    /// Names for the stages that reduce a block: one for each member.
+    /// The names for the stages that reduce a block, one for each reduction.
     pub names: Vec<Name>,
-    /// Items of a block.
+    /// The number of items of a block.
     pub size: Expr,
-    /// The scores that are set to -inf past the range. `None`: their readers are masked.
+    /// The scores that are set to -inf out of bounds. If `None`, their readers are masked instead.
     pub masked: Option<Name>,
 }
 
 const FORM: &str = "it is written `decompose_online(m, l)`: the maximum and the sums of exponentials below it; or \
-    `decompose_online(m, l, o => m_b, l_b, o_b, block: 64)`, with names for what they are of a block of 64 items; \
-    behind `block` there may be `mask: s`, the scores that are -inf past the range";
+    `decompose_online(m, l, o => m_b, l_b, o_b, block: 64)`, with names for their partial results of a block of 64 items; \
+    `mask: s` may follow `block`, and names the scores that are set to -inf out of bounds";
 
 pub(super) fn decompose_online(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
     let (online, end) = cursor.inside(Delimiter::Parenthesis, arguments).map_err(form)?;
     Ok((StatementKind::Online(online), end))
 }
 
-/// An error that says how it is written, where it says nothing else.
+/// Adds the syntax as help to an error without help.
 fn form(error: Error) -> Error {
     if error.help.is_none() { error.help(FORM) } else { error }
 }
@@ -53,7 +53,7 @@ fn arguments(cursor: &mut Cursor<'_>) -> Result<Online, Error> {
         return Err(form(cursor.expected("`,` or `=>`")));
     }
     if members.len() < 2 {
-        let error = Error::new(members[0].span, format!("no sum is named beside `{}`", members[0]));
+        let error = Error::new(members[0].span, format!("`decompose_online` needs a sum besides the maximum `{}`", members[0]));
         return Err(error.help(FORM));
     }
     let blocks = match cursor.eat("=>") {
@@ -66,34 +66,34 @@ fn arguments(cursor: &mut Cursor<'_>) -> Result<Online, Error> {
     Ok(Online { members, blocks })
 }
 
-/// `m_b, l_b, o_b, block: 64`.
+/// Reads `m_b, l_b, o_b, block: 64`.
 fn blocks(cursor: &mut Cursor<'_>, members: &[Name]) -> Result<Blocks, Error> {
     let mut names = Vec::new();
     loop {
-        let name = cursor.name("a name for what a member is of a block, or `block`").map_err(form)?;
+        let name = cursor.name("a name for the partial result of a block, or `block`").map_err(form)?;
         if name.text == "block" && cursor.eat(":").is_some() {
             let size = expr::arithmetic(cursor)?;
             if names.len() != members.len() {
                 let (count, all) = (names.len(), list(members));
-                let error = Error::new(name.span, format!("{all} need a name each for their blocks, and {count} are written"));
+                let error = Error::new(name.span, format!("each of {all} needs a name for its blocks, and {count} are given"));
                 return Err(error.help(FORM));
             }
             return Ok(Blocks { names, size, masked: masked(cursor)? });
         }
         if cursor.peek(":") {
             return Err(
-                Error::new(name.span, format!("there is no key `{name}`")).help("the keys are `block` and, behind it, `mask`")
+                Error::new(name.span, format!("there is no key `{name}`")).help("the keys are `block` and, after it, `mask`")
             );
         }
         names.push(name);
         if cursor.eat(",").is_none() {
-            let error = Error::new(members[0].span, "how many items a block has is not said");
+            let error = Error::new(members[0].span, "`decompose_online` needs `block`, the number of items of a block");
             return Err(error.help(FORM));
         }
     }
 }
 
-/// `mask: s`, if it is written.
+/// Reads `mask: s`, if it is written.
 fn masked(cursor: &mut Cursor<'_>) -> Result<Option<Name>, Error> {
     if cursor.eat(",").is_none() || cursor.is_empty() {
         return Ok(None);

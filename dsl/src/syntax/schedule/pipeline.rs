@@ -5,13 +5,13 @@ use crate::diag::{Error, SpanId, did_you_mean, list};
 use crate::syntax::expr::Expr;
 use crate::syntax::{Cursor, Name, expr};
 
-/// What stands after the copies' names.
+/// The keys that may follow the copies' names.
 const KEYS: [&str; 4] = ["buffers", "prefetch", "fetch", "store"];
 
-/// The words for places.
+/// The keywords for positions in a step.
 const PLACES: [&str; 4] = ["start", "end", "before", "after"];
 
-/// What the keys say.
+/// The values of the keys so far.
 #[derive(Default)]
 struct Said {
     buffers: Option<Expr>,
@@ -20,7 +20,7 @@ struct Said {
     store: Option<Spot>,
 }
 
-/// `k_o, a_s, b_s, buffers: 1, prefetch: register, fetch: start, store: after s early`.
+/// Reads `k_o, a_s, b_s, buffers: 1, prefetch: register, fetch: start, store: after s early`.
 pub(super) fn pipeline(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
     let axis = cursor.name("the axis of a loop")?;
     let (mut copies, mut said) = (Vec::new(), Said::default());
@@ -31,15 +31,15 @@ pub(super) fn pipeline(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> 
             has_keys = true;
             value(cursor, &name, &mut said)?;
         } else if has_keys {
-            let error = Error::new(name.span, format!("`{name}` stands behind what is said of the copies"));
-            return Err(error.help(format!("write the copies behind the axis: `pipeline({axis}, {name}, buffers: …)`")));
+            let error = Error::new(name.span, format!("`{name}` must come before the named arguments"));
+            return Err(error.help(format!("write the copies after the axis: `pipeline({axis}, {name}, buffers: …)`")));
         } else {
             copies.push(name);
         }
     }
     let Said { buffers, prefetch, fetch, store } = said;
     let Some(buffers) = buffers else {
-        let error = Error::new(axis.span, "`pipeline` needs `buffers`: how many each copy has");
+        let error = Error::new(axis.span, "`pipeline` needs `buffers`, the number of buffers for each copy");
         let all = copies.iter().fold(axis.text.clone(), |all, copy| format!("{all}, {copy}"));
         return Err(
             error.help(format!("write `pipeline({all}, buffers: 1, prefetch: register)`, or `pipeline({all}, buffers: 2)`"))
@@ -57,7 +57,7 @@ fn value(cursor: &mut Cursor<'_>, key: &Name, said: &mut Said) -> Result<(), Err
         other => {
             let error = Error::new(key.span, format!("`pipeline` has no `{other}`"));
             let help = did_you_mean(other, KEYS);
-            return Err(error.help(help.unwrap_or_else(|| format!("what can be said of a pipeline is {}", list(KEYS)))));
+            return Err(error.help(help.unwrap_or_else(|| format!("the keys of `pipeline` are {}", list(KEYS)))));
         }
     };
     match given {
@@ -66,7 +66,7 @@ fn value(cursor: &mut Cursor<'_>, key: &Name, said: &mut Said) -> Result<(), Err
     }
 }
 
-/// `register`.
+/// Reads `register`.
 fn registers(cursor: &mut Cursor<'_>) -> Result<SpanId, Error> {
     let name = cursor.name("`register`")?;
     if name.as_str() == "register" {
@@ -76,7 +76,7 @@ fn registers(cursor: &mut Cursor<'_>) -> Result<SpanId, Error> {
     Err(error.help("write `prefetch: register`"))
 }
 
-/// `start`, `end`, `before s` or `after s`; with `early` behind it.
+/// Reads `start`, `end`, `before s` or `after s`, with an optional `early` after it.
 fn spot(cursor: &mut Cursor<'_>) -> Result<Spot, Error> {
     let word = cursor.name("`start`, `end`, `before` or `after`")?;
     let (mut last, at) = match word.as_str() {
@@ -88,7 +88,7 @@ fn spot(cursor: &mut Cursor<'_>) -> Result<Spot, Error> {
             (stage.span, at(stage))
         }
         other => {
-            let error = Error::new(word.span, format!("`{other}` is no place in a step"));
+            let error = Error::new(word.span, format!("`{other}` is not a place in a step"));
             let help = did_you_mean(other, PLACES);
             return Err(error.help(help.unwrap_or_else(|| "write `start`, `end`, `before s` or `after s`".into())));
         }

@@ -6,7 +6,7 @@ use crate::syntax::expr::Expr;
 use crate::syntax::{Cursor, expr};
 use proc_macro2::Delimiter;
 
-/// What stands after the copy's name.
+/// The keys that may follow the copy's name.
 const KEYS: [&str; 6] = ["at", "to", "fill", "row_pad", "vector", "swizzle"];
 
 pub(super) fn promote(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
@@ -32,7 +32,7 @@ pub(super) fn promote(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
             other => {
                 let error = Error::new(key.span, format!("`promote` has no `{other}`"));
                 let help = did_you_mean(other, KEYS);
-                return Err(error.help(help.unwrap_or_else(|| format!("what can be said of a copy is {}", list(KEYS)))));
+                return Err(error.help(help.unwrap_or_else(|| format!("the keys of `promote` are {}", list(KEYS)))));
             }
         };
         if given {
@@ -63,7 +63,7 @@ pub(super) fn promote(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
     Ok(DirectiveKind::Promote(Box::new(promote)))
 }
 
-/// `s, k_o, to: shared, row_pad: 4`.
+/// Reads `s, k_o, to: shared, row_pad: 4`.
 pub(super) fn compute_at(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
     let source = cursor.name("a stage")?;
     cursor.expect(",")?;
@@ -78,7 +78,7 @@ pub(super) fn compute_at(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error
             other => {
                 let error = Error::new(key.span, format!("`compute_at` has no `{other}`"));
                 let help = did_you_mean(other, ["to", "row_pad"]);
-                return Err(error.help(help.unwrap_or_else(|| "what can be said is `to` and `row_pad`".into())));
+                return Err(error.help(help.unwrap_or_else(|| "the keys are `to` and `row_pad`".into())));
             }
         };
         if given {
@@ -108,7 +108,7 @@ pub(super) fn compute_at(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error
     })))
 }
 
-/// `k, i, *`; an empty list is a copy of one element.
+/// Reads `k, i, *`. An empty list makes a copy of one element.
 fn listed(cursor: &mut Cursor<'_>) -> Result<Listed, Error> {
     let (mut axes, mut rest) = (Vec::new(), None);
     while !cursor.is_empty() {
@@ -129,11 +129,11 @@ fn listed(cursor: &mut Cursor<'_>) -> Result<Listed, Error> {
     Ok(Listed { axes, rest })
 }
 
-/// What a copy, or a stage that is computed at a loop, can lie in.
+/// The memories in which a copy, or a stage that is computed at a loop, can be placed.
 const MEMORIES: [Memory; 3] = [Memory::Shared, Memory::Register, Memory::Fragment];
 
 impl Memory {
-    /// Its name in schedules.
+    /// Returns the name in schedules.
     pub fn word(self) -> &'static str {
         match self {
             Memory::Shared => "shared",
@@ -143,7 +143,7 @@ impl Memory {
     }
 }
 
-/// `shared`, `register` or `fragment`.
+/// Reads `shared`, `register` or `fragment`.
 pub(super) fn memory(cursor: &mut Cursor<'_>) -> Result<(Memory, SpanId), Error> {
     let name = cursor.name("`shared`, `register` or `fragment`")?;
     let known = MEMORIES.map(Memory::word);
@@ -152,7 +152,7 @@ pub(super) fn memory(cursor: &mut Cursor<'_>) -> Result<(Memory, SpanId), Error>
         None => {
             let error = Error::new(name.span, format!("there is no memory `{name}`"));
             let help = did_you_mean(name.as_str(), known);
-            Err(error.help(help.unwrap_or_else(|| "a copy lies in `shared`, `register` or `fragment` memory".into())))
+            Err(error.help(help.unwrap_or_else(|| "a copy can be placed in `shared`, `register` or `fragment` memory".into())))
         }
     }
 }

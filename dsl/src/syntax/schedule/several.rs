@@ -1,12 +1,11 @@
-//! Blocks of several stages: `a, b { promote(x => x_s, at: workgroup, to: shared); }`. Each stage makes copies and partial results of its
-//! own, so each has its own name for them: `x_s_a` and `x_s_b`. A block that is headed by the name that was written schedules all
-//! of them.
+//! Splits blocks of several stages: `a, b { promote(x => x_s, at: workgroup, to: shared); }`. Each stage makes copies and partial results
+//! of its own, so each gets its own name for them: `x_s_a` and `x_s_b`. A later block with the header `x_s` schedules all of them.
 
 use super::{Directive, DirectiveKind, Item, Pipeline, SpotAt};
 use crate::syntax::Name;
 use std::collections::HashMap;
 
-/// Every block in which something is made is one block for each of its stages.
+/// Replaces each block of several stages by one block for each stage, if its directives make copies or stages.
 pub(super) fn apart(items: Vec<Item>) -> Vec<Item> {
     let mut derived: HashMap<String, Vec<String>> = HashMap::new();
     let mut apart = Vec::new();
@@ -29,7 +28,7 @@ pub(super) fn apart(items: Vec<Item>) -> Vec<Item> {
     apart
 }
 
-/// The name of the copy or stage that a directive makes.
+/// Returns the name of the copy or stage that a directive makes.
 fn made(directive: &Directive) -> Option<String> {
     match &directive.kind {
         DirectiveKind::Rfactor { into, .. } => Some(into.text.clone()),
@@ -41,7 +40,7 @@ fn made(directive: &Directive) -> Option<String> {
     }
 }
 
-/// A stage's own directive: what it makes has a name of its own, by which later ones call it.
+/// Returns the directive for one stage. The copy or stage that it makes gets its own name, and later directives refer to it by that name.
 fn of_stage(mut directive: Directive, stage: &Name, derived: &mut HashMap<String, Vec<String>>) -> Directive {
     let own = |name: &str| format!("{name}_{stage}");
     let written = made(&directive);
@@ -74,7 +73,7 @@ fn of_stage(mut directive: Directive, stage: &Name, derived: &mut HashMap<String
     directive
 }
 
-/// A block's head, or those that were made in its place.
+/// Returns the name in a block's header, or the names that were derived from it.
 fn heads(head: Name, derived: &HashMap<String, Vec<String>>) -> Vec<Name> {
     match derived.get(&head.text) {
         Some(names) => names.iter().map(|text| Name { text: text.clone(), span: head.span }).collect(),

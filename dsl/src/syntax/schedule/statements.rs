@@ -1,6 +1,6 @@
-//! Statements: what a schedule says of the whole variant, not of one stage's nest.
+//! Statements: directives about the whole variant, not about one stage's nest.
 //!
-//! The trees and the parsers. They stand beside directives, outside blocks.
+//! This file has the trees and the parsers. Statements are written outside the stages' blocks.
 
 use super::{Im2col, Online, Winograd};
 use crate::diag::{Error, SpanId, did_you_mean};
@@ -8,16 +8,16 @@ use crate::syntax::expr::{self, Expr, ExprKind};
 use crate::syntax::{Cursor, Name};
 use proc_macro2::Delimiter;
 
-/// What a schedule says of the whole variant.
+/// A directive about the whole variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// The directive's name, by the table of directives.
+    /// Its name in the table of directives.
     pub called: &'static str,
-    /// What it says.
+    /// The kind, with the arguments.
     pub kind: StatementKind,
-    /// Where its name is.
+    /// The place of its name.
     pub name: SpanId,
-    /// From its name to its end.
+    /// The place from its name to its end.
     pub span: SpanId,
 }
 
@@ -28,7 +28,7 @@ pub enum StatementKind {
     Pack(Pack),
     /// `pin(K, N)`.
     Pin(Vec<Name>),
-    /// `emit(readonly: no)`: whether what a dispatch only reads is marked so in the words.
+    /// `emit(readonly: no)`: whether the SPIR-V marks the buffers that a dispatch only reads.
     Emit(bool),
     /// `precompute(s, t)`.
     Precompute(Vec<Name>),
@@ -51,37 +51,37 @@ pub enum StatementKind {
 pub struct Tune {
     /// Its name.
     pub name: Name,
-    /// What it can be.
+    /// The possible values.
     pub candidates: Vec<Expr>,
-    /// What it is where nothing else is said.
+    /// The value if the caller chooses none.
     pub default: Expr,
 }
 
-/// `y[0, 2]`: a tensor, and which of its strides are free.
+/// `y[0, 2]`: a tensor and the axes whose strides are free.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StridedTensor {
     /// The tensor.
     pub tensor: Name,
-    /// The axes, and where they stand; `None`: all but the innermost.
+    /// The axes and their places. `None` for all but the innermost.
     pub axes: Option<Vec<(u64, SpanId)>>,
 }
 
 /// `pack(w[o, c] => [o, c / 4, c % 4], when: caller, fill: 0.0)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pack {
-    /// What is packed.
+    /// The tensor that is packed.
     pub tensor: Name,
     /// Names for its indices.
     pub axes: Vec<Name>,
     /// The dimensions in memory, outermost first.
     pub digits: Vec<Expr>,
-    /// When it is packed, and where that is said.
+    /// The time of packing, and the place of its keyword.
     pub when: Option<(When, SpanId)>,
-    /// What memory beyond its elements holds.
+    /// The value of memory that holds no element.
     pub fill: Option<Expr>,
 }
 
-/// When a tensor is packed.
+/// The time at which a tensor is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// By the caller: the tensor is packed already.
@@ -93,13 +93,13 @@ pub enum When {
 }
 
 impl StatementKind {
-    /// Whether it rewrites the algebra, before there are nests.
+    /// True if it rewrites the algebra, before nests are built.
     pub fn rewrites(&self) -> bool {
         matches!(self, StatementKind::Pack(_) | StatementKind::Precompute(_) | StatementKind::Online(_))
             || self.decomposes().is_some()
     }
 
-    /// The stage whose place others take.
+    /// Returns the stage that other stages replace.
     pub fn decomposes(&self) -> Option<&Name> {
         match self {
             StatementKind::Im2col(im2col) => Some(&im2col.result),
@@ -110,7 +110,7 @@ impl StatementKind {
 }
 
 impl Statement {
-    /// Whether a place is in this statement. (Places are noted in the order of reading.)
+    /// True if the place is in this statement. (Ids increase in the order of reading, so that a comparison decides.)
     pub fn holds(&self, span: SpanId) -> bool {
         (self.name..=self.span).contains(&span)
     }
@@ -128,7 +128,7 @@ pub(super) fn pack(cursor: &mut Cursor<'_>) -> Result<StatementKind, Error> {
         match key.as_str() {
             "when" if pack.when.is_none() => pack.when = Some(when(cursor)?),
             "fill" if pack.fill.is_none() => pack.fill = Some(expr::arithmetic(cursor)?),
-            "when" | "fill" => return Err(Error::new(key.span, format!("`{key}` is said twice"))),
+            "when" | "fill" => return Err(Error::new(key.span, format!("`{key}` is given twice"))),
             _ => {
                 let help = did_you_mean(&key.text, ["when", "fill"]).unwrap_or_else(|| "there are `when` and `fill`".into());
                 return Err(Error::new(key.span, format!("`pack` has no `{key}`")).help(help));
@@ -201,7 +201,7 @@ pub(super) fn strided(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId)
     Ok((StatementKind::Strided(tensors), end))
 }
 
-/// An axis of a tensor, by its number.
+/// Reads an axis of a tensor, by its number.
 fn axis(cursor: &mut Cursor<'_>) -> Result<(u64, SpanId), Error> {
     let axis = expr::arithmetic(cursor)?;
     match axis.kind {
@@ -219,7 +219,7 @@ pub(super) fn specialize(cursor: &mut Cursor<'_>) -> Result<(StatementKind, Span
 }
 
 pub(super) fn tune(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
-    const FORM: &str = "a tuned constant is `tune B in [64, 128] = 64;`: its candidates, and the one of them that it is by default";
+    const FORM: &str = "a tuned constant is `tune B in [64, 128] = 64;`: its candidates, then its default";
     let read = |cursor: &mut Cursor<'_>| {
         let name = cursor.name("a name for the tuned constant")?;
         cursor.expect_word("in")?;
@@ -232,9 +232,9 @@ pub(super) fn tune(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), E
     read(cursor).map_err(|e: Error| if e.help.is_none() { e.help(FORM) } else { e })
 }
 
-/// A statement inside a block.
+/// Returns the error of a statement inside a block.
 pub(super) fn in_block(statement: &Statement) -> Error {
     let name = statement.called;
-    Error::new(statement.span, format!("`{name}` speaks of the whole variant, not of a stage"))
-        .help("write it beside the stages' blocks")
+    Error::new(statement.span, format!("`{name}` applies to the whole variant, not to a stage"))
+        .help("write it outside the stages' blocks")
 }

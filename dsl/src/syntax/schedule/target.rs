@@ -1,5 +1,5 @@
-//! Where axes go, `workgroup(z, y, x)`, `thread(x)`, `subgroup(x)`, `lane(x)`, and how what they reduce becomes one,
-//! `by: tree`.
+//! The targets of axes, `workgroup(z, y, x)`, `thread(x)`, `subgroup(x)`, `lane(x)`, and the strategies that combine partial results of a
+//! distributed reduction, `by: tree`.
 
 use super::{By, Target};
 use crate::diag::{Error, SpanId, did_you_mean, list};
@@ -15,7 +15,7 @@ const STRATEGIES_OF_ROWS: [(&str, How); 2] = [("matrix", How::Matrix), ("shared"
 pub(super) fn target(cursor: &mut Cursor<'_>) -> Result<Target, Error> {
     let name = cursor.name("`workgroup(…)`, `thread(…)`, `subgroup(…)` or `lane(…)`")?;
     let Some((_, level)) = TARGETS.iter().find(|(word, _)| *word == name.as_str()) else {
-        let error = Error::new(name.span, format!("nothing can be distributed to `{name}`"));
+        let error = Error::new(name.span, format!("axes cannot be distributed to `{name}`"));
         let help = did_you_mean(&name.text, TARGETS.map(|(word, _)| word));
         let targets = list(TARGETS.map(|(word, _)| format!("{word}(…)")));
         return Err(error.help(help.unwrap_or_else(|| format!("the targets are {targets}"))));
@@ -35,12 +35,12 @@ pub(super) fn target(cursor: &mut Cursor<'_>) -> Result<Target, Error> {
     let other = slots.iter().find(|(slot, _)| *level == Level::Lane && *slot != Slot::X);
     if let Some((slot, span)) = other {
         let error = Error::new(*span, format!("lanes have no coordinate `{}`", format!("{slot:?}").to_lowercase()));
-        return Err(error.help("the lanes of a subgroup stand in one row: write `lane(x)`"));
+        return Err(error.help("the lanes of a subgroup have one coordinate: write `lane(x)`"));
     }
     Ok(Target { level: *level, slots, down, span })
 }
 
-/// A coordinate, and whether it counts downwards.
+/// Reads a coordinate. The flag is true if it counts downwards.
 fn slot(cursor: &mut Cursor<'_>, level: Level) -> Result<((Slot, SpanId), bool), Error> {
     let name = cursor.name("`x`, `y` or `z`")?;
     let slot = match name.as_str() {
@@ -56,17 +56,17 @@ fn slot(cursor: &mut Cursor<'_>, level: Level) -> Result<((Slot, SpanId), bool),
     let down = cursor.eat_word("down");
     if let Some(span) = down.filter(|_| level != Level::Workgroup) {
         let error = Error::new(span, "only workgroups are counted downwards");
-        return Err(error.help("invocations of a workgroup run at once, and have no order: leave `down` out"));
+        return Err(error.help("the invocations of a workgroup run in parallel, without an order: leave `down` out"));
     }
     Ok(((slot, name.span), down.is_some()))
 }
 
-/// `by: tree`, after the comma.
+/// Reads `by: tree`, after the comma.
 pub(super) fn by(cursor: &mut Cursor<'_>) -> Result<By, Error> {
     strategy(cursor, &STRATEGIES, "`subgroup`, `tree` or `atomic`")
 }
 
-/// `by: matrix`, after the comma: along the rows of matrices.
+/// Reads `by: matrix`, after the comma. These strategies reduce along the rows of matrices.
 pub(super) fn by_rows(cursor: &mut Cursor<'_>) -> Result<By, Error> {
     strategy(cursor, &STRATEGIES_OF_ROWS, "`matrix` or `shared`")
 }
@@ -80,7 +80,7 @@ fn strategy(cursor: &mut Cursor<'_>, strategies: &[(&'static str, How)], what: &
         Some((_, how)) => Ok(By { how: *how, span: name.span }),
         None => {
             let help = did_you_mean(&name.text, words()).unwrap_or_else(|| format!("the strategies are {}", list(words())));
-            Err(Error::new(name.span, format!("no reduction is done by `{name}`")).help(help))
+            Err(Error::new(name.span, format!("`{name}` is not a strategy of a reduction")).help(help))
         }
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn split(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
     cursor.expect(",")?;
     if !cursor.peek_group(Delimiter::Bracket) {
         let error = cursor.expected("a list of factors, outermost first");
-        return Err(error.help(format!("write `split({axis}, [_, 8] => {axis}_o, {axis}_i)`: `_` is what is left")));
+        return Err(error.help(format!("write `split({axis}, [_, 8] => {axis}_o, {axis}_i)`: `_` is inferred")));
     }
     let (factors, _) = cursor.inside(Delimiter::Bracket, |inside| {
         let mut factors = vec![factor(inside)?];

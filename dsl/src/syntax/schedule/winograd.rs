@@ -12,11 +12,11 @@ use tilewright_launch::DType;
 pub struct Winograd {
     /// The convolution.
     pub result: Name,
-    /// Names for the stages of transformed inputs, of transformed filters, and of their products.
+    /// The names for the stages of transformed inputs, of transformed filters, and of their products.
     pub stages: [Name; 3],
-    /// Results of a tile in each dimension.
+    /// The number of results of a tile in each dimension.
     pub m: Expr,
-    /// The type of transformed inputs and filters, where it is not that of the sum.
+    /// The type of transformed inputs and filters, if it differs from the type of the sum.
     pub store: Option<(DType, SpanId)>,
     /// The relative error that is allowed.
     pub tolerance: Option<(f64, SpanId)>,
@@ -33,7 +33,7 @@ pub(super) fn decompose_winograd(cursor: &mut Cursor<'_>) -> Result<(StatementKi
     Ok((StatementKind::Winograd(winograd), end))
 }
 
-/// An error that says how it is written, where it says nothing else.
+/// Adds the syntax as help to an error without help.
 fn form(error: Error) -> Error {
     if error.help.is_none() { error.help(FORM) } else { error }
 }
@@ -68,17 +68,19 @@ fn arguments(cursor: &mut Cursor<'_>) -> Result<Winograd, Error> {
             }
         };
         if again {
-            return Err(Error::new(key.span, format!("`{key}` is said twice")).help("leave one of them out"));
+            return Err(Error::new(key.span, format!("`{key}` is given twice")).help("leave one of them out"));
         }
     }
     if !cursor.is_empty() {
         return Err(form(cursor.expected("`,`")));
     }
-    let m = m.ok_or_else(|| Error::new(result.span, "how many results a tile has in each dimension is not said").help(FORM))?;
+    let m = m.ok_or_else(|| {
+        Error::new(result.span, "`decompose_winograd` needs `m`, the number of results of a tile in each dimension").help(FORM)
+    })?;
     Ok(Winograd { result, stages, m, store, tolerance, points })
 }
 
-/// `[0, 1, -1]`.
+/// Reads `[0, 1, -1]`.
 fn list(cursor: &mut Cursor<'_>) -> Result<(Vec<Expr>, SpanId), Error> {
     let list = cursor.list(Delimiter::Bracket, expr::arithmetic);
     list.map_err(|error| if error.help.is_none() { error.help("points are written `[0, 1, -1]`") } else { error })
@@ -95,7 +97,7 @@ fn dtype(cursor: &mut Cursor<'_>) -> Result<(DType, SpanId), Error> {
     }
 }
 
-/// A literal between 0 and 1.
+/// Reads a literal between 0 and 1.
 fn error(cursor: &mut Cursor<'_>) -> Result<(f64, SpanId), Error> {
     let value = expr::arithmetic(cursor)?;
     let wrong = |what: &str| Error::new(value.span, what).help("write the relative error that is allowed, as `2e-6`");

@@ -47,7 +47,7 @@ fn row(count: usize, f: impl Fn(usize) -> String) -> String {
 #[test]
 fn expressions_that_nest() {
     let levels = Some("this expression nests more than 64 levels deep");
-    let groups = Some("groups stand in each other more than 128 deep");
+    let groups = Some("groups are nested more than 128 deep");
     for (open, inner, close) in [
         ("(", "x[i, j]", ")"),
         ("{ ", "x[i, j]", " }"),
