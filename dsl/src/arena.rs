@@ -1,4 +1,4 @@
-//! Arenas and the typed ids that index them. Ids are small, copyable and never dangle: arenas only grow.
+//! Arenas and the typed ids that index them. Ids are small, copyable and never dangle, because arenas only grow.
 
 use std::fmt;
 use std::hash::Hash;
@@ -7,9 +7,9 @@ use std::ops::{Index, IndexMut};
 
 /// An id of one arena's entries.
 pub trait Id: Copy + Eq + Hash + fmt::Debug {
-    /// The id of the entry at `index`.
+    /// Returns the id of the entry at `index`.
     fn new(index: usize) -> Self;
-    /// The index of its entry.
+    /// Returns the index of its entry.
     fn index(self) -> usize;
 }
 
@@ -42,38 +42,38 @@ pub struct Arena<I, T> {
 }
 
 impl<I: Id, T> Arena<I, T> {
-    /// An empty arena.
+    /// Returns an empty arena.
     pub fn new() -> Self {
         Arena { items: Vec::new(), id: PhantomData }
     }
 
-    /// Adds an entry.
+    /// Adds an entry and returns its id.
     pub fn push(&mut self, item: T) -> I {
         self.items.push(item);
         I::new(self.items.len() - 1)
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// The ids, oldest first.
+    /// Returns the ids, oldest first.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
         (0..self.items.len()).map(I::new)
     }
 
-    /// Entries with their ids, oldest first.
+    /// Returns the entries with their ids, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
         self.items.iter().enumerate().map(|(i, t)| (I::new(i), t))
     }
 
-    /// Entries, oldest first.
+    /// Returns the entries, oldest first.
     pub fn values(&self) -> std::slice::Iter<'_, T> {
         self.items.iter()
     }

@@ -1,4 +1,4 @@
-//! The whole compiler up to the backend, on one screen: a kernel, a schedule and a profile give a final nest.
+//! The whole compiler up to the backend, on one screen. It makes a final nest from a kernel, a schedule and a profile.
 
 use crate::algorithm::{self, Bindings, inline::inline_those};
 use crate::diag::{Errors, SpanId};
@@ -17,35 +17,35 @@ use std::cell::RefCell;
 /// A compiled variant, before the backend.
 #[derive(Debug)]
 pub struct Compiled {
-    /// The final nest, its ledger and all that belongs to it.
+    /// The final nest, with its ledger and its other tables.
     pub program: Program,
-    /// What is computed before the launches, of one input each.
+    /// The computations before the launches, each from one input.
     pub(crate) preparations: Vec<Preparation>,
-    /// What the user should see although nothing is wrong.
+    /// The warnings.
     pub warnings: Errors,
 }
 
 /// Compiles one variant.
 ///
 /// # Errors
-/// What is wrong with the kernel under this schedule's bindings, with the head, or with the directives. Warnings of a
-/// schedule that is wrong come with its errors.
+/// Returns the errors in the kernel under this schedule's bindings, in the header, and in the directives. They include the warnings of a
+/// schedule with errors.
 pub fn compile(kernel: &Kernel, schedule: &Schedule, profile: &Profile) -> Result<Compiled, Errors> {
     compile_choice(kernel, schedule, profile, &Choice::default(), &mut |_, _| {})
 }
 
-/// [`compile`], where `watch` is shown the program after every step, up to the one that failed.
+/// Compiles as [`compile`], and shows `watch` the program after every step, up to the one that failed.
 ///
 /// # Errors
-/// As [`compile`]'s.
+/// As [`compile`].
 pub fn compile_watched(kernel: &Kernel, schedule: &Schedule, profile: &Profile, watch: &mut Watch<'_>) -> Result<Compiled, Errors> {
     compile_choice(kernel, schedule, profile, &Choice::default(), watch)
 }
 
-/// [`compile_watched`], with other values than the defaults for tuned constants.
+/// Compiles as [`compile_watched`], with the given values of tuned constants instead of the defaults.
 ///
 /// # Errors
-/// [`compile`]'s; and that a tuned constant cannot have such a value.
+/// As [`compile`]. Also returns an error if a tuned constant cannot have its given value.
 pub fn compile_choice(
     kernel: &Kernel,
     schedule: &Schedule,
@@ -56,7 +56,7 @@ pub fn compile_choice(
     compile_checked(kernel, schedule, profile, choice, &Checked::default(), watch)
 }
 
-/// A kernel's algorithm as it was checked, for further versions of a schedule.
+/// The checked algorithm of a kernel, which further versions of a schedule reuse.
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
     wanted: bool,
@@ -64,12 +64,12 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
-    /// Whether there will be another version.
+    /// Returns an empty cache. `wanted` is true if there will be another version.
     pub(crate) fn for_all(wanted: bool) -> Checked {
         Checked { wanted, known: RefCell::default() }
     }
 
-    /// The kernel's program, as [`algorithm::check`] gives it.
+    /// Returns the kernel's program, as [`algorithm::check`] makes it.
     fn program(&self, kernel: &Kernel, bindings: &Bindings) -> Result<Program, Errors> {
         if let Some((of, program)) = &*self.known.borrow()
             && of == bindings
@@ -84,7 +84,7 @@ impl Checked {
     }
 }
 
-/// [`compile_choice`], of an algorithm that may be checked already.
+/// Compiles as [`compile_choice`], with an algorithm that may be checked already.
 pub(crate) fn compile_checked(
     kernel: &Kernel,
     schedule: &Schedule,
@@ -124,7 +124,7 @@ pub(crate) fn compile_checked(
     Ok(Compiled { program, preparations, warnings })
 }
 
-/// A kernel's stages under a schedule's head, after the rewrites of the algebra; without nests.
+/// Returns a kernel's stages under a schedule's header, after the rewrites of the algebra and without nests.
 pub(crate) fn algebra(
     kernel: &Kernel,
     schedule: &Schedule,
@@ -141,10 +141,11 @@ pub(crate) fn algebra(
     Ok((program, rewritten))
 }
 
-/// The algorithm as a schedule decomposes it, if results round otherwise for it. Devices round as this one says. The algorithm's tensors keep their ids.
+/// Returns the algorithm as a schedule decomposes it, if that changes how results round. Devices round as the decomposed algorithm does.
+/// The algorithm's tensors keep their ids.
 ///
 /// # Errors
-/// What is wrong with the schedule's head and decompositions.
+/// Returns the errors in the schedule's header and decompositions.
 pub fn decomposed(kernel: &Kernel, schedule: &Schedule, choice: &Choice) -> Result<Option<Program>, Errors> {
     if !decompose::rounds(schedule) {
         return Ok(None);
@@ -154,7 +155,7 @@ pub fn decomposed(kernel: &Kernel, schedule: &Schedule, choice: &Choice) -> Resu
     Ok(Some(program))
 }
 
-/// A kernel's stages under a schedule's head.
+/// Returns a kernel's stages under a schedule's header.
 fn headed(kernel: &Kernel, schedule: &Schedule, choice: &Choice, checked: &Checked) -> Result<Program, Errors> {
     let bindings = head::bindings(kernel, schedule)?;
     let mut program = checked.program(kernel, &bindings)?;
@@ -168,21 +169,22 @@ fn headed(kernel: &Kernel, schedule: &Schedule, choice: &Choice, checked: &Check
     Ok(program)
 }
 
-/// Compiles a program of stages that no schedule speaks of, each under the heuristic one.
+/// Compiles a program whose stages have no directives, each with the heuristic schedule.
 pub(crate) fn compile_plain(mut program: Program, profile: &Profile, blame: SpanId) -> Result<Program, Errors> {
     build::naive(&mut program);
     finish(&mut program, &[], profile, blame)?;
     Ok(program)
 }
 
-/// From naive nests to the last form, without anyone watching.
+/// Compiles from naive nests to the final form, without a watcher.
 fn finish(program: &mut Program, items: &[Item], profile: &Profile, blame: SpanId) -> Result<(), Errors> {
     schedule::apply(program, items, profile, blame, &mut |_, _| {}).errors.into_result()?;
     lower::lower(program, profile)?;
     verify::verify_lowered(program, profile)
 }
 
-/// The verifier between passes, in debug builds. The first pass after the directives clamps what copies read.
+/// Runs the verifier between passes, in debug builds only. The first pass after the directives clamps the reads of copies, so this runs on
+/// a clamped copy of the program.
 fn check_form(program: &Program, profile: &Profile) -> Result<(), Errors> {
     if !cfg!(debug_assertions) {
         return Ok(());

@@ -1,10 +1,10 @@
-//! Errors: what is wrong, where, and what would be right.
+//! Errors: the mistake, its place, and the correction.
 //!
-//! Every tree of the compiler holds [`SpanId`]s, never `proc_macro2::Span`s: real spans outlive no macro invocation and
-//! cross no thread. The [`Spans`] of an invocation turn ids back into places, once, when errors are shown.
+//! Every tree of the compiler holds [`SpanId`]s and never `proc_macro2::Span`s, because those do not outlive a macro invocation and cannot
+//! cross threads. The [`Spans`] of an invocation turn ids back into places once, when errors are shown.
 //!
-//! Stable Rust knows no error with two places. So an [`Error`] has one span, the directive or expression to blame, and
-//! its notes name other places as `file:line:column` in text.
+//! Errors in stable Rust have one place. So an [`Error`] has one span, the directive or expression to blame, and its notes name other
+//! places as `file:line:column` in text.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
@@ -15,7 +15,7 @@ use std::fmt;
 pub struct SpanId(u32);
 
 impl SpanId {
-    /// No place: what the compiler made up itself. Blamed only by errors of the compiler.
+    /// No place, for parts that the compiler generated. Only errors of the compiler itself blame it.
     pub const NONE: SpanId = SpanId(0);
 }
 
@@ -26,28 +26,28 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// A table with no places.
+    /// Returns a table without places.
     pub fn new() -> Spans {
         Spans::default()
     }
 
-    /// Notes one token's place.
+    /// Records one token's place.
     pub fn add(&mut self, span: Span) -> SpanId {
         self.add_range(span, span)
     }
 
-    /// Notes the place from one token to another.
+    /// Records the place from one token to another.
     pub fn add_range(&mut self, first: Span, last: Span) -> SpanId {
         self.ranges.push((first, last));
         SpanId(self.ranges.len() as u32)
     }
 
-    /// The last place so far. Ids are ordered: what is noted later is greater.
+    /// Returns the last place so far. Ids are ordered: a later place has a greater id.
     pub fn last(&self) -> SpanId {
         SpanId(self.ranges.len() as u32)
     }
 
-    /// The place from the start of `first` to the end of `last`.
+    /// Returns the place from the start of `first` to the end of `last`.
     pub fn join(&mut self, first: SpanId, last: SpanId) -> SpanId {
         match (self.get(first), self.get(last)) {
             (Some((start, _)), Some((_, end))) => self.add_range(start, end),
@@ -56,25 +56,25 @@ impl Spans {
         }
     }
 
-    /// First and last token of a place.
+    /// Returns the first and last token of a place.
     pub fn get(&self, id: SpanId) -> Option<(Span, Span)> {
         self.ranges.get((id.0 as usize).checked_sub(1)?).copied()
     }
 
-    /// The text there, white space as it is written; `None` where the source is not at hand.
+    /// Returns the text at a place, with white space as written. `None` if the source is not available.
     pub fn source(&self, id: SpanId) -> Option<String> {
         let (first, last) = self.get(id)?;
         first.join(last)?.source_text()
     }
 
-    /// The place as `file:line:column`, both counted from 1; `None` where there is none.
+    /// Returns the place as `file:line:column`, both counted from 1. `None` for no place.
     pub fn locate(&self, id: SpanId) -> Option<String> {
         let (first, _) = self.get(id)?;
         let start = first.start();
         Some(format!("{}:{}:{}", first.file(), start.line, start.column + 1))
     }
 
-    /// The place as it may be embedded; `None` where there is none, as in rust-analyzer.
+    /// Returns the place in a form that may be embedded in a program. `None` if it is unknown, as in rust-analyzer.
     pub fn place(&self, id: SpanId) -> Option<Place> {
         let (first, _) = self.get(id)?;
         let start = first.start();
@@ -85,7 +85,7 @@ impl Spans {
 /// A place in a file, both counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// As [`Place::new`] leaves it.
+    /// The file, without machine-specific folders: see [`Place::new`].
     pub file: String,
     /// The line.
     pub line: u32,
@@ -94,10 +94,11 @@ pub struct Place {
 }
 
 impl Place {
-    /// A place that says nothing of the machine: of an absolute path what stands above `src`, or the last folder, is left out.
+    /// Returns a place without machine-specific folders. An absolute path is cut so that it begins with the folder that contains `src` or,
+    /// if there is none, with the file's own folder.
     ///
-    /// rustc names files of the workspace from its folder on, and those of crates from elsewhere by absolute paths. `None`: not a file,
-    /// or the first character of one, which is what rust-analyzer says of everything.
+    /// rustc gives paths of the workspace's files relative to the workspace, and absolute paths for files of other crates. Returns `None`
+    /// if it is not a file, or for line 1 and column 1, because rust-analyzer reports that for every place.
     pub fn new(file: &str, line: usize, column: usize) -> Option<Place> {
         if file.is_empty() || file.starts_with('<') || (line <= 1 && column <= 1) {
             return None;
@@ -111,18 +112,18 @@ impl Place {
     }
 }
 
-/// Whose mistake an error tells of.
+/// The party to blame for an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Nobody's: it is what the source asked to be told.
+    /// Not a mistake: information that the source asked for.
     Asked,
-    /// That of who wrote the source.
+    /// The author of the source.
     Source,
-    /// The compiler's own: the verifier refuses what directives or lowering have made, or a backend cannot emit it.
+    /// The compiler: the verifier refuses the result of directives or lowering, or a backend cannot emit it.
     Compiler,
 }
 
-/// What is said with a mistake of the compiler's.
+/// The note of an error that is the compiler's own.
 const REPORT: &str = concat!(
     "this is a defect of Tilewright, not of the source: please report it at ",
     env!("CARGO_PKG_REPOSITORY"),
@@ -132,31 +133,31 @@ const REPORT: &str = concat!(
 /// One error, to be shown at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Whose mistake it is.
+    /// The party to blame.
     pub kind: Kind,
     /// The directive or expression to blame.
     pub span: SpanId,
-    /// What is wrong, in one line without a full stop.
+    /// The mistake, in one line without a full stop.
     pub message: String,
-    /// Reasons, each with the place that it speaks of, if any.
+    /// The reasons, each with the place that it refers to, if any.
     pub notes: Vec<(String, SpanId)>,
-    /// What would be right.
+    /// The correction.
     pub help: Option<String>,
 }
 
 impl Error {
-    /// An error at a place.
+    /// Returns an error at a place.
     pub fn new(span: SpanId, message: impl Into<String>) -> Error {
         Error { kind: Kind::Source, span, message: message.into(), notes: Vec::new(), help: None }
     }
 
-    /// The same as the compiler's own mistake, to be reported with its nest as text.
+    /// Marks the error as the compiler's own, to be reported with its nest as text.
     pub fn defect(self, nest: &str) -> Error {
         let nest = nest.trim_end().replace('\n', "\n    ");
         Error { kind: Kind::Compiler, ..self }.note(format!("{REPORT}\n    {nest}"))
     }
 
-    /// The same as what the source asked for.
+    /// Marks the error as information that the source asked for.
     pub fn asked(self) -> Error {
         Error { kind: Kind::Asked, ..self }
     }
@@ -166,25 +167,25 @@ impl Error {
         self.note_at(SpanId::NONE, note)
     }
 
-    /// Adds a reason that speaks of another place.
+    /// Adds a reason that refers to another place.
     pub fn note_at(mut self, span: SpanId, note: impl Into<String>) -> Error {
         self.notes.push((note.into(), span));
         self
     }
 
-    /// Says what would be right.
+    /// Adds the correction.
     pub fn help(mut self, help: impl Into<String>) -> Error {
         self.help = Some(help.into());
         self
     }
 
-    /// Says what would be right, if something is known.
+    /// Adds the correction, if it is known.
     pub fn maybe_help(mut self, help: Option<String>) -> Error {
         self.help = help.or(self.help);
         self
     }
 
-    /// The whole text, as rustc shows it after `error: `.
+    /// Returns the whole text, as rustc shows it after `error: `.
     pub fn text(&self, spans: &Spans) -> String {
         let mut text = self.message.clone();
         for (note, at) in &self.notes {
@@ -208,59 +209,59 @@ impl From<Error> for Errors {
     }
 }
 
-/// Some errors, at least one where it is the `Err` of a result.
+/// Some errors. As the `Err` of a result, there is at least one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Errors(pub Vec<Error>);
 
 impl Errors {
-    /// No errors yet.
+    /// Returns an empty list.
     pub fn new() -> Errors {
         Errors::default()
     }
 
-    /// Adds one, unless the same was said at the same place.
+    /// Adds an error, unless the same message was added at the same place.
     pub fn push(&mut self, error: Error) {
         if !self.0.iter().any(|e| e.span == error.span && e.message == error.message) {
             self.0.push(error);
         }
     }
 
-    /// Adds some.
+    /// Adds several errors.
     pub fn extend(&mut self, errors: Errors) {
         errors.0.into_iter().for_each(|e| self.push(e));
     }
 
-    /// Keeps the value, or notes the errors.
+    /// Returns the value, or records the errors.
     pub fn keep<T, E: Into<Errors>>(&mut self, result: Result<T, E>) -> Option<T> {
         result.map_err(|e| self.extend(e.into())).ok()
     }
 
-    /// Whether one tells of a mistake of the compiler's own.
+    /// True if one of the errors is the compiler's own.
     pub fn are_of_compiler(&self) -> bool {
         self.0.iter().any(|e| e.kind == Kind::Compiler)
     }
 
-    /// Whether there are none.
+    /// True if there are no errors.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// `Ok` if there are none.
+    /// Returns `Ok` if there are no errors.
     pub fn into_result(self) -> Result<(), Errors> {
         if self.is_empty() { Ok(()) } else { Err(self) }
     }
 
-    /// One `compile_error!` an error, each at its place. An error without a place stands at the macro's call.
+    /// Returns one `compile_error!` for each error, at its place. An error without a place is shown at the macro's call.
     pub fn to_tokens(&self, spans: &Spans) -> TokenStream {
         self.0.iter().map(|e| compile_error(spans.get(e.span), &e.text(spans))).collect()
     }
 
-    /// The texts with their places, for tests and tools.
+    /// Returns the texts with their places, for tests and tools.
     pub fn texts(&self, spans: &Spans) -> String {
         self.texts_as("error", spans)
     }
 
-    /// Renders the warnings in the same way.
+    /// Returns the texts of warnings in the same form.
     pub fn warnings(&self, spans: &Spans) -> String {
         self.texts_as("warning", spans)
     }
@@ -271,7 +272,7 @@ impl Errors {
     }
 }
 
-/// `compile_error!` that rustc underlines from the first span to the last.
+/// Returns a `compile_error!` that rustc underlines from the first span to the last.
 fn compile_error(range: Option<(Span, Span)>, text: &str) -> TokenStream {
     let (first, last) = range.unwrap_or_else(|| (Span::call_site(), Span::call_site()));
     let path = quote_spanned!(first=> ::core::compile_error!);
@@ -279,16 +280,16 @@ fn compile_error(range: Option<(Span, Span)>, text: &str) -> TokenStream {
     quote_spanned!(last=> #path #body)
 }
 
-/// The name among `names` that was probably meant, as a help line.
+/// Returns a help line with the name among `names` that was probably meant.
 pub fn did_you_mean<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    // Of one letter nothing is left if it is another one.
+    // A one-letter name has no near match, so none is suggested.
     let length = wrong.chars().count();
     let close = |name: &&str| strsim::damerau_levenshtein(wrong, name) <= (1 + length / 4).min(length.saturating_sub(1));
     let nearest = names.into_iter().filter(close).min_by_key(|name| strsim::damerau_levenshtein(wrong, name))?;
     Some(format!("did you mean `{nearest}`?"))
 }
 
-/// Names as a list in prose: `a`, `b` and `c`; `none` for none.
+/// Returns names as a list in prose: `a`, `b` and `c`. An empty list is `none`.
 pub fn list<T: fmt::Display>(names: impl IntoIterator<Item = T>) -> String {
     let names: Vec<String> = names.into_iter().map(|n| format!("`{n}`")).collect();
     match names.as_slice() {

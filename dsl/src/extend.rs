@@ -1,4 +1,4 @@
-//! What `profile!` says, as a profile: it extends another one, and its fields are checked.
+//! Makes a profile from the tree of `profile!`: it extends another profile, and its fields are checked.
 
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::profile::Profile;
@@ -29,7 +29,7 @@ const FIELDS: [&str; 17] = [
 ];
 
 impl Profile {
-    /// The profile of a chain: each extends the next one, and the last one a bundled one.
+    /// Returns the profile of a chain. Each tree extends the next one, and the last one extends a bundled profile.
     pub fn resolve(chain: &[tree::Profile]) -> Result<Profile, Errors> {
         let Some(last) = chain.last() else { return Ok(Profile::vulkan_1_1()) };
         let base = last.base.last();
@@ -46,13 +46,13 @@ impl Profile {
         Ok(profile)
     }
 
-    /// This profile with what `tree` says of it.
+    /// Returns this profile with the fields of `tree`.
     pub fn extend(&self, tree: &tree::Profile) -> Result<Profile, Errors> {
         let mut profile = Profile { name: tree.name.text.clone(), ..self.clone() };
         let mut errors = Errors::new();
         for (n, field) in tree.fields.iter().enumerate() {
             if let Some(first) = tree.fields[..n].iter().find(|f| f.name.text == field.name.text) {
-                let error = Error::new(field.name.span, format!("`{}` is said twice", field.name));
+                let error = Error::new(field.name.span, format!("`{}` is given twice", field.name));
                 errors.push(error.note_at(first.name.span, "first here"));
                 continue;
             }
@@ -64,7 +64,7 @@ impl Profile {
         errors.into_result().map(|()| profile)
     }
 
-    /// Takes a field's value.
+    /// Sets a field.
     fn set(&mut self, field: &Field) -> Result<(), Errors> {
         match field.name.as_str() {
             "invocations" => self.invocations = number(field, 1, 1 << 16)?,
@@ -98,7 +98,7 @@ impl Profile {
         Ok(())
     }
 
-    /// That no field contradicts another one.
+    /// Checks that no field contradicts another one.
     fn consistent(&self, tree: &tree::Profile) -> Result<(), Error> {
         let blame = |name: &str| tree.fields.iter().find(|f| f.name.text == name).map_or(tree.name.span, |f| f.span);
         if self.has(Feature::CooperativeMatrix) && !self.has(Feature::MemoryModel) {
@@ -122,13 +122,13 @@ impl Profile {
             && size > self.invocations
         {
             let message = format!("a subgroup of {size} does not fit in a workgroup of {}", self.invocations);
-            return Err(Error::new(blame("subgroup"), message).help("raise `invocations`, or say a smaller `subgroup`"));
+            return Err(Error::new(blame("subgroup"), message).help("raise `invocations`, or write a smaller `subgroup`"));
         }
         Ok(())
     }
 }
 
-/// A number of a range.
+/// Returns the number of a field, if it is in the range.
 fn number(field: &Field, low: u32, high: u32) -> Result<u32, Error> {
     match field.value {
         Value::Number(value) => in_range(field, value, field.span, low, high),
@@ -147,7 +147,7 @@ fn subgroup(field: &Field) -> Result<Option<u32>, Error> {
         Value::Number(n @ 1..=128) if n.is_power_of_two() => Ok(Some(*n as u32)),
         _ => {
             let error = Error::new(field.span, "`subgroup` is a power of two from 1 to 128, or `none`");
-            Err(error.note("`none`: the size is not known, or not always the same"))
+            Err(error.note("`none` means that the size is unknown or varies"))
         }
     }
 }
@@ -174,7 +174,7 @@ fn local(field: &Field) -> Result<[u32; 3], Error> {
     checked?.try_into().map_err(|_| Error::new(field.span, format!("`local` is three numbers (x, y, z), not {found}")))
 }
 
-/// Rows of shapes and types: `[16 x 16 x 16 f16 f16 f32]`.
+/// Returns the rows of shapes and types: `[16 x 16 x 16 f16 f16 f32]`.
 fn matrices(field: &Field) -> Result<Vec<Matrices>, Errors> {
     let rows = match &field.value {
         Value::Matrices(rows) => rows,
@@ -189,7 +189,7 @@ fn matrices(field: &Field) -> Result<Vec<Matrices>, Errors> {
     for row in rows {
         match matrices_of(row) {
             Ok(matrices) if known.contains(&matrices) => {
-                errors.push(Error::new(row.span, format!("`{matrices}` is said twice")).help("say it once"));
+                errors.push(Error::new(row.span, format!("`{matrices}` is given twice")).help("remove one of them"));
             }
             Ok(matrices) => known.push(matrices),
             Err(error) => errors.push(error),
@@ -206,13 +206,13 @@ fn matrices_of(row: &Row) -> Result<Matrices, Error> {
     }
     let known = |name: &Name| {
         let dtype = DType::from_name(&name.text).filter(|dtype| *dtype != DType::Bool);
-        let error = || Error::new(name.span, format!("matrices have no elements of `{name}`"));
+        let error = || Error::new(name.span, format!("`{name}` is not an element type of matrices"));
         dtype.ok_or_else(|| error().help("the dtypes are `f32`, `f16`, `bf16`, `i32`, `u32`, `i8` and `u8`"))
     };
     match &row.dtypes[..] {
         [a, b, sum] => Ok(Matrices { shape, factors: [known(a)?, known(b)?], sum: known(sum)? }),
         _ => {
-            let error = Error::new(row.span, format!("a row of `matrices` has three types, and this one {}", row.dtypes.len()));
+            let error = Error::new(row.span, format!("a row of `matrices` has three types, but this row has {}", row.dtypes.len()));
             Err(error.help("write the factors' types and the sum's: `16 x 16 x 16 f16 f16 f32`"))
         }
     }
@@ -225,7 +225,7 @@ fn features(field: &Field, inherited: &BTreeSet<Feature>) -> Result<BTreeSet<Fea
         Value::More(words) => (words, Some(inherited)),
         _ => {
             let error = Error::new(field.span, "`features` is a list of names: `[address, f16]`");
-            return Err(error.note("`[.., int64]`: what is inherited, and `int64`").into());
+            return Err(error.note("`[.., int64]` adds `int64` to the inherited features").into());
         }
     };
     let mut errors = Errors::new();

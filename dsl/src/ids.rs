@@ -1,4 +1,4 @@
-//! The ids of a program's parts: expressions name them, and [`crate::nest`] says what they are.
+//! The ids of a program's parts. Expressions refer to parts by these ids; [`crate::nest`] defines the parts.
 
 use crate::arena::id;
 

@@ -1,26 +1,28 @@
-//! How long the module of a dispatch is. The time that drivers take for a module grows with its words, so a long one is a warning, and a
-//! much longer one is refused, at the unrolled loop with the most copies. The modules that pack and prepare tensors are not checked.
+//! Limits the length of a dispatch's SPIR-V module. The time that drivers take for a module grows with its number of 32-bit words. So a
+//! long module is a warning, and a much longer one is an error at the unrolled loop with the most copies. The modules that pack and prepare
+//! tensors are not checked.
 
 use crate::diag::{Error, Errors};
 use crate::launch;
 use crate::nest::walk;
 use crate::nest::{Block, Dispatch, Exec, Loop, NodeKind, Program};
 
-/// Words beyond which a module is a warning: NVIDIA's driver took at most 3.3 seconds for 34 of such, and 5 to 12 for two others.
+/// The number of words above which a module is a warning. NVIDIA's driver took at most 3.3 seconds for 34 such modules, and 5 to 12 for two
+/// others.
 const LONG: usize = 1 << 15;
 
-/// Words that a module has at most: NVIDIA's driver took 20 seconds and longer for five of six that have 90,000 to 130,000, whose values
-/// are all alive at a time, as the transforms of large tiles are.
+/// The most words of a module. NVIDIA's driver took 20 seconds and longer for five of six modules with 90,000 to 130,000 words whose values
+/// are all live at the same time, as in the transforms of large tiles.
 const LIMIT: usize = 1 << 16;
 
 /// The number of words at which the backend stops unrolling, so that a module that will be refused is not emitted as a whole. It is above
-/// [`LIMIT`], because modules that prepare tensors may be longer than that.
+/// `LIMIT`, because modules that prepare tensors may be longer than that.
 pub const MOST: u64 = 1 << 17;
 
 /// The note of a module that is longer than [`LIMIT`].
-const LIMITED: &str = "it may have 65536: drivers take 10 seconds and longer for most that have more";
+const LIMITED: &str = "the limit is 65536, because drivers take 10 seconds or more for most longer modules";
 
-/// Whether drivers may take seconds for a dispatch, of which the compiler warned.
+/// True if drivers may take seconds for the dispatch, which the compiler has warned about.
 pub fn is_long(dispatch: &launch::Dispatch) -> bool {
     words(dispatch) > LONG
 }
@@ -29,17 +31,17 @@ fn words(dispatch: &launch::Dispatch) -> usize {
     dispatch.spirv.len() / 4
 }
 
-/// Warnings of long modules.
+/// Returns warnings of long modules.
 ///
 /// # Errors
-/// Modules beyond the limit.
+/// Returns the errors of modules beyond the limit.
 pub(crate) fn check(nest: &Program, program: &launch::Program) -> Result<Errors, Errors> {
     let (mut warnings, mut errors) = (Errors::new(), Errors::new());
     for (dispatch, made) in nest.plan.iter().zip(&program.dispatches).filter(|(_, made)| is_long(made)) {
         let said = said(nest, dispatch, &words(made).to_string());
         match words(made) > LIMIT {
             true => errors.push(said.note(LIMITED)),
-            false => warnings.push(said.note(format!("drivers take up to 12 seconds for some that have more than {LONG}"))),
+            false => warnings.push(said.note(format!("drivers take up to 12 seconds for some modules of more than {LONG} words"))),
         }
     }
     errors.into_result().map(|()| warnings)
@@ -51,12 +53,12 @@ pub fn beyond(nest: &Program, dispatch: &Dispatch) -> Error {
 }
 
 fn said(nest: &Program, dispatch: &Dispatch, words: &str) -> Error {
-    let text = format!("the module of `{}` has {words} words", dispatch.name);
+    let text = format!("the SPIR-V module of `{}` has {words} words", dispatch.name);
     match most_copies(nest, &dispatch.body) {
         Some(Copies { all, of, span }) => {
             let name = &nest.axes[of.axis].name;
-            let error = Error::new(span, format!("{text}, as `{name}` is unrolled into {all} copies"));
-            error.help("unroll, or promote to registers, smaller tiles")
+            let error = Error::new(span, format!("{text}, because `{name}` is unrolled into {all} copies"));
+            error.help("unroll smaller tiles, or promote smaller tiles to registers")
         }
         None => {
             let span = dispatch.body.first().map_or(crate::diag::SpanId::NONE, |node| node.span);
@@ -65,14 +67,14 @@ fn said(nest: &Program, dispatch: &Dispatch, words: &str) -> Error {
     }
 }
 
-/// A loop that is written out, and how many copies of its body there are in all.
+/// An unrolled loop, and the number of copies of its body including the unrolled loops around it.
 struct Copies<'a> {
     all: i64,
     of: &'a Loop,
     span: crate::diag::SpanId,
 }
 
-/// The innermost loop of those written out of which there are the most copies.
+/// Returns the unrolled loop with the most copies, the innermost of equal ones.
 fn most_copies<'a>(nest: &Program, block: &'a Block) -> Option<Copies<'a>> {
     let written_out = |axis, exec| if exec == Exec::Unroll { nest.exprs.as_int(nest.axes[axis].extent) } else { None };
     let mut most: Option<Copies<'a>> = None;

@@ -1,8 +1,8 @@
-//! The Tilewright language: no GPU, no I/O.
+//! The Tilewright language. This crate needs no GPU and does no I/O.
 //!
-//! The modules follow the way of the data: [`syntax`] (tokens to trees), [`algorithm`] (pure stages, checked),
-//! [`nest`] (loops), [`schedule`] (directives, which rewrite nests), [`lower`] (to what a backend emits), [`verify`] (the last
-//! check, which trusts none of those before it). [`facts`] (the prover) and [`diag`] (errors) serve them all.
+//! The modules are in the order of the compiler's steps: [`syntax`] (tokens to trees), [`algorithm`] (pure stages, checked), [`nest`]
+//! (loops), [`schedule`] (directives, which rewrite nests), [`lower`] (to the form that a backend emits), [`verify`] (the last check, which
+//! does not trust the steps before it). All of them use [`facts`] (the prover) and [`diag`] (errors).
 
 pub mod algorithm;
 pub mod arena;

@@ -1,48 +1,47 @@
-//! Profiles: what a device guarantees.
+//! Profiles: the guarantees of devices.
 //!
-//! The bundled ones are functions of [`Profile`]; [`crate::extend`] makes others from what `profile!` says.
+//! The bundled ones are functions of [`Profile`]; [`crate::extend`] makes others from `profile!`.
 
 use std::collections::BTreeSet;
 use tilewright_launch::{DType, Feature, Matrices};
 
-/// What a device guarantees. A variant is made for a profile and may use all of it and no more.
+/// The guarantees of a device. A variant is compiled for a profile and may use all of its guarantees, but no others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// Its name.
     pub name: String,
-    /// Invocations in a workgroup, at most.
+    /// The most invocations in a workgroup.
     pub invocations: u32,
-    /// Invocations in x, y and z of a workgroup, at most.
+    /// The most invocations in x, y and z of a workgroup.
     pub local: [u32; 3],
     /// Bytes of shared memory of a workgroup.
     pub shared_bytes: u32,
-    /// The subgroup size, if it is one.
+    /// The subgroup size, if it is known and fixed.
     pub subgroup: Option<u32>,
-    /// Subgroups in a workgroup, at most, where their size is required.
+    /// The most subgroups in a workgroup, for dispatches that require a subgroup size.
     pub subgroups: u32,
     /// Bytes of push constants.
     pub push_bytes: u32,
-    /// What it has beyond the core of Vulkan 1.1.
+    /// The features beyond the core of Vulkan 1.1.
     pub features: BTreeSet<Feature>,
     /// The cooperative matrices that its subgroups multiply.
     pub matrices: Vec<Matrices>,
-    /// Float operations a second at the most, in thousand millions (GFLOP/s), by ordinary f32 arithmetic. No guarantee: of
-    /// the device that the profile is named after, for estimates.
+    /// The peak rate of f32 arithmetic, in thousand millions of operations a second (GFLOP/s). This is not a guarantee. It describes the
+    /// device that the profile is named after, for estimates.
     pub gflops: Option<u32>,
-    /// The same of products of f16 on matrix units, additions included.
+    /// The peak rate of f16 products on matrix units, additions included, in GFLOP/s.
     pub matrix_gflops: Option<u32>,
-    /// Bytes a second from and to device memory at the most, in thousand millions (GB/s). As `gflops`, for estimates.
+    /// The peak bandwidth of device memory, reads and writes together, in thousand millions of bytes a second (GB/s). For estimates.
     pub bandwidth: Option<u32>,
-    /// 32-bit registers of an invocation at the most. This and what follows is for estimates, too.
+    /// The most 32-bit registers of an invocation. For estimates, like the fields below.
     pub registers: Option<u32>,
-    /// 32-bit registers of a core, which the workgroups that run on it share. (A core is what a workgroup runs on: a streaming
-    /// multiprocessor, a compute unit.)
+    /// The 32-bit registers of a core, which the workgroups that run on it share. (A core is a streaming multiprocessor or a compute unit.)
     pub core_registers: Option<u32>,
-    /// Bytes of shared memory of a core, as far as workgroups get them.
+    /// The bytes of shared memory of a core that workgroups can use.
     pub core_shared_bytes: Option<u32>,
-    /// Invocations of a core.
+    /// The most invocations on a core.
     pub core_invocations: Option<u32>,
-    /// Banks of 4 bytes of shared memory. In one of them, a subgroup's different words are accessed one after another.
+    /// The banks of 4 bytes of shared memory. Accesses of a subgroup to different words of one bank run one after another.
     pub banks: Option<u32>,
     /// True for drivers for CPUs. Their shared memory is ordinary memory, so a copy in it is not faster than its source. For
     /// estimates, too.
@@ -50,7 +49,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// A profile that guarantees nothing, and tells nothing for estimates.
+    /// Returns a profile without guarantees, and without data for estimates.
     fn unknown() -> Profile {
         Profile {
             name: String::new(),
@@ -74,7 +73,7 @@ impl Profile {
         }
     }
 
-    /// What every Vulkan 1.1 device guarantees (the specification's table of required limits).
+    /// Returns the guarantees of every Vulkan 1.1 device (the specification's table of required limits).
     pub fn vulkan_1_1() -> Profile {
         Profile {
             name: "vulkan_1_1".into(),
@@ -87,7 +86,7 @@ impl Profile {
         }
     }
 
-    /// Mesa's lavapipe, 25 and later, on a CPU with vectors of 256 bits: as `vulkaninfo` reports it. (Cooperative
+    /// Returns the profile of Mesa's lavapipe, 25 and later, on a CPU with vectors of 256 bits, as `vulkaninfo` reports it. (Cooperative
     /// matrices came with Mesa 26.)
     pub fn mesa_lavapipe() -> Profile {
         Profile {
@@ -104,7 +103,7 @@ impl Profile {
         }
     }
 
-    /// The same from Mesa 26 on, with cooperative matrices.
+    /// Returns the profile of lavapipe from Mesa 26 on, which has cooperative matrices.
     pub fn mesa_lavapipe_26() -> Profile {
         Profile {
             name: "mesa_lavapipe_26".into(),
@@ -114,8 +113,8 @@ impl Profile {
         }
     }
 
-    /// Arm's Mali GPUs of the Valhall family (G57, G77, G78, G710 and others), with a driver for Vulkan 1.3: what the
-    /// smallest of them has. Warps are of 16 threads.
+    /// Returns the profile of Arm's Mali GPUs of the Valhall family (G57, G77, G78, G710 and others) with a driver for Vulkan 1.3. The
+    /// values are those of the smallest GPU. Warps have 16 threads.
     pub fn arm_valhall() -> Profile {
         use Feature::*;
         Profile {
@@ -141,7 +140,7 @@ impl Profile {
         }
     }
 
-    /// NVIDIA's Ampere (RTX 30, A100). Vulkan has 48 KiB of shared memory there, not all that the hardware has.
+    /// Returns the profile of NVIDIA's Ampere (RTX 30, A100). Vulkan offers 48 KiB of shared memory there, less than the hardware has.
     pub fn nvidia_ampere() -> Profile {
         Profile {
             name: "nvidia_ampere".into(),
@@ -161,8 +160,8 @@ impl Profile {
         }
     }
 
-    /// NVIDIA's Hopper with a driver of 2025 or later; its rates are those of an H200. All workgroups of a core share about 48 KiB there, as
-    /// was measured.
+    /// Returns the profile of NVIDIA's Hopper with a driver of 2025 or later. The rates are those of an H200. All workgroups of a core
+    /// share about 48 KiB there, as measured.
     pub fn nvidia_hopper() -> Profile {
         let ampere = Profile::nvidia_ampere();
         Profile {
@@ -177,7 +176,7 @@ impl Profile {
         }
     }
 
-    /// AMD's RDNA 3 (RX 7000) with Mesa's driver. Subgroups are of 32 or 64 invocations; 32 are required here.
+    /// Returns the profile of AMD's RDNA 3 (RX 7000) with Mesa's driver. Its subgroups have 32 or 64 invocations; this profile requires 32.
     pub fn amd_rdna3() -> Profile {
         Profile {
             name: "amd_rdna3".into(),
@@ -193,7 +192,8 @@ impl Profile {
         }
     }
 
-    /// Intel's Xe2 (Arc B-series, Lunar Lake) with Mesa's driver, by its tables. Its matrix unit works on subgroups of 16.
+    /// Returns the profile of Intel's Xe2 (Arc B-series, Lunar Lake) with Mesa's driver, from the driver's tables. Its matrix unit works on
+    /// subgroups of 16.
     pub fn intel_xe2() -> Profile {
         Profile {
             name: "intel_xe2".into(),
@@ -209,7 +209,7 @@ impl Profile {
         }
     }
 
-    /// Every bundled profile.
+    /// Returns every bundled profile.
     pub fn all_bundled() -> [Profile; 8] {
         use Profile as P;
         [
@@ -245,12 +245,13 @@ impl Profile {
         }
     }
 
-    /// The bundled profile of that name.
+    /// Returns the bundled profile of that name.
     pub fn bundled(name: &str) -> Option<Profile> {
         Profile::all_bundled().into_iter().find(|p| p.name == name)
     }
 
-    /// What of a workgroup of so many invocations in x, y and z is too much, and what the profile guarantees; `None`: it fits.
+    /// Returns the limit that a workgroup with these invocations in x, y and z exceeds, and the guarantee of the profile. `None` if the
+    /// workgroup fits.
     pub fn too_large(&self, local: [u32; 3]) -> Option<(String, String)> {
         let ([x, y, z], count) = (local, local.iter().map(|n| u128::from(*n)).product::<u128>());
         if count > u128::from(self.invocations) {
@@ -263,23 +264,23 @@ impl Profile {
         Some((what, format!("`{}` guarantees {} in `{letter}`", self.name, self.local[n])))
     }
 
-    /// Whether it has a feature.
+    /// True if it has the feature.
     pub fn has(&self, feature: Feature) -> bool {
         self.features.contains(&feature)
     }
 }
 
-/// The features of a device that has all but these, of what most devices have. `Int64` is for a profile to ask for: a variant with it is
-/// slower.
+/// Returns the features of most devices, except `lacks`. `Int64` is not among them, because variants that use it are slower. A profile has
+/// to ask for it.
 fn all_but(lacks: &[Feature]) -> BTreeSet<Feature> {
     let lacks = [lacks, &[Feature::Int64], &MORE_OF_MATRICES].concat();
     Feature::ALL.into_iter().map(|(f, _)| f).filter(|f| !lacks.contains(f)).collect()
 }
 
-/// What `VK_NV_cooperative_matrix2` adds.
+/// The features that `VK_NV_cooperative_matrix2` adds.
 const MORE_OF_MATRICES: [Feature; 2] = [Feature::MatrixReductions, Feature::MatrixConversions];
 
-/// Matrices of f16, with sums in f16 and in f32.
+/// Returns matrices of f16 factors, with sums in f16 and in f32.
 fn floats(shapes: &[[u32; 3]]) -> Vec<Matrices> {
     let row = |shape: &[u32; 3]| [DType::F16, DType::F32].map(|sum| Matrices { shape: *shape, factors: [DType::F16; 2], sum });
     shapes.iter().flat_map(row).collect()

@@ -1,21 +1,22 @@
-//! Tables with short paths: the standard ones guard against chosen keys, which costs most of what a proof or an expression does.
+//! Maps and sets with a fast hash function. The standard one resists chosen keys, which would be most of the cost of a proof or an
+//! expression.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map whose keys nobody chooses to collide.
+/// A map with keys of the compiler, which are not chosen to collide.
 pub(crate) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
 
-/// A set of such keys.
+/// A set with such keys.
 pub(crate) type Set<K> = HashSet<K, BuildHasherDefault<Mix>>;
 
-/// Multiplies and rotates.
+/// A hasher that rotates and multiplies.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Mix(u64);
 
 impl Hasher for Mix {
     fn finish(&self) -> u64 {
-        // The table looks at the highest and the lowest bits.
+        // The hash table uses the highest and the lowest bits.
         self.0 ^ (self.0 >> 29)
     }
 

@@ -1,6 +1,6 @@
-//! A whole variant: the nests of its versions, and the launch program that the backend makes of them.
+//! A whole variant: the nests of its versions, and the launch program that the backend makes from them.
 //!
-//! What the macros compile, and what tuners and tests compile at run time, goes this way.
+//! The macros compile variants through this module, and so do tuners and tests at run time.
 
 use crate::compile::{Checked, Compiled, algebra, compile_checked, compile_plain};
 use crate::cost::chains;
@@ -20,47 +20,48 @@ use crate::schedule::tune::Choice;
 use crate::syntax::Kernel;
 use crate::syntax::schedule::Schedule;
 
-/// What makes a launch program of a lowered nest, for a profile, under a variant's name.
+/// A function that makes the launch program of a lowered nest, for a profile, under a variant's name.
 pub type Backend = fn(&Program, &Profile, &str) -> Result<launch::Program, Errors>;
 
 /// A compiled variant.
 #[derive(Debug)]
 pub struct Variant {
-    /// What a launch runs.
+    /// The launch program.
     pub program: launch::Program,
-    /// The nest that it was made of.
+    /// The nest that the launch program was made from.
     pub nest: Program,
     /// The nests of its specialized versions, in order.
     pub specialized: Vec<Program>,
-    /// Which of the schedule's `specialize` statements these are, counted from 1: others would change nothing.
+    /// The numbers of the schedule's `specialize` statements for these versions, counted from 1. The others would change nothing, so they
+    /// are left out.
     pub taken: Vec<usize>,
-    /// What is computed when an input is prepared: the input's name, and the nests.
+    /// The computations that prepare an input: the input's name, and the nests.
     pub prepared: Vec<(String, Program)>,
-    /// What the user should see although nothing is wrong.
+    /// The warnings.
     pub warnings: Errors,
 }
 
-/// Where in the user's files a span lies, if that is known.
+/// Maps a span to its place in the user's files, if that is known.
 pub type Where<'a> = dyn Fn(SpanId) -> Option<Place> + 'a;
 
-/// Is shown every version's program after every step: 0 is the schedule as it stands, 1 the version of its first `specialize`.
+/// Receives the program of every version after every step. Version 0 is the schedule itself, version 1 is that of its first `specialize`.
 pub type Watch<'a> = dyn FnMut(usize, At, &dyn Fn() -> Program) + 'a;
 
-/// What all versions are compiled from.
+/// The inputs that all versions are compiled from.
 struct Compiler<'a> {
     kernel: &'a Kernel,
     profile: &'a Profile,
     choice: &'a Choice,
     place: &'a Where<'a>,
     backend: Backend,
-    /// The algorithm, which versions share.
+    /// The checked algorithm, which versions share.
     checked: Checked,
 }
 
 /// Compiles a variant, with the tuned constants of a choice, in all its versions.
 ///
 /// # Errors
-/// Those of [`crate::compile::compile`] and what the backend refuses, of any version.
+/// As [`crate::compile::compile`]; also errors of the backend, for any version.
 pub fn compile(
     kernel: &Kernel,
     schedule: &Schedule,
@@ -72,10 +73,10 @@ pub fn compile(
     compile_watched(kernel, schedule, profile, choice, place, backend, &mut |_, _, _| {})
 }
 
-/// [`compile`], watched.
+/// Compiles as [`compile`], and shows `watch` the programs.
 ///
 /// # Errors
-/// As [`compile`]'s.
+/// As [`compile`].
 pub fn compile_watched(
     kernel: &Kernel,
     schedule: &Schedule,
@@ -116,14 +117,14 @@ pub fn compile_watched(
     errors.into_result().map(|()| variant)
 }
 
-/// Notes in a nest's ledger what the launch checks of its indices.
+/// Records in a nest's ledger the checks that a launch makes of its indices.
 fn owe_limits(nest: &mut Program, limits: &[launch::Limit]) {
     for limit in limits {
         nest.owe(format!("32 bits hold {}", limit.what), State::CheckedAtLaunch, SpanId::NONE);
     }
 }
 
-/// How an input is taken, or an output given.
+/// The form in which an input is taken or an output is returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     RowMajor,
@@ -137,14 +138,14 @@ impl Form {
     }
 }
 
-/// How a compiled variant takes its inputs and gives its outputs, in order.
+/// Returns the forms of a compiled variant's inputs and outputs, in order.
 pub(crate) fn forms(program: &launch::Program) -> Vec<Form> {
     let prepared = |n: usize| program.preparations.iter().any(|p| p.input as usize == n);
     let outer = program.tensors.iter().enumerate().filter(|(_, t)| matches!(t.role, Role::Input | Role::Output));
     outer.map(|(n, t)| if prepared(n) { Form::Prepared } else { Form::packed(t.layout.as_ref()) }).collect()
 }
 
-/// The same of a variant whose directives may be wrong; empty, where what rewrites the algebra is.
+/// Returns the same for a variant whose directives may have errors. The list is empty if the rewrites of the algebra have errors.
 pub(crate) fn forms_asked_for(kernel: &Kernel, schedule: &Schedule) -> Vec<Form> {
     let Ok((mut program, rewritten)) = algebra(kernel, schedule, &Choice::default(), &Checked::default()) else {
         return Vec::new();
@@ -158,7 +159,7 @@ pub(crate) fn forms_asked_for(kernel: &Kernel, schedule: &Schedule) -> Vec<Form>
 }
 
 impl Compiler<'_> {
-    /// One version, by its schedule.
+    /// Compiles one version from its schedule.
     fn version(&self, schedule: &Schedule, watch: &mut schedule::Watch<'_>) -> Result<(Compiled, launch::Program), Errors> {
         let mut compiled = compile_checked(self.kernel, schedule, self.profile, self.choice, &self.checked, watch)?;
         compiled.program.locate(schedule.name.span, self.place);
@@ -167,7 +168,7 @@ impl Compiler<'_> {
         Ok((compiled, program))
     }
 
-    /// What packs and unpacks the tensors of a launch.
+    /// Compiles the programs that pack and unpack the tensors of a launch.
     fn conversions(&self, nest: &Program) -> Result<Vec<launch::Conversion>, Errors> {
         let conversions = conversions(nest);
         if conversions.is_empty() {
@@ -185,7 +186,7 @@ impl Compiler<'_> {
         conversions.into_iter().map(one).collect()
     }
 
-    /// What prepares inputs.
+    /// Compiles the programs that prepare inputs.
     fn preparations(&self, nest: &Program, preparations: &[Preparation]) -> Result<Vec<launch::Preparation>, Errors> {
         if preparations.is_empty() {
             return Ok(Vec::new());
@@ -199,7 +200,7 @@ impl Compiler<'_> {
         preparations.iter().map(one).collect()
     }
 
-    /// Adds a specialized version to a variant, or says why nobody would miss it.
+    /// Adds a specialized version to a variant. Returns a warning instead if the version would not be an improvement.
     fn specialize(
         &self,
         schedule: &Schedule,
@@ -213,14 +214,14 @@ impl Compiler<'_> {
         if let Some(shadowed) = specialize.is_shadowed(taken, &compiled.program) {
             return Ok(Some(shadowed));
         }
-        // Where the nests are the same, the backend may still have found wider accesses.
+        // If the nests are equal, the backend may still have used wider accesses, so the sizes of the modules are compared.
         let words = |p: &launch::Program| p.dispatches.iter().map(|d| d.spirv.len()).sum::<usize>();
         if words(&program) >= words(&variant.program)
             && let Some(idle) = specialize.is_idle(&variant.nest, &compiled.program)
         {
             return Ok(Some(idle));
         }
-        // What is long here is mostly long without these facts, which was a warning then.
+        // The warnings are dropped: a module that is long here is mostly long without these facts too, and was warned about then.
         length::check(&compiled.program, &program).map_err(|errors| specialize.blame(errors))?;
         let under = specialize.under(&compiled.program);
         variant.program.specialized.push(Version::of(&variant.program, program, under));

@@ -1,8 +1,8 @@
-//! What a compiled variant tells the runtime: SPIR-V words and a launch program, as plain data.
+//! The data that a compiled variant passes to the runtime: SPIR-V modules and a launch program.
 //!
-//! This is the contract between the compiler and the runtime, and the only thing the two share. The compiler fills a
-//! [`Program`] and encodes it into bytes that the macros embed in the user's crate; the runtime decodes and interprets
-//! it. Tests and tools that compile at run time go the same way.
+//! This is the contract between the compiler and the runtime, and the only crate that both use. The compiler fills a [`Program`] and
+//! encodes it into bytes that the macros embed in the user's crate. The runtime decodes and interprets it. Tests and tools that compile at
+//! run time take the same path.
 
 mod dtype;
 mod encoding;

@@ -1,9 +1,9 @@
-//! Values of scalars that a program's facts take: what is launched to be timed or checked has some.
+//! Chooses values of scalars that satisfy a program's facts, for launches that are timed or checked.
 
 use crate::{Condition, DType, Program};
 
 impl Program {
-    /// A value of a scalar that the facts take, as far as they say something of that; the same for the same facts. `None`: none was found.
+    /// Returns a value of a scalar that satisfies the facts about it. Equal facts give equal values. `None` if no value was found.
     pub fn sample(&self, scalar: u32) -> Option<f64> {
         let dtype = self.scalars.get(scalar as usize)?.dtype;
         let named = self.facts.iter().filter_map(|fact| match fact.condition {
@@ -11,7 +11,7 @@ impl Program {
             _ => None,
         });
         let named: Vec<f64> = named.collect();
-        // One that changes what it multiplies comes first.
+        // The first candidate is not neutral: multiplying by it changes the result.
         let first = if dtype.is_float() { 0.75 } else { 3.0 };
         let between = named.iter().flat_map(|a| named.iter().map(move |b| (a + b) / 2.0));
         let beside = named.iter().flat_map(|n| [n + 1.0, n - 1.0, n * 1.25, n * 0.75, n * 1.01, n * 0.99]);
@@ -21,7 +21,7 @@ impl Program {
     }
 }
 
-/// A number as a value of a type, if it has one near it; of an integer type, this one.
+/// Returns the number as a value of the type, if one is near it. An integer type must have the number itself.
 fn rounded(number: f64, dtype: DType) -> Option<f64> {
     let whole = |least: f64, most: f64| (number.fract() == 0.0 && (least..=most).contains(&number)).then_some(number);
     match dtype {
@@ -36,7 +36,7 @@ fn rounded(number: f64, dtype: DType) -> Option<f64> {
     }
 }
 
-/// A number rounded to so many binary digits.
+/// Rounds a number to that many binary digits.
 fn digits(number: f64, digits: i32, most: f64) -> Option<f64> {
     if number == 0.0 {
         return Some(0.0);

@@ -10,15 +10,15 @@ pub enum Size {
     Const(i64),
     /// The value of a dim: an index into [`crate::Program::dims`].
     Dim(u32),
-    /// Sum.
+    /// The sum.
     Add(Box<Size>, Box<Size>),
-    /// Difference.
+    /// The difference.
     Sub(Box<Size>, Box<Size>),
-    /// Product.
+    /// The product.
     Mul(Box<Size>, Box<Size>),
-    /// Quotient, rounded to minus infinity.
+    /// The quotient, rounded to minus infinity.
     FloorDiv(Box<Size>, Box<Size>),
-    /// Remainder of [`Size::FloorDiv`]: its sign is the divisor's.
+    /// The remainder of [`Size::FloorDiv`]. Its sign is the divisor's.
     FloorMod(Box<Size>, Box<Size>),
     /// The smaller.
     Min(Box<Size>, Box<Size>),
@@ -27,7 +27,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// The sum, with literals folded and multiples of one size added up.
+    /// Returns the sum. Literals are folded, and multiples of the same size are added up.
     pub fn plus(self, other: Size) -> Size {
         match (self, other) {
             (Size::Const(0), x) | (x, Size::Const(0)) => x,
@@ -42,7 +42,7 @@ impl Size {
         }
     }
 
-    /// The product, with literals folded and in front.
+    /// Returns the product, with literals folded into one leading factor.
     pub fn times(self, other: Size) -> Size {
         let ((m, x), (n, y)) = (self.multiple(), other.multiple());
         let rest = match (x.cloned(), y.cloned()) {
@@ -57,7 +57,7 @@ impl Size {
         }
     }
 
-    /// A literal factor in front, and the rest; no rest of a literal.
+    /// Returns the leading literal factor and the other factor. A literal has no other factor.
     fn multiple(&self) -> (i64, Option<&Size>) {
         match self {
             Size::Const(n) => (*n, None),
@@ -69,7 +69,7 @@ impl Size {
         }
     }
 
-    /// Whether it names a dim of which `f` holds.
+    /// True if the expression names a dim for which `f` is true.
     pub fn any_dim(&self, f: &dyn Fn(u32) -> bool) -> bool {
         match self {
             Size::Const(_) => false,
@@ -84,12 +84,12 @@ impl Size {
         }
     }
 
-    /// The value for these dims; `None` where 64 bits do not hold it, on division by zero, or for a dim that is not there.
+    /// Returns the value for these dims. `None` if it does not fit in 64 bits, on division by zero, or for a dim that does not exist.
     pub fn eval(&self, dims: &[i64]) -> Option<i64> {
         self.eval_wide(dims).and_then(|value| value.try_into().ok())
     }
 
-    /// The value for these dims, computed in 128 bits; `None` on overflow, division by zero or a dim that is not there.
+    /// Returns the value for these dims, computed in 128 bits. `None` on overflow, on division by zero, or for a dim that does not exist.
     pub fn eval_wide(&self, dims: &[i64]) -> Option<i128> {
         let two = |a: &Size, b: &Size| Some((a.eval_wide(dims)?, b.eval_wide(dims)?));
         match self {
@@ -105,7 +105,7 @@ impl Size {
         }
     }
 
-    /// The expression as users write it; `name` gives a dim's name.
+    /// Returns the expression as users write it. `name` returns a dim's name.
     pub fn display<'a>(&'a self, name: &'a dyn Fn(u32) -> String) -> impl fmt::Display + 'a {
         Shown(self, name, 0)
     }
@@ -116,7 +116,7 @@ fn floor_div(a: i128, b: i128) -> Option<i128> {
     if a % b != 0 && (a < 0) != (b < 0) { q.checked_sub(1) } else { Some(q) }
 }
 
-/// An expression, the names of its dims, and how tightly its surroundings bind.
+/// An expression, the names of its dims, and the precedence of its surroundings.
 struct Shown<'a>(&'a Size, &'a dyn Fn(u32) -> String, u8);
 
 impl fmt::Display for Shown<'_> {
@@ -138,7 +138,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// How two sizes of a fact compare.
+/// A comparison of two sizes in a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Relation {
     /// `==`
@@ -156,7 +156,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Whether `a` stands in this relation to `b`.
+    /// True if the relation holds between `a` and `b`.
     pub fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
         match self {
             Relation::Eq => a == b,
@@ -168,7 +168,7 @@ impl Relation {
         }
     }
 
-    /// The operator users write.
+    /// Returns the operator as users write it.
     pub fn symbol(self) -> &'static str {
         match self {
             Relation::Eq => "==",

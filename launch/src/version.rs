@@ -1,16 +1,16 @@
-//! Versions of a variant: the same variant compiled under more facts, which a launch prefers where they hold.
+//! Versions of a variant. Each is the same variant compiled under additional facts, and a launch prefers it if they hold.
 
 use crate::{Dispatch, Fact, Limit, Program, Requires, Role, Tensor};
 use serde::{Deserialize, Serialize};
 
-/// A variant under more facts. Arguments, outputs, dims and how they are solved are the variant's.
+/// A variant under additional facts. It shares the variant's arguments, outputs, dims, and the way to solve them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
     /// The facts that it adds, as the user wrote them.
     pub under: String,
-    /// All that must hold for it to be taken, the variant's facts among them.
+    /// All facts that must hold before this version is taken, including the variant's.
     pub facts: Vec<Fact>,
-    /// What stands in [`Program::tensors`] behind arguments and outputs.
+    /// The temporaries, which follow the arguments and outputs in [`Program::tensors`].
     pub temporaries: Vec<Tensor>,
     /// As [`Program::limits`].
     pub limits: Vec<Limit>,
@@ -23,14 +23,14 @@ pub struct Version {
 /// A dispatch of a version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VersionDispatch {
-    /// The variant's dispatch at this index: what a fact does not change is there once.
+    /// The variant's dispatch at this index, so that an unchanged dispatch is stored once.
     Same(u32),
     /// Its own.
     Own(Box<Dispatch>),
 }
 
 impl Version {
-    /// What of a specialized program is not already in the variant's.
+    /// Returns the parts of a specialized program that differ from the variant's.
     pub fn of(variant: &Program, specialized: Program, under: String) -> Version {
         let same = |d: &Dispatch| variant.dispatches.iter().position(|v| v == d);
         let dispatch = |d: Dispatch| match same(&d) {
@@ -49,11 +49,11 @@ impl Version {
 }
 
 impl Program {
-    /// The versions of a variant as programs of their own, in order of preference; the last is the variant without more facts.
-    /// A version is named `NAME where K % 4 == 0`.
+    /// Returns the versions of a variant as separate programs, in order of preference. The last one is the variant without additional
+    /// facts. A version is named `NAME where K % 4 == 0`.
     ///
     /// # Errors
-    /// A version that names a dispatch that is not there, or one twice.
+    /// Returns an error if a version names a dispatch that does not exist, or names one twice.
     pub fn into_versions(mut self) -> Result<Vec<Program>, String> {
         let versions = std::mem::take(&mut self.specialized);
         let mut all: Vec<Program> = versions.into_iter().map(|version| self.version(version)).collect::<Result<_, _>>()?;
@@ -66,7 +66,7 @@ impl Program {
         let mut dispatch = |d: VersionDispatch| match d {
             VersionDispatch::Own(dispatch) => Ok(*dispatch),
             VersionDispatch::Same(at) => match (self.dispatches.get(at as usize), named.get_mut(at as usize)) {
-                // A copy for a few bytes: many of them would take all memory.
+                // A second reference copies the dispatch, so a few encoded bytes could fill all memory.
                 (Some(_), Some(true)) => Err(format!("a version names dispatch {at} twice")),
                 (Some(dispatch), Some(named)) => {
                     *named = true;

@@ -1,64 +1,63 @@
-//! The macros of Tilewright: tokens in, tokens out. All they do is done in [`tilewright_dsl::expand`]; the crate `tilewright`
-//! has them, with documentation.
+//! The macros of Tilewright. [`tilewright_dsl::expand`] does all of their work; the crate `tilewright` re-exports and documents them.
 
 use proc_macro::TokenStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tilewright_dsl::expand;
 
-/// What is computed: `pub fn name<generics>(arguments) -> outputs where facts { definitions }`.
+/// Defines a kernel: `pub fn name<generics>(arguments) -> outputs where facts { definitions }`.
 #[proc_macro]
 pub fn kernel(tokens: TokenStream) -> TokenStream {
     guarded(tokens, |tokens| expand::kernel(tokens, tilewright_spirv::compile))
 }
 
-/// How a kernel runs on a device: `pub NAME: kernel<T = f32> for profile where facts { directives }`.
+/// Defines how a kernel runs on a device: `pub NAME: kernel<T = f32> for profile where facts { directives }`.
 #[proc_macro]
 pub fn schedule(tokens: TokenStream) -> TokenStream {
     guarded(tokens, expand::schedule)
 }
 
-/// What a device guarantees: `pub name: base { what differs }`.
+/// Defines the guarantees of a device: `pub name: base { fields }`.
 #[proc_macro]
 pub fn profile(tokens: TokenStream) -> TokenStream {
     guarded(tokens, expand::profile)
 }
 
-/// The end of `schedule!`'s chain.
+/// Ends the chain of `schedule!`.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __compile(tokens: TokenStream) -> TokenStream {
     guarded(tokens, |tokens| expand::compile(tokens, tilewright_spirv::compile))
 }
 
-/// The end of `profile!`'s chain.
+/// Ends the chain of `profile!`.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __define_profile(tokens: TokenStream) -> TokenStream {
     guarded(tokens, expand::define_profile)
 }
 
-/// What a kernel's module has for `__profile`.
+/// Reports that a kernel's path was given for a profile. A kernel's module has it as `__profile`.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __not_a_profile(tokens: TokenStream) -> TokenStream {
     guarded(tokens, expand::not_a_profile)
 }
 
-/// What a profile's module has for `__kernel`.
+/// Reports that a profile's path was given for a kernel. A profile's module has it as `__kernel`.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __not_a_kernel(tokens: TokenStream) -> TokenStream {
     guarded(tokens, expand::not_a_kernel)
 }
 
-/// A profile that the compiler brings.
+/// Defines a profile that is bundled with the compiler.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __bundled_profile(tokens: TokenStream) -> TokenStream {
     guarded(tokens, expand::bundled_profile)
 }
 
-/// Expands; a panic is a defect of the compiler's, and said to be one.
+/// Expands, and reports a panic as a defect of the compiler.
 fn guarded(tokens: TokenStream, expand: impl FnOnce(proc_macro2::TokenStream) -> proc_macro2::TokenStream) -> TokenStream {
     match catch_unwind(AssertUnwindSafe(|| expand(tokens.into()))) {
         Ok(expanded) => expanded.into(),

@@ -1,4 +1,4 @@
-//! Carriers: the macros that hand an item's tokens on, and the modules that they live in.
+//! Carriers: the macros that pass an item's tokens on, and the modules that contain them.
 
 use super::head::Head;
 use super::signature::Signature;
@@ -6,22 +6,23 @@ use super::tokens;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-/// What a carrier adds to the tokens that pass through it.
+/// The part that a carrier adds to the tokens that pass through it.
 pub(super) enum Load {
-    /// The item is right: its tokens.
+    /// The tokens of a correct item.
     Whole(TokenStream),
-    /// It is wrong, which is already reported.
+    /// The item has errors, which are already reported.
     Broken,
 }
 
 impl Load {
-    /// The tokens of an item that may be wrong. A `$` cannot stand in a `macro_rules!`, and in no right item.
+    /// Returns the tokens of an item that may have errors. Tokens with a `$` are not carried, because a `macro_rules!` cannot contain it. A
+    /// correct item has none.
     pub(super) fn new(tokens: TokenStream, right: bool) -> Load {
         if right && !tokens::has_dollar(&tokens) { Load::Whole(tokens) } else { Load::Broken }
     }
 }
 
-/// A `macro_rules!` of the given rule, and the line that names it inside the item's module.
+/// Returns a `macro_rules!` with the given rule, and the line that names it inside the item's module.
 fn carrier(head: &Head, name: &Ident, alias: &str, rule: TokenStream) -> (TokenStream, TokenStream) {
     let (cfg, vis) = (&head.cfg, head.carrier_vis());
     let export = head.is_pub().then(|| quote!(#[macro_export]));
@@ -37,8 +38,8 @@ fn carrier(head: &Head, name: &Ident, alias: &str, rule: TokenStream) -> (TokenS
     (definition, line)
 }
 
-/// The module of an item: the user's attributes and visibility, the carrier's name in it, and in place of the carrier that
-/// an item of the other kind has, a macro that says what this one is.
+/// Returns the module of an item, with the user's attributes and visibility, and the carrier's name. In place of the carrier of the other
+/// kind of item, it has a macro that reports the mistake. For example, a kernel's module has `__not_a_profile` as `__profile`.
 fn module(head: &Head, documentation: TokenStream, line: TokenStream, other: TokenStream, items: TokenStream) -> TokenStream {
     let Head { cfg, attrs, vis, name, .. } = head;
     let line = quote! {
@@ -53,8 +54,8 @@ fn module(head: &Head, documentation: TokenStream, line: TokenStream, other: Tok
     }
 }
 
-/// A kernel's carrier and module: `{schedule} path::of::__profile` is handed on to the profile's carrier, together with the
-/// kernel's tokens, or, of a wrong one, the names of its dtypes.
+/// Returns a kernel's carrier and module. The carrier passes `{schedule} path::of::__profile` on to the profile's carrier, with the
+/// kernel's tokens or, for a kernel with errors, the names of its dtypes.
 pub(super) fn kernel_carrier(
     head: &Head,
     load: Load,
@@ -66,7 +67,7 @@ pub(super) fn kernel_carrier(
         Load::Whole(tokens) => tokens::unique("kernel", tokens),
         Load::Broken => tokens::unique("kernel", &items),
     };
-    // A wrong kernel's schedules still reach their profiles: those paths are used, and can be wrong themselves.
+    // Schedules of a kernel with errors still reach their profiles, because the paths to those are used and can be wrong themselves.
     let kernel = match load {
         Load::Whole(kernel) => quote!(kernel { #kernel }),
         Load::Broken => {
@@ -82,7 +83,7 @@ pub(super) fn kernel_carrier(
     quote!(#definition #module)
 }
 
-/// A profile's carrier and module: `then …` is handed on to the macro `then`, with all profiles, the root first.
+/// Returns a profile's carrier and module. The carrier passes `then …` on to the macro `then`, with all profiles, the root first.
 pub(super) fn profile_carrier(head: &Head, load: Load, documentation: TokenStream) -> TokenStream {
     let (hash, profiles) = match load {
         Load::Whole(profiles) => (tokens::unique("profile", &profiles), quote!(profiles { #profiles })),

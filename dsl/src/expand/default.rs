@@ -24,7 +24,7 @@ pub(super) fn of(kernel: &Kernel, signature: &Signature, spans: &Spans, backend:
     let made = made.map_err(|why| Missing::refused(kernel, signature, &why, backend))?;
     let (value, nest) = (made.value(Span::call_site()), &made.documentation);
     Ok(quote! {
-        /// The heuristic schedule, for every device: right everywhere, fast nowhere in particular.
+        /// The heuristic schedule. It is correct on every device, and not tuned for any.
         ///
         #[doc = #nest]
         pub const DEFAULT: ::tilewright::__private::Variant<self::Kernel> = #value;

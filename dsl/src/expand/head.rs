@@ -1,4 +1,4 @@
-//! What the chain has to know of an item before it is parsed: attributes, visibility, name, and the paths it refers to.
+//! Reads the parts of an item that the chain needs before the item is parsed: attributes, visibility, name, and the paths it refers to.
 
 use super::signature::plain;
 use crate::diag::{SpanId, Spans};
@@ -7,7 +7,7 @@ use quote::ToTokens;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Path, Token, Visibility};
 
-/// What stands before every item.
+/// The attributes, visibility and name of an item.
 pub(super) struct Head {
     /// `cfg` and `cfg_attr`: for everything that the item expands to.
     pub(super) cfg: Vec<Attribute>,
@@ -22,7 +22,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Reads attributes, visibility, and the name after what `keyword` reads.
+    /// Reads attributes, visibility, the tokens that `keyword` reads, and the name.
     fn parse(input: ParseStream<'_>, keyword: impl FnOnce(ParseStream<'_>) -> syn::Result<()>) -> syn::Result<Head> {
         let (mut cfg, mut docs, mut attrs) = (Vec::new(), Vec::new(), Vec::new());
         for attribute in input.call(Attribute::parse_outer)? {
@@ -37,7 +37,7 @@ impl Head {
         Ok(Head { cfg, docs, attrs, vis, name: plain(input.parse()?) })
     }
 
-    /// The head of `pub fn name<…>(…) -> …`.
+    /// Reads the header of `pub fn name<…>(…) -> …`.
     pub(super) fn of_kernel(tokens: TokenStream) -> syn::Result<Head> {
         let parser = |input: ParseStream<'_>| {
             let head = Head::parse(input, |i| i.parse::<Token![fn]>().map(drop))?;
@@ -47,8 +47,8 @@ impl Head {
         parser.parse2(tokens)
     }
 
-    /// What can be told of an item whose head cannot be parsed: a name before what `ends` it, and whether it is public. Without it, every
-    /// path to the item would be an error of its own.
+    /// Guesses the name and visibility of an item whose header cannot be parsed: the last name before a token for which `ends` is true.
+    /// Without the guess, every path to the item would be a further error.
     pub(super) fn guess(tokens: TokenStream, ends: impl Fn(&TokenTree) -> bool) -> Option<Head> {
         let (mut vis, mut name, mut is_whole) = (Visibility::Inherited, None, false);
         for tree in tokens {
@@ -63,34 +63,34 @@ impl Head {
                 _ => {}
             }
         }
-        // A keyword names no module.
+        // A keyword cannot name a module.
         let name = name.filter(|name| is_whole && syn::parse2::<Ident>(name.to_token_stream()).is_ok())?;
         Some(Head { cfg: Vec::new(), docs: Vec::new(), attrs: Vec::new(), vis, name })
     }
 
-    /// The place of the name, for generated tokens: an error of rustc's in them is shown there. (`__compile!` is called in
-    /// the kernel's file.)
+    /// Returns the place of the name, for generated tokens, so that rustc shows errors in them there. (`__compile!` is called in the
+    /// kernel's file.)
     pub(super) fn here(&self) -> Span {
         self.name.span().resolved_at(Span::call_site())
     }
 
-    /// Whether other crates may see the item: then its carrier has to be exported.
+    /// True if other crates may see the item. In that case its carrier has to be exported.
     pub(super) fn is_pub(&self) -> bool {
         matches!(self.vis, Visibility::Public(_))
     }
 
-    /// The visibility of the carrier inside the item's module: a `macro_rules!` that is not exported can be seen by its
-    /// crate at most; the module has the user's visibility anyway.
+    /// Returns the visibility of the carrier inside the item's module. A `macro_rules!` that is not exported is visible at most in its
+    /// crate. The module has the user's visibility anyway.
     pub(super) fn carrier_vis(&self) -> TokenStream {
         if self.is_pub() { quote::quote!(pub) } else { quote::quote!(pub(crate)) }
     }
 }
 
-/// The head of `profile!{ pub name: base { … } }`.
+/// The header of `profile!{ pub name: base { … } }`.
 pub(super) struct ProfileHead {
     /// Attributes, visibility and name.
     pub(super) head: Head,
-    /// What it extends; the root extends nothing.
+    /// The profile that it extends. `None` for the root.
     pub(super) base: Option<Path>,
 }
 
@@ -109,7 +109,7 @@ impl ProfileHead {
     }
 }
 
-/// The head of `schedule!{ pub NAME: kernel<T = f32> for profile … }`.
+/// The header of `schedule!{ pub NAME: kernel<T = f32> for profile … }`.
 pub(super) struct ScheduleHead {
     /// Attributes, visibility and name.
     pub(super) head: Head,
@@ -117,7 +117,7 @@ pub(super) struct ScheduleHead {
     pub(super) kernel: Path,
     /// The profile.
     pub(super) profile: Path,
-    /// All that stands between `<` and `>`.
+    /// The tokens between `<` and `>`.
     pub(super) arguments: TokenStream,
 }
 
@@ -145,7 +145,7 @@ impl ScheduleHead {
 }
 
 impl ScheduleHead {
-    /// The kernel and what it is bound to: `conv2d<T = f16, S = 2`.
+    /// Returns the place of the kernel and its bindings: `conv2d<T = f16, S = 2`.
     pub(super) fn blame(&self, spans: &mut Spans) -> SpanId {
         let first = self.kernel.segments.first().map_or_else(Span::call_site, |s| s.ident.span());
         let last = self.kernel.segments.last().map_or_else(Span::call_site, |s| s.ident.span());
@@ -154,7 +154,7 @@ impl ScheduleHead {
     }
 }
 
-/// What stands in `<…>`, if that comes next.
+/// Reads the tokens in `<…>`, if that comes next.
 fn angled(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let mut inner = TokenStream::new();
     if input.parse::<Option<Token![<]>>()?.is_none() {
@@ -175,7 +175,7 @@ fn angled(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     }
 }
 
-/// The path with a hidden item's name appended, all at the span of its last segment, so that an error of rustc's shows
+/// Returns the path with a hidden item's name appended. All tokens have the span of the path's last segment, so that rustc shows errors
 /// where the user wrote the path.
 pub(super) fn hidden(path: &Path, name: &str) -> TokenStream {
     let span = path.segments.last().map_or_else(Span::call_site, |s| s.ident.span());

@@ -1,7 +1,7 @@
-//! What stands in a kernel's module: its arguments as a struct, its results as one, and its type.
+//! The items of a kernel's module: structs for its arguments and its results, and its type.
 //!
-//! Every path is absolute and every trait method is called by its trait: the user may have no prelude, and modules and types
-//! of any name.
+//! Every path is absolute and every trait method is called by its trait, because the user's crate may have no prelude, and modules and
+//! types of any name.
 
 use super::outputs::Outputs;
 use super::packing;
@@ -9,7 +9,7 @@ use super::signature::{Argument, ArgumentKind, Signature};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
-/// Items of a kernel's module.
+/// Returns the items of a kernel's module.
 pub(super) fn items(signature: &Signature) -> TokenStream {
     let arguments = Arguments::new(signature);
     let definition = arguments.definition();
@@ -22,7 +22,7 @@ pub(super) fn items(signature: &Signature) -> TokenStream {
     quote!(#definition #conversions #list #outputs #kernel #packing)
 }
 
-/// The type `Args<'a, T, Layout_x>`: without the lifetime where no tensor is passed, and of those dtypes only that are.
+/// The type `Args<'a, T, Layout_x>`. It has the lifetime only if a tensor is passed, and only the dtype generics that an argument uses.
 struct Arguments<'f> {
     signature: &'f Signature,
     lifetime: Option<TokenStream>,
@@ -42,13 +42,13 @@ impl Arguments<'_> {
         }
     }
 
-    /// `Args<'a, T, Layout_x>`.
+    /// Returns `Args<'a, T, Layout_x>`.
     fn ty(&self) -> TokenStream {
         let (lifetime, dtypes, layouts) = (&self.lifetime, &self.dtypes, &self.layouts);
         quote!(self::Args<#lifetime #(#dtypes,)* #(#layouts,)*>)
     }
 
-    /// `'a, T: Element, Layout_x: Layout`.
+    /// Returns `'a, T: Element, Layout_x: Layout`.
     fn generics(&self) -> TokenStream {
         let (lifetime, dtypes, layouts) = (&self.lifetime, elements(&self.dtypes), layouts(&self.layouts));
         quote!(#lifetime #dtypes #layouts)
@@ -73,7 +73,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// `From` the tuple of the arguments, and from the argument itself where there is one.
+    /// Returns `From` for the tuple of the arguments and, if there is one argument, for the argument itself.
     fn conversions(&self) -> TokenStream {
         let (generics, target, names) = (self.generics(), self.ty(), self.names());
         let bound = positional(names.len());
@@ -95,10 +95,10 @@ impl Arguments<'_> {
         quote!(#tuple #single)
     }
 
-    /// What the runtime takes: the arguments in order, their types forgotten.
+    /// Returns the implementation of the runtime's trait, which lists the arguments in order, without their static types.
     fn list(&self) -> TokenStream {
         let (generics, target) = (self.generics(), self.ty());
-        // The trait has the lifetime, also where no argument does.
+        // The trait has the lifetime even if no argument uses it.
         let lifetime = self.lifetime.is_none().then(|| quote!('a,));
         let items = self.signature.arguments.iter().map(|argument| {
             let name = &argument.name;
@@ -131,7 +131,7 @@ pub(super) fn positional(count: usize) -> Vec<Ident> {
     (0..count).map(|n| Ident::new(&format!("value_{n}"), Span::mixed_site())).collect()
 }
 
-/// The Rust type of an argument.
+/// Returns the Rust type of an argument.
 fn rust_type(argument: &Argument) -> TokenStream {
     let element = &argument.element;
     match argument.kind {
@@ -144,22 +144,22 @@ fn rust_type(argument: &Argument) -> TokenStream {
     }
 }
 
-/// `T: Element,`: each dtype generic.
+/// Returns `T: Element,` for each dtype generic.
 pub(super) fn elements(dtypes: &[&Ident]) -> TokenStream {
     quote!(#(#dtypes: ::tilewright::__private::Element,)*)
 }
 
-/// `Layout_x: Layout,`: each layout generic.
+/// Returns `Layout_x: Layout,` for each layout generic.
 pub(super) fn layouts(layouts: &[&Ident]) -> TokenStream {
     quote!(#(#layouts: ::tilewright::__private::Layout,)*)
 }
 
-/// `Layout_x = RowMajor,`: each layout generic, in a definition.
+/// Returns `Layout_x = RowMajor,` for each layout generic, as in a definition.
 pub(super) fn row_major(layouts: &[&Ident]) -> TokenStream {
     quote!(#(#layouts: ::tilewright::__private::Layout = ::tilewright::__private::RowMajor,)*)
 }
 
-/// The type that stands for the kernel, and what the runtime knows of it.
+/// Returns the type that represents the kernel, and the runtime's traits for it.
 fn kernel(signature: &Signature, arguments: &Arguments<'_>, outputs: &Outputs<'_>) -> TokenStream {
     let dtypes: Vec<&Ident> = signature.dtypes.iter().map(|dtype| &dtype.name).collect();
     let all = signature.layouts();

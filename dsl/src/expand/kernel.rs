@@ -13,7 +13,7 @@ use quote::quote;
 
 const FORM: &str = "a kernel is `pub fn name<T: f32 | f16, N>(x: T[N]) -> y: T[N] { y[i] = x[i]; }`";
 
-/// `kernel!`.
+/// Expands `kernel!`.
 pub fn kernel(tokens: TokenStream, backend: Backend) -> TokenStream {
     let tokens = match tokens::visible(tokens) {
         Ok(tokens) => tokens,
@@ -55,7 +55,7 @@ pub fn kernel(tokens: TokenStream, backend: Backend) -> TokenStream {
     quote!(#reported #item)
 }
 
-/// The module of a kernel whose head cannot be read, which is reported.
+/// Returns the module of a kernel whose header cannot be read. The error is already reported.
 fn unreadable(tokens: TokenStream) -> TokenStream {
     let opens = |tree: &TokenTree| match tree {
         TokenTree::Punct(p) => p.as_char() == '<',
@@ -75,7 +75,7 @@ fn keyword(name: &Name) -> Errors {
     error.help(format!("write another name, or `fn r#{name}`")).into()
 }
 
-/// The module's documentation: the user's, and the declaration.
+/// Returns the module's documentation: the user's text and the declaration.
 fn documentation(head: &Head, signature: &Signature) -> TokenStream {
     let docs = &head.docs;
     let declaration = format!("```text\n{}\n```", signature.declaration);

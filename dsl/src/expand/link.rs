@@ -1,23 +1,23 @@
-//! The chain's end: what arrives at `__compile!` and `__define_profile!`.
+//! The end of the chain: reads the tokens that arrive at `__compile!` and `__define_profile!`.
 
 use crate::diag::{Error, Errors, Spans};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// What the carriers collected. `None`: missing, because its item is wrong.
+/// The tokens that the carriers collected. A field is `None` if its item has errors.
 #[derive(Default)]
 pub(super) struct Linked {
     /// `schedule {…}` or `profile {…}`: the tokens of the item that began the chain.
     pub(super) item: TokenStream,
     /// `kernel {…}`.
     pub(super) kernel: Option<TokenStream>,
-    /// `dtypes { "T" "U" }`: the dtype generics of a kernel that is missing.
+    /// `dtypes { "T" "U" }`: the dtype generics of a missing kernel.
     pub(super) dtypes: Vec<String>,
     /// `profiles { {…} {…} }`, the root first.
     pub(super) profiles: Option<Vec<TokenStream>>,
 }
 
 impl Linked {
-    /// Reads `word {…}` again and again; `broken` says that something is missing.
+    /// Reads repeated `word {…}`. The word `broken` marks a missing item.
     pub(super) fn parse(tokens: TokenStream) -> Linked {
         let mut linked = Linked::default();
         let mut word = String::new();
@@ -49,7 +49,7 @@ fn groups(tokens: TokenStream) -> Vec<TokenStream> {
     tokens.into_iter().filter_map(group).collect()
 }
 
-/// An error of syn's in this crate's form.
+/// Converts an error of syn to this crate's form.
 pub(super) fn syntax_error(error: &syn::Error, form: &str) -> TokenStream {
     let mut spans = Spans::new();
     let mut errors = Errors::new();
@@ -60,7 +60,7 @@ pub(super) fn syntax_error(error: &syn::Error, form: &str) -> TokenStream {
     errors.to_tokens(&spans)
 }
 
-/// That a path leads to an item of the other kind.
+/// Returns the error that a path leads to an item of the other kind.
 pub(super) fn wrong_kind(path: &syn::Path, what: &str, help: &str) -> TokenStream {
     let mut spans = Spans::new();
     let Some(last) = path.segments.last() else { return TokenStream::new() };

@@ -1,9 +1,8 @@
-//! From trees to the user's crate: what the macros expand to.
+//! From trees to the user's crate: the expansions of the macros.
 //!
 //! # The chain
-//! A schedule, its kernel and its profile stand in different files, perhaps of different crates, and a macro sees only
-//! its own tokens. So every kernel and every profile is also a macro that hands its tokens on (a *carrier*, see
-//! `carrier`):
+//! A schedule, its kernel and its profile are in different files, perhaps of different crates, and a macro sees only its own tokens. So
+//! every kernel and every profile is also a macro that passes its tokens on (a *carrier*, see `carrier`):
 //!
 //! ```text
 //! schedule!{ pub FAST: a::conv for b::board { … } }                reads its head's two paths
@@ -12,16 +11,16 @@
 //! __compile!{ schedule {…} kernel {…} profiles { {…} {…} } }       compiles, with every span still the user's own
 //! ```
 //!
-//! `profile!` itself goes the same way once, through its base's carrier to `__define_profile!`: so a profile's carrier
-//! holds all profiles that it extends, the root first, and paths are resolved where they are written.
+//! `profile!` itself takes the same path once, through its base's carrier to `__define_profile!`. So a profile's carrier holds all profiles
+//! that it extends, the root first, and paths are resolved in the file where they are written.
 //!
 //! # Errors
-//! `kernel!` and `profile!` check what they hold and report it, once. A wrong one's carrier does not carry its tokens:
-//! schedules for it report nothing more and define a constant of the right type, so that the rest of the crate is still
-//! checked. So it is with an item of which only the name can be read. What is wrong with a kernel only under a schedule's head is that
-//! schedule's error; what is wrong with it under any is said once (`shared`).
+//! `kernel!` and `profile!` check their items and report errors once. The carrier of an item with errors does not carry its tokens.
+//! Schedules for such an item report no further errors and define a constant of the right type, so that the rest of the crate is still
+//! checked. The same holds for an item whose name is all that can be read. An error in a kernel that depends on a schedule's header is
+//! reported in that schedule. An error that occurs under every header is reported once (`shared`).
 //!
-//! Tokens are [`proc_macro2`]'s throughout; the macros' crate turns them into the compiler's and back.
+//! All tokens are [`proc_macro2`]'s. The crate `macros` converts them from and to the compiler's.
 
 mod carrier;
 mod default;

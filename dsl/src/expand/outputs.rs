@@ -1,16 +1,17 @@
-//! The results of a kernel by name: a struct for those that are several.
+//! The results of a kernel by name: a struct for several results.
 //!
-//! Up to eight are a tuple, of which the struct is made; more are the struct itself, as the runtime has no longer tuples.
+//! Up to eight results are a tuple, from which the struct is made. More results are the struct itself, because the runtime has no longer
+//! tuples.
 
 use super::items::{elements, layouts, positional, row_major};
 use super::signature::{Output, Signature};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-/// The outputs of a tuple, at most: `tuples!` in the runtime.
+/// The most outputs of a tuple, as in `tuples!` of the runtime.
 const TUPLE: usize = 8;
 
-/// The type `Outputs<T, Layout_y>`: of the dtypes, those that an output has.
+/// The type `Outputs<T, Layout_y>`. Its dtype generics are those that an output uses.
 pub(super) struct Outputs<'f> {
     name: &'f str,
     outputs: &'f [Output],
@@ -30,7 +31,7 @@ impl Outputs<'_> {
         }
     }
 
-    /// What a launch gives: a tensor, a tuple, or the struct.
+    /// Returns the type of a launch's results: a tensor, a tuple, or the struct.
     pub(super) fn ty(&self) -> TokenStream {
         match self.outputs {
             [one] => tensor(one),
@@ -39,7 +40,7 @@ impl Outputs<'_> {
         }
     }
 
-    /// The struct, and how it is made.
+    /// Returns the struct and its conversions.
     pub(super) fn items(&self) -> TokenStream {
         match self.outputs.len() {
             0 | 1 => TokenStream::new(),
@@ -93,7 +94,7 @@ impl Outputs<'_> {
         }
     }
 
-    /// The tensors of the caller, by name.
+    /// Returns the struct of the caller's tensors, by name.
     fn in_place(&self) -> TokenStream {
         let (elements, defaults) = (elements(&self.dtypes), row_major(&self.layouts));
         let documentation = format!("The tensors into which [`{}`](self) writes its results, by name.", self.name);
@@ -133,7 +134,7 @@ impl Outputs<'_> {
     }
 }
 
-/// The Rust type of an output.
+/// Returns the Rust type of an output.
 fn tensor(output: &Output) -> TokenStream {
     let Output { element, layout, .. } = output;
     quote!(::tilewright::__private::Tensor<#element, #layout>)

@@ -1,13 +1,13 @@
-//! What packs and prepares the arguments of a loaded kernel, and unpacks its results: `pack_filter`, which packs an argument as the kernel's schedules want it,
-//! `unpack_output`, and `prepare_filter`, which computes what depends on an argument alone. Each is there only where the kernel's type
-//! says that the tensor is packed, or prepared.
+//! The type that packs and prepares the arguments of a loaded kernel, and unpacks its results. `pack_filter` packs an argument for the
+//! kernel's schedule, `unpack_output` is its reverse for a result, and `prepare_filter` computes the values that depend only on an
+//! argument. Each method exists only if the kernel's type says that the tensor is packed or prepared.
 
 use super::items::{elements, layouts};
 use super::signature::{Argument, ArgumentKind, Output, Signature};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 
-/// The type, and its methods.
+/// Returns the type and its methods.
 pub(super) fn items(signature: &Signature) -> TokenStream {
     let made = Made { signature, dtypes: signature.dtypes.iter().map(|dtype| &dtype.name).collect(), all: signature.layouts() };
     let definition = made.definition();
@@ -26,10 +26,8 @@ impl Made<'_> {
     fn definition(&self) -> TokenStream {
         let (dtypes, all) = (&self.dtypes, &self.all);
         let (elements, layouts) = (elements(dtypes), layouts(all));
-        let documentation = format!(
-            "What packs and prepares the arguments of a loaded [`{}`](self), and unpacks its results.",
-            self.signature.name
-        );
+        let documentation =
+            format!("Packs and prepares the arguments of a loaded [`{}`](self), and unpacks its results.", self.signature.name);
         quote! {
             #[doc = #documentation]
             #[derive(::core::fmt::Debug)]
@@ -46,14 +44,14 @@ impl Made<'_> {
         }
     }
 
-    /// A method of the type where one layout is packed.
+    /// Returns a method of the type with one packed layout.
     fn method(&self, of: &Ident, method: TokenStream) -> TokenStream {
         let digits = self.digits();
         let packed = quote!(::tilewright::__private::Packed<#digits>);
         self.method_where(of, &packed, &quote!(#digits), method)
     }
 
-    /// A method of the type where one layout is `known`.
+    /// Returns a method of the type with one layout equal to `known`.
     fn method_where(&self, of: &Ident, known: &TokenStream, generic: &TokenStream, method: TokenStream) -> TokenStream {
         let (dtypes, elements) = (&self.dtypes, elements(&self.dtypes));
         let others: Vec<&Ident> = self.all.iter().copied().filter(|l| *l != of).collect();
@@ -74,7 +72,7 @@ impl Made<'_> {
         let (name, element) = (&argument.name, &argument.element);
         let (method, text) = (format_ident!("prepare_{}", name), &argument.written);
         let documentation =
-            format!("Computes what depends on `{}` alone, once, for the launches of this kernel.", argument.declaration);
+            format!("Computes the values that depend only on `{}`, once for all launches of this kernel.", argument.declaration);
         let known = quote!(::tilewright::__private::Prepared);
         let method = quote! {
             #[doc = #documentation]
@@ -87,7 +85,7 @@ impl Made<'_> {
         self.method_where(layout, &known, &TokenStream::new(), method)
     }
 
-    /// The generic of a packed layout's digits.
+    /// Returns the generic of a packed layout's components.
     fn digits(&self) -> Ident {
         let mut name = "Digits".to_owned();
         while self.dtypes.iter().any(|dtype| **dtype == name) || self.all.iter().any(|layout| **layout == name) {
@@ -100,7 +98,7 @@ impl Made<'_> {
         let Some(layout) = &argument.layout else { return TokenStream::new() };
         let (name, element, digits) = (&argument.name, &argument.element, self.digits());
         let (method, text) = (format_ident!("pack_{}", name), &argument.written);
-        let documentation = format!("Packs `{}` as this kernel takes it.", argument.declaration);
+        let documentation = format!("Packs `{}` for this kernel.", argument.declaration);
         let packed = quote!(::tilewright::__private::Tensor<#element, ::tilewright::__private::Packed<#digits>>);
         let method = quote! {
             #[doc = #documentation]
@@ -114,7 +112,7 @@ impl Made<'_> {
     fn unpack(&self, output: &Output) -> TokenStream {
         let (name, element, digits) = (&output.name, &output.element, self.digits());
         let (method, text) = (format_ident!("unpack_{}", name), &output.written);
-        let documentation = format!("`{name}` as this kernel gives it, row-major.");
+        let documentation = format!("Unpacks `{name}`, a result of this kernel, to row-major order.");
         let packed = quote!(::tilewright::__private::Tensor<#element, ::tilewright::__private::Packed<#digits>>);
         let method = quote! {
             #[doc = #documentation]

@@ -1,4 +1,4 @@
-//! `profile!`: checks a profile against all that it extends, and makes its module and its carrier.
+//! `profile!`: checks a profile against the profiles that it extends, and makes its module and its carrier.
 
 use super::carrier::{Load, profile_carrier};
 use super::head::{Head, ProfileHead, ScheduleHead, hidden};
@@ -12,7 +12,7 @@ use quote::quote;
 
 const FORM: &str = "a profile is `pub name: vulkan_1_1 { invocations: 512, features: [f16] }`";
 
-/// `profile!`: calls the carrier of what it extends.
+/// Expands `profile!` to a call of the base profile's carrier.
 pub fn profile(tokens: TokenStream) -> TokenStream {
     let tokens = match tokens::visible(tokens) {
         Ok(tokens) => tokens,
@@ -24,7 +24,7 @@ pub fn profile(tokens: TokenStream) -> TokenStream {
             let (cfg, base) = (head.cfg, hidden(&base, "__profile"));
             quote!(#(#cfg)* #base ! { __define_profile profile { #tokens } })
         }
-        // No profile can be read without a base, nor with an attribute or path that syn refuses: the parser says why.
+        // A profile without a base cannot be read, nor one with an attribute or path that syn refuses. The parser gives the reason.
         Ok(ProfileHead { head, base: None }) => {
             let errors = syntax::profile::parse(tokens, &mut spans).errors.to_tokens(&spans);
             let item = profile_carrier(&head, Load::Broken, documentation(&head, None));
@@ -35,7 +35,7 @@ pub fn profile(tokens: TokenStream) -> TokenStream {
                 none if none.is_empty() => link::syntax_error(&error, FORM),
                 errors => errors.to_tokens(&spans),
             };
-            // What stands on it has no further error.
+            // The item is still defined, so that its uses are not further errors.
             let colon = |tree: &TokenTree| matches!(tree, TokenTree::Punct(p) if p.as_char() == ':');
             let item = Head::guess(tokens, colon).map(|head| profile_carrier(&head, Load::Broken, documentation(&head, None)));
             quote!(#reported #item)
@@ -43,7 +43,7 @@ pub fn profile(tokens: TokenStream) -> TokenStream {
     }
 }
 
-/// `__define_profile!`: the profile, after its base's carrier added those that it extends.
+/// Expands `__define_profile!` to the profile, after its base's carrier added the profiles that it extends.
 pub fn define_profile(tokens: TokenStream) -> TokenStream {
     if let Err(error) = tokens::check_depth(&tokens) {
         return link::syntax_error(&error, FORM);
@@ -54,7 +54,7 @@ pub fn define_profile(tokens: TokenStream) -> TokenStream {
     let mut spans = Spans::new();
     let mut errors = Errors::new();
     let tree = errors.keep(syntax::profile::parse(tokens.clone(), &mut spans).into_result());
-    // What extends a wrong profile is checked against the root: what its own fields say can be wrong all the same.
+    // A profile that extends a wrong one is checked against the root, because its own fields can be wrong too.
     let base = match &linked.profiles {
         Some(bases) => errors.keep(resolve(bases, &mut spans)),
         None => Some(Profile::vulkan_1_1()),
@@ -69,8 +69,8 @@ pub fn define_profile(tokens: TokenStream) -> TokenStream {
     quote!(#errors #item)
 }
 
-/// `__not_a_profile!{ __define_profile profile {…} }` or `{ __compile schedule {…} kernel {…} }`: a kernel's path was given
-/// for a profile.
+/// Expands `__not_a_profile!{ __define_profile profile {…} }` or `{ __compile schedule {…} kernel {…} }` to an error: the path of a kernel
+/// was given for a profile.
 pub fn not_a_profile(tokens: TokenStream) -> TokenStream {
     let linked = Linked::parse(tokens.clone());
     let is_schedule = ScheduleHead::of(linked.item.clone()).is_ok();
@@ -83,7 +83,7 @@ pub fn not_a_profile(tokens: TokenStream) -> TokenStream {
     quote!(#error #item)
 }
 
-/// `__bundled_profile!{ /// docs pub name }`: a profile of [`Profile::all_bundled`].
+/// Expands `__bundled_profile!{ /// docs pub name }` to a profile of [`Profile::all_bundled`].
 pub fn bundled_profile(tokens: TokenStream) -> TokenStream {
     let head = match ProfileHead::of(tokens.clone()) {
         Ok(ProfileHead { head, .. }) => head,
@@ -96,7 +96,7 @@ pub fn bundled_profile(tokens: TokenStream) -> TokenStream {
     }
 }
 
-/// The profile of a chain of profiles that were found right: a bundled one's name, then those that extend it.
+/// Returns the profile of a chain without errors: the name of a bundled profile, then the profiles that extend it.
 pub(super) fn resolve(chain: &[TokenStream], spans: &mut Spans) -> Result<Profile, Errors> {
     let mut profile = Profile::vulkan_1_1();
     for tokens in chain {
@@ -108,7 +108,7 @@ pub(super) fn resolve(chain: &[TokenStream], spans: &mut Spans) -> Result<Profil
     Ok(profile)
 }
 
-/// The module's documentation: the user's, and what the profile comes to.
+/// Returns the module's documentation: the user's text, then the values of the fields.
 fn documentation(head: &Head, profile: Option<&Profile>) -> TokenStream {
     let docs = &head.docs;
     let Some(profile) = profile else { return quote!(#(#docs)* #[doc = ""]) };

@@ -1,4 +1,4 @@
-//! `schedule!`: calls the kernel's carrier; and `__compile!`, what the call comes to: a variant.
+//! `schedule!` calls the kernel's carrier. `__compile!`, at the end of the chain, makes the variant.
 
 use super::head::{Head, ScheduleHead, hidden};
 use super::link::{self, Linked};
@@ -16,7 +16,7 @@ use quote::{ToTokens, quote, quote_spanned};
 
 const FORM: &str = "a schedule is `pub NAME: kernel<T = f32> for profile where facts { directives }`";
 
-/// `schedule!`: calls the kernel's carrier. What stands in the braces is read at the chain's end only.
+/// Expands `schedule!` to a call of the kernel's carrier. The braces are read only at the end of the chain.
 pub fn schedule(tokens: TokenStream) -> TokenStream {
     let tokens = match tokens::visible(tokens) {
         Ok(tokens) => tokens,
@@ -38,21 +38,21 @@ pub fn schedule(tokens: TokenStream) -> TokenStream {
     quote!(#(#cfg)* #kernel ! { { #tokens } #profile })
 }
 
-/// `__not_a_kernel!{ {schedule} profile }`: a profile's path was given for a kernel. What the variant's type would be is not
-/// known, so there is none.
+/// Expands `__not_a_kernel!{ {schedule} profile }` to an error: the path of a profile was given for a kernel. It defines no variant,
+/// because the variant's type is unknown.
 pub fn not_a_kernel(tokens: TokenStream) -> TokenStream {
     let Some(TokenTree::Group(schedule)) = tokens.into_iter().next() else { return TokenStream::new() };
     let Ok(head) = ScheduleHead::of(schedule.stream()) else { return TokenStream::new() };
     link::wrong_kind(&head.kernel, "is a profile, not a kernel", FORM)
 }
 
-/// `__compile!`: the variant, or errors and a constant of its type.
+/// Expands `__compile!` to the variant, or to errors and a constant of its type.
 pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
     if let Err(error) = tokens::check_depth(&tokens) {
         return link::syntax_error(&error, FORM);
     }
     let linked = Linked::parse(tokens);
-    // `schedule!` has read this head.
+    // `schedule!` has read this header without an error.
     let Ok(head) = ScheduleHead::of(linked.item.clone()) else { return TokenStream::new() };
     let mut spans = Spans::new();
     let mut errors = Errors::new();
@@ -92,8 +92,8 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
     quote!(#reported #item)
 }
 
-/// `path::conv2d::Kernel<f32>`: of each dtype generic what the schedule's head says, as far as that is a dtype; and the layouts of
-/// inputs and outputs, where one is packed.
+/// Returns `path::conv2d::Kernel<f32>`. Each dtype generic has the dtype of the schedule's header, if that is a valid dtype. The layouts of
+/// inputs and outputs are added if one of them is not row-major.
 fn kernel_type(head: &ScheduleHead, dtypes: Vec<(String, Option<DType>)>, forms: &[Form]) -> TokenStream {
     let bound = bindings(head.arguments.clone());
     let plain = forms.iter().all(|form| *form == Form::RowMajor);
@@ -106,7 +106,7 @@ fn kernel_type(head: &ScheduleHead, dtypes: Vec<(String, Option<DType>)>, forms:
     quote_spanned!(head.head.here()=> #kernel<#(#arguments,)* #(#layouts,)*>)
 }
 
-/// A layout as a Rust type.
+/// Returns a layout as a Rust type.
 fn layout_type(form: &Form, at: Span) -> TokenStream {
     let layout = match form {
         Form::RowMajor => return quote_spanned!(at=> ::tilewright::__private::RowMajor),
@@ -126,7 +126,7 @@ fn layout_type(form: &Form, at: Span) -> TokenStream {
     quote_spanned!(at=> ::tilewright::__private::Packed<(#(#digits,)*)>)
 }
 
-/// Every `name = word`.
+/// Returns every `name = word`.
 fn bindings(tokens: TokenStream) -> Vec<(String, String)> {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     let binding = |window: &[TokenTree]| match window {

@@ -1,5 +1,5 @@
-//! A kernel as its callers see it: what its Rust items are made from. Known as soon as the kernel can be read, even where
-//! its body is wrong.
+//! A kernel as its callers see it. Its Rust items are made from this. It is known as soon as the kernel can be read, even if the body has
+//! errors.
 
 use super::head::Head;
 use super::tokens;
@@ -46,11 +46,11 @@ pub(super) struct Argument {
     pub(super) name: Ident,
     /// The Rust type of an element, or of the scalar.
     pub(super) element: TokenStream,
-    /// The dtype generic that the type is, if it is one.
+    /// The dtype generic, if the type is one.
     pub(super) generic: Option<Ident>,
-    /// What is passed.
+    /// The kind of argument.
     pub(super) kind: ArgumentKind,
-    /// The generic that an input's layout is.
+    /// The generic of an input's layout.
     pub(super) layout: Option<Ident>,
     /// The declaration: `input: T[N, C]`.
     pub(super) declaration: String,
@@ -64,13 +64,13 @@ pub(super) struct Output {
     pub(super) name: Ident,
     /// The Rust type of an element.
     pub(super) element: TokenStream,
-    /// The dtype generic that the type is, if it is one.
+    /// The dtype generic, if the type is one.
     pub(super) generic: Option<Ident>,
-    /// The generic that its layout is.
+    /// The generic of the output's layout.
     pub(super) layout: Ident,
 }
 
-/// What is passed for an argument.
+/// The kinds of arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ArgumentKind {
     Input,
@@ -80,12 +80,12 @@ pub(super) enum ArgumentKind {
 }
 
 impl Signature {
-    /// The layout generics: of inputs, then of outputs.
+    /// Returns the layout generics of inputs, then of outputs.
     pub(super) fn layouts(&self) -> Vec<&Ident> {
         self.arguments.iter().filter_map(|a| a.layout.as_ref()).chain(self.outputs.iter().map(|o| &o.layout)).collect()
     }
 
-    /// The signature of a kernel that was read from these tokens, as far as it could be read.
+    /// Returns the signature of a kernel that was read from these tokens, as far as it could be read.
     pub(super) fn new(kernel: &Kernel, tokens: &TokenStream, spans: &Spans) -> Signature {
         let ident = |name: &Name| identifier(name, spans);
         let dtypes = dtypes(kernel, spans);
@@ -125,7 +125,7 @@ impl Signature {
         Signature { name: kernel.name.text.clone(), dtypes, arguments, outputs, declaration }
     }
 
-    /// The signature of a kernel of which only the head is known.
+    /// Returns the signature of a kernel if only the name is known.
     pub(super) fn unknown(head: &Head) -> Signature {
         let name = head.name.to_string();
         Signature { declaration: format!("fn {name}"), name, dtypes: Vec::new(), arguments: Vec::new(), outputs: Vec::new() }
@@ -177,7 +177,7 @@ pub(super) fn plain(ident: Ident) -> Ident {
     if ident == "gen" { Ident::new_raw("gen", ident.span()) } else { ident }
 }
 
-/// The Rust type of an element, as tokens at a place.
+/// Returns the Rust type of an element, as tokens at a place.
 pub(super) fn rust_type(dtype: DType, at: Span) -> TokenStream {
     let name = Ident::new(dtype.name(), at);
     match dtype {
@@ -186,7 +186,7 @@ pub(super) fn rust_type(dtype: DType, at: Span) -> TokenStream {
     }
 }
 
-/// The text of a kernel's declaration without attributes and body, and those of its arguments.
+/// Returns the text of a kernel's declaration without attributes and body, and the texts of its arguments.
 fn declarations(tokens: &TokenStream) -> (String, Vec<String>) {
     let mut trees = tokens.clone().into_iter().skip_while(|t| !matches!(t, TokenTree::Ident(i) if i == "fn")).peekable();
     let (mut declaration, mut parameters) = (TokenStream::new(), Vec::new());

@@ -1,9 +1,9 @@
-//! A schedule's own text, for its documentation.
+//! Adds a schedule's own text to its documentation.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::quote;
 
-/// The tokens of a `schedule!` with its text behind its documentation, if the compiler knows the text.
+/// Returns the tokens of a `schedule!`. If the compiler knows the source text, it is appended to the documentation.
 pub(super) fn documented(tokens: TokenStream) -> TokenStream {
     let Some(text) = Span::call_site().source_text().as_deref().and_then(paragraph) else { return tokens };
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
@@ -16,8 +16,8 @@ pub(super) fn documented(tokens: TokenStream) -> TokenStream {
     quote!(#(#before)* #[doc = #text] #(#behind)*)
 }
 
-/// What stands between the brackets of a macro's call, without its attributes' lines and its indentation. `None` where another macro makes
-/// the call: the text is then that macro's pattern, with `$`.
+/// Returns the text between the brackets of a macro's call, without the lines of its attributes and without its indentation. Returns `None`
+/// if another macro makes the call, because the text is then that macro's pattern, with `$`.
 fn paragraph(call: &str) -> Option<String> {
     let (_, call) = call.split_once('!')?;
     let inner = call.get(call.find(['{', '(', '['])? + 1..call.rfind(['}', ')', ']'])?)?;

@@ -1,27 +1,27 @@
-//! Tokens, before anything is parsed.
+//! Functions on tokens before they are parsed.
 
 use proc_macro2::{Delimiter, Group, Spacing, Span, TokenStream, TokenTree};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The same tokens without invisible groups.
+/// Returns the same tokens without invisible groups.
 ///
-/// A `macro_rules!` of the user's that takes `$size:expr` and stamps out a kernel with it passes an invisible group. It
-/// becomes parentheses, or nothing where one token or a path needs none. Tokens that nest too deep are an error.
+/// A `macro_rules!` of the user that takes `$size:expr` and expands to a kernel with it passes an invisible group. Such a group becomes
+/// parentheses, unless it is a single token or a path, which need none. Tokens that nest too deep are an error.
 pub(super) fn visible(tokens: TokenStream) -> syn::Result<TokenStream> {
     check_depth(&tokens)?;
     Ok(shown(tokens))
 }
 
-/// How deep groups may stand in each other: parsers go down with them, on a stack that is rustc's.
+/// The greatest nesting depth of groups. It is limited because parsers recurse into groups on rustc's stack.
 const DEEPEST: usize = 128;
 
-/// That groups do not nest too deep.
+/// Checks that groups do not nest too deep.
 pub(super) fn check_depth(tokens: &TokenStream) -> syn::Result<()> {
     let mut open = vec![tokens.clone().into_iter()];
     while let Some(trees) = open.last_mut() {
         match trees.next() {
             Some(TokenTree::Group(group)) if open.len() > DEEPEST => {
-                return Err(syn::Error::new(group.span_open(), format!("groups stand in each other more than {DEEPEST} deep")));
+                return Err(syn::Error::new(group.span_open(), format!("groups are nested more than {DEEPEST} deep")));
             }
             Some(TokenTree::Group(group)) => open.push(group.stream().into_iter()),
             Some(_) => {}
@@ -48,7 +48,7 @@ fn visible_tree(tree: TokenTree) -> TokenStream {
     TokenTree::Group(shown).into()
 }
 
-/// Whether tokens are one token, or a path.
+/// True if the tokens are a single token or a path.
 fn is_atom(tokens: &TokenStream) -> bool {
     tokens.clone().into_iter().nth(1).is_none()
         || tokens.clone().into_iter().all(|t| match t {
@@ -58,7 +58,7 @@ fn is_atom(tokens: &TokenStream) -> bool {
         })
 }
 
-/// Whether there is a `$` anywhere: such tokens cannot stand in a `macro_rules!`.
+/// True if the tokens contain a `$`. Such tokens cannot be in a `macro_rules!`.
 pub(super) fn has_dollar(tokens: &TokenStream) -> bool {
     tokens.clone().into_iter().any(|tree| match tree {
         TokenTree::Punct(p) => p.as_char() == '$',
@@ -67,7 +67,7 @@ pub(super) fn has_dollar(tokens: &TokenStream) -> bool {
     })
 }
 
-/// Tokens as a person would write them, on one line: what they were written as is not kept by rustc.
+/// Returns tokens as a person would write them, on one line, because rustc does not keep the original text.
 pub(super) fn text(tokens: &TokenStream) -> String {
     let mut text = String::new();
     let mut before = String::new();
@@ -86,7 +86,7 @@ pub(super) fn text(tokens: &TokenStream) -> String {
     text
 }
 
-/// Operators, names, literals, and groups with all that stands in them.
+/// Returns operators, names, literals, and groups with their contents.
 fn words(tokens: &TokenStream) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut joint = false;
@@ -115,10 +115,10 @@ fn words(tokens: &TokenStream) -> Vec<String> {
     words
 }
 
-/// A name that no other item of the crate has: made from the tokens and the place of the macro's call.
+/// Returns a name that no other item of the crate has, made from the tokens and the place of the macro's call.
 ///
-/// The place tells apart equal tokens in two modules, and, because the compiler's `Debug` of a span shows which expansion
-/// it is from, those that a user's `macro_rules!` stamps out twice.
+/// The place distinguishes equal tokens in two modules. It also distinguishes equal items that a user's `macro_rules!` expands to twice,
+/// because the compiler's `Debug` of a span shows its expansion.
 pub(super) fn unique(prefix: &str, tokens: &TokenStream) -> proc_macro2::Ident {
     let mut hasher = DefaultHasher::new();
     tokens.to_string().hash(&mut hasher);

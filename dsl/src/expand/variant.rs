@@ -1,4 +1,4 @@
-//! A compiled schedule as tokens: its launch program, what its documentation shows, its warnings.
+//! A compiled schedule as tokens: its launch program, its documentation and its warnings.
 
 use super::Backend;
 use crate::cost::{Work, cost};
@@ -15,17 +15,17 @@ use quote::{quote, quote_spanned};
 use std::fmt::Write;
 use syn::Attribute;
 
-/// What a schedule was compiled to.
+/// The results of compiling a schedule.
 pub(super) struct Made {
     /// The launch program.
     program: launch::Program,
-    /// The same, encoded.
+    /// The encoded launch program.
     bytes: Vec<u8>,
     /// The nest, the ledger and the cost.
     pub(super) documentation: String,
-    /// What decompositions are expected to make of their results.
+    /// The rounding errors that decompositions are expected to add to their results.
     rounding: Vec<Rounding>,
-    /// Nests to show and the like.
+    /// The warnings, with the nests to show.
     warnings: Errors,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn make(
     Ok(Made { program, bytes, documentation, rounding: nest.rounding, warnings })
 }
 
-/// The schedule that a kernel has of itself: no directives, parameters by their defaults.
+/// Returns a kernel's default schedule: no directives, and the parameters' defaults.
 pub(super) fn default_schedule(kernel: &Kernel) -> Schedule {
     let name = |text: &str| Name { text: text.into(), span: kernel.name.span };
     Schedule {
@@ -68,16 +68,17 @@ pub(super) fn default_schedule(kernel: &Kernel) -> Schedule {
 }
 
 impl Made {
-    /// How inputs are taken and outputs given, in order.
+    /// Returns the forms of inputs and outputs, in order.
     pub(super) fn forms(&self) -> Vec<Form> {
         forms(&self.program)
     }
 
-    /// `unsafe { Variant::__new("NAME", b"…") }`. The launch program is one literal: of a list of integers rustc takes twice as long.
+    /// Returns `unsafe { Variant::__new("NAME", b"…") }`. The launch program is one literal, because rustc takes twice as long for a list
+    /// of integers.
     ///
-    /// `__new` is unsafe, because the runtime believes the bytes. These are the compiler's own. The block is written with spans
-    /// of this macro, and rustc's lint `unsafe_code` does not look into macros of other crates: so a crate that forbids unsafe
-    /// code has kernels and schedules all the same.
+    /// `__new` is unsafe, because the runtime trusts the bytes. These bytes are the compiler's own. The block has spans of this macro, so
+    /// that rustc's lint `unsafe_code`, which skips macros of other crates, does not apply. Therefore crates that forbid unsafe code can
+    /// have kernels and schedules.
     pub(super) fn value(&self, at: Span) -> TokenStream {
         let (name, program) = (&self.program.variant, Literal::byte_string(&self.bytes));
         let value = quote_spanned!(at=> unsafe { ::tilewright::__private::Variant::__new(#name, #program) });
@@ -90,8 +91,8 @@ impl Made {
         quote_spanned!(at=> #value.__rounds(&[#(#rounding),*]))
     }
 
-    /// Each warning as the use of a deprecated macro at its place, under the schedule's own `allow`s: a macro has no other warning to give
-    /// on stable Rust. rustc shows its name and then the text; of a constant it would show a path, `_::name`.
+    /// Returns each warning as the use of a deprecated macro at its place, under the schedule's own `allow`s, because stable Rust gives
+    /// macros no other way to warn. rustc shows the macro's name and then the text. For a constant it would show a path, `_::name`.
     pub(super) fn warnings(&self, spans: &Spans, attributes: &[Attribute]) -> TokenStream {
         let levels = || attributes.iter().filter(|a| ["allow", "warn", "deny"].iter().any(|level| a.path().is_ident(level)));
         self.warnings.0.iter().map(|w| warning(w, spans, levels())).collect()
@@ -117,7 +118,7 @@ fn warning<'a>(warning: &Error, spans: &Spans, levels: impl Iterator<Item = &'a 
     }
 }
 
-/// What a variant became: its nest, its ledger, its cost.
+/// Returns the documentation of a variant: its nest, its ledger and its cost.
 fn documentation(program: &Program, launched: &launch::Program, profile: &Profile) -> String {
     let mut text = format!("```text\n{}\n", print::plan(program).trim_end());
     tuned(program, &mut text);
@@ -126,14 +127,14 @@ fn documentation(program: &Program, launched: &launch::Program, profile: &Profil
     text + "```"
 }
 
-/// What another part of the variant became: its nest and its ledger.
+/// Returns the documentation of another part of the variant: its nest and its ledger.
 fn section(heading: &str, nest: &Program) -> String {
     let mut text = format!("\n\n{heading}:\n\n```text\n{}\n", print::plan(nest).trim_end());
     ledger(nest, &mut text);
     text + "```"
 }
 
-/// The tuned constants: what they are, and what they could be.
+/// Writes the tuned constants, with their values and candidates.
 fn tuned(program: &Program, text: &mut String) {
     if !program.tuned.is_empty() {
         let _ = writeln!(text, "\ntuned:");
@@ -192,7 +193,7 @@ fn costs(program: &Program, launched: &launch::Program, profile: &Profile, text:
     let _ = writeln!(text, "  requires {features}");
 }
 
-/// The arithmetic and the shared memory's traffic of a workgroup.
+/// Returns the arithmetic and the shared-memory traffic of a workgroup.
 fn work(work: &Work, shown: &dyn Fn(&Size) -> String) -> String {
     let mut text = format!("{} flops", shown(&work.flops));
     let rest = [
@@ -207,7 +208,7 @@ fn work(work: &Work, shown: &dyn Fn(&Size) -> String) -> String {
     text
 }
 
-/// In parentheses, where it is more than one word.
+/// Adds parentheses to text of more than one word.
 fn factor(text: String) -> String {
     if text.contains(' ') { format!("({text})") } else { text }
 }

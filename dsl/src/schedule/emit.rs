@@ -19,7 +19,7 @@ pub(crate) fn bind(program: &mut Program, schedule: &Schedule) -> Result<(), Err
     for (readonly, span) in said {
         match first {
             None => (first, program.unmarked) = (Some(span), !readonly),
-            Some(first) => errors.push(Error::new(span, "`readonly` is said twice").note_at(first, "first here")),
+            Some(first) => errors.push(Error::new(span, "`readonly` is given twice").note_at(first, "first here")),
         }
     }
     errors.into_result()
