@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// An element type. One more is a breaking change: matches on it are meant to be exhaustive.
+/// An element type. Adding one is a breaking change, because matches on it are meant to be exhaustive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum DType {
     /// IEEE binary32.
@@ -20,7 +20,7 @@ pub enum DType {
     I8,
     /// Unsigned, 8 bits.
     U8,
-    /// A truth value; in memory a 32-bit word that is 0 or 1.
+    /// A truth value. In memory it is a 32-bit word that is 0 or 1.
     Bool,
 }
 
@@ -28,7 +28,7 @@ impl DType {
     /// Every dtype, in the order in which messages list them.
     pub const ALL: [DType; 8] = [DType::F32, DType::F16, DType::BF16, DType::I32, DType::U32, DType::I8, DType::U8, DType::Bool];
 
-    /// The name users write.
+    /// Returns the name users write.
     pub const fn name(self) -> &'static str {
         match self {
             DType::F32 => "f32",
@@ -42,12 +42,12 @@ impl DType {
         }
     }
 
-    /// The dtype of that name.
+    /// Returns the dtype of that name.
     pub fn from_name(name: &str) -> Option<DType> {
         DType::ALL.into_iter().find(|d| d.name() == name)
     }
 
-    /// Bytes of one element in device memory.
+    /// Returns the bytes of one element in device memory.
     pub const fn bytes(self) -> u32 {
         match self {
             DType::F32 | DType::I32 | DType::U32 | DType::Bool => 4,
@@ -56,7 +56,7 @@ impl DType {
         }
     }
 
-    /// Whether it is a floating-point type.
+    /// True if it is a floating-point type.
     pub const fn is_float(self) -> bool {
         match self {
             DType::F32 | DType::F16 | DType::BF16 => true,
@@ -64,12 +64,12 @@ impl DType {
         }
     }
 
-    /// Whether it is an integer type (truth values are none).
+    /// True if it is an integer type, which truth values are not.
     pub const fn is_int(self) -> bool {
         self.int_range().is_some()
     }
 
-    /// The least and the greatest value of an integer type.
+    /// Returns the least and the greatest value of an integer type.
     pub const fn int_range(self) -> Option<(i64, i64)> {
         match self {
             DType::I32 => Some((i32::MIN as i64, i32::MAX as i64)),
@@ -80,7 +80,7 @@ impl DType {
         }
     }
 
-    /// Whether it is an integer type with a sign.
+    /// True if it is an integer type with a sign.
     pub const fn is_signed_int(self) -> bool {
         matches!(self.int_range(), Some((..0, _)))
     }

@@ -1,10 +1,10 @@
-//! How a program is encoded: flat, so that what decodes bytes needs no more stack for some of them than for others.
+//! Encodes a program as flat bytes, so that decoding needs the same stack for all of them.
 //!
-//! What is a tree in a program is a list in its bytes. Sizes are in postfix order, and nest no deeper than [`DEEPEST`], because what
-//! evaluates, prints and drops them is recursive. A program within a program (what prepares an input, or converts a tensor) has
-//! neither versions nor programs within it.
+//! A tree in a program is a list in its bytes. Sizes are in postfix order, and nest at most [`DEEPEST`] deep, because the functions that
+//! evaluate, print and drop them are recursive. A program within a program (one that prepares an input, or converts a tensor) has neither
+//! versions nor nested programs.
 //!
-//! Lengths are not believed: room for a list is made as its items come, each of which takes a byte at least.
+//! Lengths are not trusted. A list grows as its items are decoded, each of which takes at least one byte.
 
 use crate::{Argument, Dim, Dispatch, Fact, Limit, Program, Requires, Scalar, Size, Solve, Tensor};
 use crate::{Conversion, Preparation, Version};
@@ -12,45 +12,45 @@ use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How deep operations of a [`Size`] may stand in each other, counting the literal or dim at the bottom.
+/// The greatest nesting depth of a [`Size`], counting the literal or dim at the bottom.
 pub const DEEPEST: usize = 512;
 
-/// Why a program cannot be encoded, or bytes are none.
+/// The reason why a program cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a size in it nests more than {DEEPEST} deep, or a program within it has programs of its own")]
+#[error("a size nests more than {DEEPEST} deep, or a nested program has programs of its own")]
 pub struct EncodeError;
 
-/// Why bytes are no launch program.
+/// The reason why bytes are not a launch program.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// They end early, or hold what has no meaning at its place.
+    /// They end early, or hold an invalid value.
     #[error("the embedded launch program cannot be decoded: {0}")]
     Bytes(postcard::Error),
-    /// Something in them is of no kind that there is.
+    /// A value in them has an unknown kind.
     #[error(
-        "the embedded launch program cannot be decoded: something in it is of no known kind, or a size is no expression or nests \
+        "the embedded launch program cannot be decoded: a value has an unknown kind, or a size is not an expression or nests \
          more than {DEEPEST} deep"
     )]
     Meaning,
-    /// There is more than a program.
+    /// Bytes follow the program.
     #[error("the embedded launch program cannot be decoded: {0} bytes are left over at its end")]
     Rest(usize),
 }
 
 impl Program {
-    /// The bytes that the macros embed.
+    /// Returns the bytes that the macros embed.
     ///
     /// # Errors
-    /// A program that nests too deep.
+    /// Returns an error if the program nests too deep.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
-        // Nothing else in a program is refused, and a Vec does not run out.
+        // This is the only possible error, because encoding into a `Vec` does not run out of space.
         postcard::to_stdvec(self).map_err(|_| EncodeError)
     }
 
-    /// The inverse of [`Program::encode`].
+    /// Decodes the bytes of [`Program::encode`].
     ///
     /// # Errors
-    /// Bytes that are no program. That a program is consistent is not checked here.
+    /// Returns an error if the bytes are not a program. The program's consistency is not checked here.
     pub fn decode(bytes: &[u8]) -> Result<Program, DecodeError> {
         let (program, rest) = postcard::take_from_bytes(bytes).map_err(|error| match error {
             postcard::Error::SerdeDeCustom => DecodeError::Meaning,
@@ -60,7 +60,7 @@ impl Program {
     }
 }
 
-/// A size in postfix order: an operation takes the two values before it.
+/// A term of a size in postfix order. An operation takes the two values before it.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 enum Term {
     Const(i64),
@@ -74,7 +74,7 @@ enum Term {
     Max,
 }
 
-/// Appends a size's terms; whether it nests no deeper than `deepest`.
+/// Appends a size's terms. Returns true if it nests at most `deepest` deep.
 fn flatten(size: &Size, deepest: usize, terms: &mut Vec<Term>) -> bool {
     let Some(deepest) = deepest.checked_sub(1) else { return false };
     let (a, b, term) = match size {
@@ -99,7 +99,7 @@ fn flatten(size: &Size, deepest: usize, terms: &mut Vec<Term>) -> bool {
     whole
 }
 
-/// The size of some terms; `None`: they are none, or nest too deep.
+/// Returns the size of these terms. `None` if they are not a size, or nest too deep.
 fn build(terms: Vec<Term>) -> Option<Size> {
     let mut stack: Vec<(Size, usize)> = Vec::new();
     for term in terms {
@@ -172,7 +172,7 @@ struct Part {
     preparations: Vec<Preparation>,
 }
 
-/// For `#[serde(with)]`.
+/// The functions for `#[serde(with)]`.
 pub(crate) mod part {
     use super::*;
 

@@ -1,76 +1,75 @@
-//! Intervals: between which sizes, or which numbers, an integer lies at all points of a launch.
+//! Intervals: the sizes or numbers between which an integer is at all points of a launch.
 //!
-//! The compiler derives an [`Interval`] for each index whose 32 bits could matter; the launch evaluates its two ends for
-//! the dims at hand ([`crate::Limit`]). [`Bounds`] are the same in numbers, for all dims that a launch admits.
+//! The compiler derives an [`Interval`] for each index that may not fit in 32 bits. The launch evaluates its two ends for the given dims
+//! ([`crate::Limit`]). [`Bounds`] are the same in numbers, for all dims that a launch admits.
 
 use crate::Size;
 
-/// The most that a dim, or a tensor's element count, can be: 2^31 - 2^24. What is added to one of them within an index
-/// (a halo, the rest of a tile) is then within 32 bits without a check of its own.
+/// The most that a dim, or a tensor's element count, can be: 2^31 - 2^24. The distance to 2^31 leaves room for small additions within an
+/// index (a halo, the tail of a tile), so that these fit in 32 bits without a check of their own.
 pub const MOST: i64 = (1 << 31) - (1 << 24);
 
-/// The range in which an index is its 32 bits.
+/// The range of 32-bit indices.
 pub const REACH: Bounds = Bounds(i32::MIN as i64, i32::MAX as i64);
 
-/// The least and the greatest number that an integer can be. `i64::MIN` and `i64::MAX` stand for no bound at all: no
-/// arithmetic makes them smaller.
+/// The least and the greatest value of an integer. `i64::MIN` and `i64::MAX` mean that there is no bound, and arithmetic keeps them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Bounds(pub i64, pub i64);
 
 impl Bounds {
-    /// Nothing is known.
+    /// No bound on either side.
     pub const NONE: Bounds = Bounds(i64::MIN, i64::MAX);
 
-    /// One number.
+    /// Returns the bounds of one number.
     pub const fn of(value: i64) -> Bounds {
         Bounds(value, value)
     }
 
-    /// Whether every number is one of these.
+    /// True if the other bounds include all of these numbers.
     pub fn is_within(self, other: Bounds) -> bool {
         self.0 >= other.0 && self.1 <= other.1
     }
 
-    /// Of a sum.
+    /// Returns the bounds of the sum.
     pub fn plus(self, other: Bounds) -> Bounds {
         Bounds(add(self.0, other.0), add(self.1, other.1))
     }
 
-    /// Of a difference.
+    /// Returns the bounds of the difference.
     pub fn minus(self, other: Bounds) -> Bounds {
         self.plus(Bounds(negated(other.1), negated(other.0)))
     }
 
-    /// Of a product.
+    /// Returns the bounds of the product.
     pub fn times(self, other: Bounds) -> Bounds {
         let corners = [mul(self.0, other.0), mul(self.0, other.1), mul(self.1, other.0), mul(self.1, other.1)];
         corners.into_iter().fold(Bounds(i64::MAX, i64::MIN), |b, c| Bounds(b.0.min(c), b.1.max(c)))
     }
 
-    /// Of a quotient that is rounded down, by what is at least 1.
+    /// Returns the bounds of the quotient, rounded down. The divisor is at least 1.
     pub fn over(self, by: Bounds) -> Bounds {
         let by = Bounds(by.0.max(1), by.1.max(1));
         let end = |n: i64, by: i64| if n == i64::MIN || n == i64::MAX { n } else { n.div_euclid(by) };
         Bounds(end(self.0, if self.0 >= 0 { by.1 } else { by.0 }), end(self.1, if self.1 >= 0 { by.0 } else { by.1 }))
     }
 
-    /// Of the remainder of that quotient.
+    /// Returns the bounds of the remainder of that quotient.
     pub fn modulo(self, by: Bounds) -> Bounds {
         let most = add(by.1, -1).max(0);
         Bounds(0, if self.0 >= 0 { most.min(self.1) } else { most })
     }
 
-    /// Of the smaller of two.
+    /// Returns the bounds of the smaller of the two.
     pub fn least(self, other: Bounds) -> Bounds {
         Bounds(self.0.min(other.0), self.1.min(other.1))
     }
 
-    /// Of the larger of two.
+    /// Returns the bounds of the larger of the two.
     pub fn most(self, other: Bounds) -> Bounds {
         Bounds(self.0.max(other.0), self.1.max(other.1))
     }
 
-    /// Of one of two.
+    /// Returns the bounds that include both.
     pub fn either(self, other: Bounds) -> Bounds {
         Bounds(self.0.min(other.0), self.1.max(other.1))
     }
@@ -107,7 +106,7 @@ fn mul(a: i64, b: i64) -> i64 {
 }
 
 impl Size {
-    /// The numbers that it can be, for all dims that a launch admits: each in `0..=`[`MOST`].
+    /// Returns the bounds for all dims that a launch admits, each in `0..=`[`MOST`].
     pub fn bounds(&self) -> Bounds {
         match self {
             Size::Const(c) => Bounds::of(*c),
@@ -138,18 +137,19 @@ impl Size {
         }
     }
 
-    /// Whether it is at most `count` and `slack`, wherever all dims that `count` names are at least 1. `count` is a product of
-    /// dims and literals. `false` where that is not seen.
+    /// True if the size is at most `count + slack`, provided that all dims in `count` are at least 1. `count` is a product of dims and
+    /// literals. `false` if this cannot be shown.
     pub fn exceeds_by_at_most(&self, count: &Size, slack: i64) -> bool {
         let Some(count) = Product::of(count) else { return false };
         let Some(sum) = self.upper() else { return false };
-        // Each product of some of the count's dims is at most that of all.
+        // A product of some of the count's dims is at most the product of all of them.
         let parts = sum.products.iter().all(|p| p.dims_within(&count));
         let times: f64 = sum.products.iter().map(|p| p.times).sum();
         parts && times <= count.times && sum.constant <= slack as f64
     }
 
-    /// An upper bound as a sum of products; `None`: none is seen. Where a quotient is rounded down, it is at least what is left.
+    /// Returns an upper bound as a sum of products, or `None` if none is found. A quotient that is rounded down is bounded by the exact
+    /// quotient.
     fn upper(&self) -> Option<Sum> {
         match self {
             Size::Const(c) => Some(Sum { products: vec![], constant: *c as f64 }),
@@ -184,8 +184,8 @@ impl Size {
     }
 }
 
-/// A sum of products of dims with factors that are not negative. The factors are rounded, but few operations make them, and what
-/// they are compared with has slack.
+/// A sum of products of dims with non-negative factors. The factors are rounded, but they result from few operations, and the values that
+/// they are compared with have slack.
 struct Sum {
     products: Vec<Product>,
     constant: f64,
@@ -215,7 +215,7 @@ impl Sum {
     }
 }
 
-/// A product of dims, and a factor.
+/// A product of dims and a factor.
 #[derive(Clone)]
 struct Product {
     times: f64,
@@ -236,7 +236,7 @@ impl Product {
         }
     }
 
-    /// Whether its dims are some of another's, each as often at most.
+    /// True if its dims are among the other's, each at most as often.
     fn dims_within(&self, other: &Product) -> bool {
         let mut left = other.dims.clone();
         self.dims.iter().all(|dim| left.iter().position(|d| d == dim).map(|at| left.swap_remove(at)).is_some())
@@ -253,19 +253,19 @@ const PARTS: usize = 1 << 12;
 /// Two sizes between which an integer lies at all points of a launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interval {
-    /// It is not below this.
+    /// The lower end.
     pub least: Size,
-    /// It is not above this.
+    /// The upper end.
     pub most: Size,
 }
 
 impl Interval {
-    /// One size.
+    /// Returns the interval of one size.
     pub fn of(size: Size) -> Interval {
         Interval { least: size.clone(), most: size }
     }
 
-    /// `0..extent`; of no extent, 0.
+    /// Returns `0..extent`. For an empty extent, it is 0.
     pub fn below(extent: Size) -> Interval {
         Interval { least: Size::Const(0), most: larger(extent.plus(Size::Const(-1)), Size::Const(0)) }
     }
@@ -275,23 +275,23 @@ impl Interval {
         (self.least.parts() <= PARTS && self.most.parts() <= PARTS).then_some(self)
     }
 
-    /// The numbers that it can be.
+    /// Returns the bounds of the numbers in the interval.
     pub fn bounds(&self) -> Bounds {
         Bounds(self.least.bounds().0, self.most.bounds().1)
     }
 
-    /// Of a sum.
+    /// Returns the interval of the sum.
     pub fn plus(self, other: Interval) -> Interval {
         Interval { least: self.least.plus(other.least), most: self.most.plus(other.most) }
     }
 
-    /// Of a product with a literal.
+    /// Returns the interval of the product with a literal.
     pub fn scaled(self, by: i64) -> Interval {
         let (least, most) = (self.least.times(Size::Const(by)), self.most.times(Size::Const(by)));
         if by < 0 { Interval { least: most, most: least } } else { Interval { least, most } }
     }
 
-    /// Of a product.
+    /// Returns the interval of the product.
     pub fn times(self, other: Interval) -> Interval {
         if self.least.bounds().0 >= 0 && other.least.bounds().0 >= 0 {
             return Interval { least: self.least.times(other.least), most: self.most.times(other.most) };
@@ -300,49 +300,49 @@ impl Interval {
         Interval { least: most.clone().times(Size::Const(-1)), most }
     }
 
-    /// How far it is from 0.
+    /// Returns an upper bound of the absolute value.
     fn magnitude(self) -> Size {
         if self.least.bounds().0 >= 0 { self.most } else { larger(self.least.times(Size::Const(-1)), self.most) }
     }
 
-    /// Of a quotient that is rounded down, by what is at least 1.
+    /// Returns the interval of the quotient, rounded down. The divisor is at least 1.
     pub fn over(self, by: Interval) -> Interval {
         let by = Interval { least: larger(by.least, Size::Const(1)), most: larger(by.most, Size::Const(1)) };
         let quotient = |a: Size, b: Size| if b == Size::Const(1) { a } else { Size::FloorDiv(a.into(), b.into()) };
-        // Divided by more, what is negative grows, and what is not gets smaller.
+        // A larger divisor increases a negative quotient and decreases a non-negative one.
         let least = match self.least.bounds() {
             Bounds(0.., _) => quotient(self.least, by.most),
             Bounds(_, ..0) => quotient(self.least, by.least.clone()),
             _ => smaller(quotient(self.least.clone(), by.most), quotient(self.least, by.least.clone())),
         };
-        // Of what is negative, -1 is bound enough.
+        // If the dividend is negative, -1 is a sufficient upper bound.
         Interval { least, most: quotient(larger(self.most, Size::Const(-1)), by.least) }
     }
 
-    /// Of the remainder of that quotient.
+    /// Returns the interval of the remainder of that quotient.
     pub fn modulo(self, by: Interval) -> Interval {
         let below = Interval::below(by.most);
         let most = if self.least.bounds().0 >= 0 { smaller(below.most, self.most) } else { below.most };
         Interval { least: Size::Const(0), most }
     }
 
-    /// Of the smaller of two.
+    /// Returns the interval of the smaller of the two.
     pub fn least(self, other: Interval) -> Interval {
         Interval { least: smaller(self.least, other.least), most: smaller(self.most, other.most) }
     }
 
-    /// Of the larger of two.
+    /// Returns the interval of the larger of the two.
     pub fn most(self, other: Interval) -> Interval {
         Interval { least: larger(self.least, other.least), most: larger(self.most, other.most) }
     }
 
-    /// Of one of two.
+    /// Returns the interval that includes both.
     pub fn either(self, other: Interval) -> Interval {
         Interval { least: smaller(self.least, other.least), most: larger(self.most, other.most) }
     }
 }
 
-/// The smaller of two sizes, without the one that never is.
+/// Returns the smaller of two sizes, without a side that is never the smaller one.
 fn smaller(a: Size, b: Size) -> Size {
     match (a.bounds(), b.bounds()) {
         (x, y) if x.1 <= y.0 => a,
@@ -352,7 +352,7 @@ fn smaller(a: Size, b: Size) -> Size {
     }
 }
 
-/// The larger of two sizes, without the one that never is.
+/// Returns the larger of two sizes, without a side that is never the larger one.
 fn larger(a: Size, b: Size) -> Size {
     match (a.bounds(), b.bounds()) {
         (x, y) if x.0 >= y.1 => a,
@@ -370,7 +370,7 @@ mod tests {
         Size::Dim(n)
     }
 
-    /// Every point of a box, its value, and the interval that is claimed for it.
+    /// Returns every point of a box with its value, and the interval that is claimed for it.
     fn holds(interval: &Interval, dims: &[i64], values: impl IntoIterator<Item = i64>) {
         let (least, most) = (interval.least.eval_wide(dims).expect("known"), interval.most.eval_wide(dims).expect("known"));
         let bounds = interval.bounds();

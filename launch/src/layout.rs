@@ -1,33 +1,33 @@
-//! Layouts: how the elements of a tensor lie in memory, other than row by row.
+//! Layouts: the orders of a tensor's elements in memory, other than row-major.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A one-to-one map from a tensor's indices to places: each dimension in memory, outermost first, is a digit of an index.
+/// A one-to-one map from a tensor's indices to places. Each dimension in memory, outermost first, is a component of an index.
 ///
-/// The digits of an index make it up: `c / 4` and `c % 4`. Where the last one does not divide the extent, memory is longer than
-/// the tensor, and holds a filling there.
+/// All components of an index together determine it: for example, `c / 4` and `c % 4` determine `c`. If the extent is not a multiple of the
+/// modulo, memory is longer than the tensor, and the rest of it holds a fill value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Layout(pub Vec<Digit>);
 
-/// A digit of an index: `index[axis] / divide % modulo`.
+/// A component of an index: `index[axis] / divide % modulo`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Digit {
-    /// Which index.
+    /// The number of the index.
     pub axis: u32,
-    /// What it is divided by first.
+    /// The divisor, which is applied first.
     pub divide: u32,
-    /// How many values the digit has; `None`: it is the highest, and has as many as are needed.
+    /// The number of values of the component. `None` for the highest component, which has as many values as the extent needs.
     pub modulo: Option<u32>,
 }
 
 impl Digit {
-    /// How many values it has for an extent of its index.
+    /// Returns the number of values for an extent of its index.
     fn extent(self, extent: usize) -> usize {
         self.modulo.map_or_else(|| extent.div_ceil(self.divide.max(1) as usize), |n| n as usize)
     }
 
-    /// Its value for its index.
+    /// Returns its value for its index.
     fn of(self, index: usize) -> usize {
         let quotient = index / self.divide.max(1) as usize;
         self.modulo.map_or(quotient, |n| quotient % (n.max(1) as usize))
@@ -35,13 +35,13 @@ impl Digit {
 }
 
 impl Layout {
-    /// The shape in memory of a tensor of a shape; `None`: the tensor has not as many dimensions.
+    /// Returns the shape in memory of a tensor with a shape. `None` if the tensor has too few dimensions.
     pub fn memory(&self, shape: &[usize]) -> Option<Vec<usize>> {
         self.0.iter().map(|digit| Some(digit.extent(*shape.get(digit.axis as usize)?))).collect()
     }
 
-    /// For each element, row by row, its place in memory. The shape is that of a tensor: it has as many dimensions as the layout
-    /// maps, and its places can be counted.
+    /// Returns the place in memory of each element, in row-major order. The tensor must have as many dimensions as the layout maps, and a
+    /// number of places that fits in `usize`.
     pub fn places<'a>(&'a self, shape: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
         let memory = self.memory(shape).unwrap_or_default();
         let count = if shape.contains(&0) { 0 } else { shape.iter().product() };

@@ -1,7 +1,8 @@
-//! The places in the user's files that the instructions of a dispatch come from: stored beside its words, and woven into them on request.
+//! The places in the user's files that the instructions of a dispatch come from. They are stored next to its SPIR-V and woven into it on
+//! request.
 //!
-//! The words hold no places. Drivers cache pipelines by the words, so a moved line makes none compile again. [`Dispatch::words_with_lines`]
-//! makes the module that debuggers and the reference device read.
+//! The SPIR-V itself holds no places, because drivers cache pipelines by its words: a moved line must not cause a compilation.
+//! [`Dispatch::words_with_lines`] makes the module that debuggers and the reference device read.
 
 use crate::Dispatch;
 use serde::{Deserialize, Serialize};
@@ -11,26 +12,26 @@ use std::ffi::CStr;
 /// The places of a dispatch's instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lines {
-    /// Files, by their names in [`Line::file`]. The first one is the schedule's.
+    /// The files, by the index in [`Line::file`]. The first one is the schedule's.
     pub files: Vec<String>,
-    /// Where the place changes, in the order of the words.
+    /// The changes of the place, in the order of the words.
     pub changes: Vec<Line>,
 }
 
-/// A place, of the instructions from a word on.
+/// The place of the instructions from a word on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// From which word on: how many come after the last change, or, before the first one, in the module.
+    /// The number of words from the last change or, for the first one, from the start of the module.
     pub after: u32,
     /// An index into [`Lines::files`].
     pub file: u32,
-    /// Counted from 1; 0: no place.
+    /// The line, counted from 1. 0 for no place.
     pub line: u32,
-    /// Counted from 1.
+    /// The column, counted from 1.
     pub column: u32,
 }
 
-/// Numbers of instructions.
+/// The opcodes.
 mod op {
     pub(super) const SOURCE: u32 = 3;
     pub(super) const STRING: u32 = 7;
@@ -53,18 +54,18 @@ mod op {
     pub(super) const EXECUTION_MODE_ID: u32 = 331;
 }
 
-/// Words before the first instruction.
+/// The words before the first instruction.
 const HEADER: usize = 5;
 
 impl Dispatch {
-    /// The name of the module's entry point, as its words have it.
+    /// Returns the name of the module's entry point, as in its SPIR-V.
     pub fn entry(&self) -> Option<&CStr> {
         let entry = Instructions::of(&self.spirv).find(|i| i.op == op::ENTRY_POINT)?;
-        // A literal string is its bytes, as the words are little-endian.
+        // The bytes of a literal string are in order, because the words are little-endian.
         CStr::from_bytes_until_nul(self.spirv.get(4 * (entry.at + 3)..4 * (entry.at + entry.words))?).ok()
     }
 
-    /// The words with an `OpLine` wherever [`Dispatch::lines`] says that the place changes. They are the plain ones where that says nothing.
+    /// Returns the SPIR-V with an `OpLine` at each change of place in [`Dispatch::lines`]. Without files, these are the stored words.
     pub fn words_with_lines(&self) -> Cow<'_, [u8]> {
         match self.lines.files.is_empty() {
             true => Cow::Borrowed(&self.spirv),
@@ -73,7 +74,7 @@ impl Dispatch {
     }
 }
 
-/// An instruction's number, and where it lies among the words.
+/// An instruction's opcode, and its position and length in words.
 struct Instruction {
     op: u32,
     at: usize,
@@ -107,7 +108,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(4 * at..)?.first_chunk().map(|w| u32::from_le_bytes(*w))
 }
 
-/// The module with its lines; `None` where the words are none.
+/// Returns the module with its lines. `None` if the words are not a module.
 fn weave(bytes: &[u8], lines: &Lines) -> Option<Vec<u8>> {
     let bound = word(bytes, 3)?;
     let files = u32::try_from(lines.files.len()).ok()?;
@@ -128,22 +129,22 @@ fn weave(bytes: &[u8], lines: &Lines) -> Option<Vec<u8>> {
         last = at + words;
         woven.extend_from_slice(bytes.get(4 * at..4 * last)?);
     }
-    // What is cut off stays so.
+    // An instruction that is cut off is copied as it is.
     woven.extend_from_slice(bytes.get(4 * last.max(HEADER)..)?);
     Some(woven)
 }
 
-/// The files' names, and which of them is the module's.
+/// Writes the files' names, and the name of the module's source.
 fn name_files(woven: &mut Vec<u8>, bound: u32, lines: &Lines) {
     for (id, file) in (bound..).zip(&lines.files) {
         let mut text = file.replace('\0', "").into_bytes();
-        // An instruction has at most 65,535 words.
+        // The text is cut off, because an instruction has at most 65,535 words.
         text.truncate(1 << 16);
         text.resize(text.len() / 4 * 4 + 4, 0);
         let text = text.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]));
         push(woven, op::STRING, &[id].into_iter().chain(text).collect::<Vec<u32>>());
     }
-    // Of no language that has a number, version 0.
+    // The source language is unknown (0), and so is its version.
     push(woven, op::SOURCE, &[0, 0, bound]);
 }
 
@@ -152,7 +153,7 @@ fn push(woven: &mut Vec<u8>, op: u32, operands: &[u32]) {
     [first].iter().chain(operands).for_each(|word| woven.extend_from_slice(&word.to_le_bytes()));
 }
 
-/// Whether an instruction stands before those of debug information in every module.
+/// True if an instruction precedes debug information in every module.
 fn is_before_strings(op: u32) -> bool {
     matches!(
         op,
@@ -166,13 +167,13 @@ fn is_before_strings(op: u32) -> bool {
     )
 }
 
-/// The place as the instructions go by.
+/// The current place while the instructions are read.
 struct Placed<'a> {
-    /// The changes to come, and at which word the next one is.
+    /// The later changes, and the word of the next one.
     rest: std::slice::Iter<'a, Line>,
     next: Option<(usize, [u32; 3])>,
     wanted: [u32; 3],
-    /// What the last `OpLine` said, which holds until its block ends.
+    /// The place of the last `OpLine`, which holds until its block ends.
     said: [u32; 3],
     inside: bool,
 }
@@ -189,7 +190,7 @@ impl<'a> Placed<'a> {
         self.next = self.rest.next().map(change);
     }
 
-    /// What has to be said before an instruction.
+    /// Returns the place to write before an instruction, if it has changed.
     fn before(&mut self, op: u32, at: usize) -> Option<[u32; 3]> {
         while let Some((from, place)) = self.next.filter(|(from, _)| *from <= at) {
             self.wanted = place;
@@ -201,7 +202,7 @@ impl<'a> Placed<'a> {
             op::LABEL => self.said = [0; 3],
             _ => {}
         }
-        // A branch must follow its merge at once, and what computes nothing has no line.
+        // A branch must follow its merge instruction directly, and instructions that compute nothing need no line.
         let silent = matches!(op, op::FUNCTION | op::LABEL | op::VARIABLE | op::PHI | op::LOOP_MERGE | op::SELECTION_MERGE)
             || (op::BRANCH..=op::UNREACHABLE).contains(&op);
         if !self.inside || silent || self.wanted == self.said || self.wanted[1] == 0 {

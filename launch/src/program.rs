@@ -1,8 +1,8 @@
-//! The launch program: what the runtime does to run a variant once.
+//! The launch program: the steps by which the runtime runs a variant once.
 //!
-//! In order: bind the arguments, dims among them; solve the other dims ([`Program::solve`]); evaluate the derived ones; compare every shape;
-//! read off and compare strides ([`Tensor::strides`]); check facts, limits and alignment; allocate outputs and temporaries; record the
-//! dispatches one after another with a barrier between those that share a buffer.
+//! In order: bind the arguments, including dims; solve the other dims ([`Program::solve`]); evaluate the derived ones; compare every shape;
+//! read and compare strides ([`Tensor::strides`]); check facts, limits and alignment; allocate outputs and temporaries; record the
+//! dispatches in order, with a barrier between dispatches that share a buffer.
 
 use crate::{DType, Layout, Lines, REACH, Relation, Size, Version};
 use serde::{Deserialize, Serialize};
@@ -18,66 +18,66 @@ pub struct Program {
     pub profile: String,
     /// The kernel's arguments in order.
     pub arguments: Vec<Argument>,
-    /// Inputs and updates in the order of [`Program::arguments`], then outputs in the kernel's order, then what is prepared, then
+    /// Inputs and updates in the order of [`Program::arguments`], then outputs in the kernel's order, then prepared tensors, then
     /// temporaries.
     pub tensors: Vec<Tensor>,
     /// Scalars in the order of [`Program::arguments`].
     pub scalars: Vec<Scalar>,
-    /// Symbolic and derived dims; a derived one names only earlier ones.
+    /// Symbolic and derived dims. A derived dim refers only to earlier ones.
     pub dims: Vec<Dim>,
-    /// Compile-time parameters and their values. Variants loaded together agree in those that no input's shape fixes.
+    /// Compile-time parameters and their values. Variants that are loaded together agree in the parameters that no input's shape fixes.
     pub parameters: Vec<(String, i64)>,
-    /// Finds the symbolic dims that are neither arguments nor strides, in this order. Each is solved once.
+    /// The steps that find the symbolic dims that are neither arguments nor strides, in this order. Each is solved once.
     pub solve: Vec<Solve>,
-    /// What must hold for this variant to be taken; otherwise the next one is tried.
+    /// The facts that must hold before this variant is taken. Otherwise the next variant is tried.
     pub facts: Vec<Fact>,
-    /// What index arithmetic of 32 bits must hold, else the launch is an error. Besides, every dim is at most
+    /// The values that 32-bit index arithmetic must hold. If one does not fit, the launch is an error. In addition, every dim is at most
     /// [`crate::MOST`].
     pub limits: Vec<Limit>,
     /// The dispatches, in order.
     pub dispatches: Vec<Dispatch>,
-    /// What the device must have.
+    /// The requirements of the device.
     pub requires: Requires,
-    /// The same variant under more facts, in order of preference: the first whose facts hold is run instead.
+    /// The same variant under additional facts, in order of preference. The first version whose facts hold runs instead.
     pub specialized: Vec<Version>,
-    /// Between packed tensors and row-major ones.
+    /// The conversions between packed and row-major tensors.
     pub conversions: Vec<Conversion>,
-    /// What prepares inputs.
+    /// The programs that prepare inputs.
     pub preparations: Vec<Preparation>,
 }
 
 impl Program {
-    /// The dim that a stride of a tensor is, if a launch reads it off: one that nothing else tells.
+    /// Returns the dim of a tensor's stride, if a launch reads it from the tensor because nothing else determines it.
     pub fn free_stride(&self, stride: &Size) -> Option<usize> {
         let Size::Dim(d) = stride else { return None };
         let told = self.solve.iter().any(|s| s.dim == *d) || self.arguments.contains(&Argument::Dim(*d));
         self.dims.get(*d as usize).filter(|dim| dim.derived.is_none() && !told).map(|_| *d as usize)
     }
 
-    /// Whether a dim is a stride that a launch reads off a tensor.
+    /// True if a dim is a stride that a launch reads from a tensor.
     pub fn is_stride(&self, dim: usize) -> bool {
         self.tensors.iter().flat_map(|t| t.strides.iter().flatten()).any(|stride| self.free_stride(stride) == Some(dim))
     }
 }
 
-/// What computes, of one input and once, what the launches then read.
+/// A program that runs once for an input and computes tensors that the launches read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preparation {
     /// The input: an index into [`Program::tensors`].
     pub input: u32,
-    /// What is computed, in the order of its outputs: indices into [`Program::tensors`].
+    /// The computed tensors, in the order of the program's outputs: indices into [`Program::tensors`].
     pub tensors: Vec<u32>,
-    /// A program of that one argument.
+    /// A program with that one argument.
     #[serde(with = "crate::encoding::part")]
     pub program: Program,
 }
 
-/// What packs an input that is wanted packed, or unpacks an output that is given packed.
+/// A program that packs an input which the variant takes packed, or unpacks an output which it returns packed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversion {
-    /// Which: an index into [`Program::tensors`].
+    /// The tensor: an index into [`Program::tensors`].
     pub tensor: u32,
-    /// A program of one argument and one output.
+    /// A program with one argument and one output.
     #[serde(with = "crate::encoding::part")]
     pub program: Program,
 }
@@ -93,8 +93,8 @@ pub enum Argument {
     Dim(u32),
 }
 
-/// A tensor in device memory: dense but for what a layout fills and what strides leave out. It begins where each dispatch that uses it
-/// says ([`BufferUse::align`]).
+/// A tensor in device memory. It is dense, except for the fill values of a layout and the gaps between strides. Its start is aligned as
+/// each dispatch that uses it requires ([`BufferUse::align`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tensor {
     /// Its name in the kernel.
@@ -103,25 +103,25 @@ pub struct Tensor {
     pub dtype: DType,
     /// Elements per dimension, outermost first.
     pub shape: Vec<Size>,
-    /// Where they are in memory; `None`: row-major.
+    /// The order of the elements in memory. `None` for row-major.
     pub layout: Option<Layout>,
-    /// By how many elements each of its dimensions steps in memory; `None`: it is dense. A symbolic dim among them is a stride that the
-    /// launch reads off the tensor that it is given.
+    /// The step of each dimension in memory, in elements. `None` for a dense tensor. A symbolic dim here is a stride that the launch reads
+    /// from the tensor that it is given.
     pub strides: Option<Vec<Size>>,
-    /// Who brings it and who writes it.
+    /// The tensor's role in a launch.
     pub role: Role,
 }
 
-/// Who brings a tensor and who writes it.
+/// The role of a tensor: its owner, and the accesses to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {
-    /// The caller's, read only.
+    /// The caller's, only read.
     Input,
     /// The caller's, updated in place (`&mut`).
     Update,
-    /// Written; allocated by `run`, the caller's in `run_into`.
+    /// Written. Allocated by `run`; the caller's in `run_into`.
     Output,
-    /// Computed of an input when that was prepared, read only.
+    /// Computed from an input when that was prepared, and only read.
     Prepared,
     /// Lives within one launch.
     Temporary,
@@ -132,12 +132,12 @@ pub enum Role {
 pub struct Scalar {
     /// Its name in the kernel.
     pub name: String,
-    /// Its type. It travels as 32 bits: f16 and bf16 as the f32 of the same value, i8 and u8 extended, bool as 0 or 1.
+    /// Its type. It is passed as 32 bits: f16 and bf16 as the f32 of the same value, i8 and u8 extended, bool as 0 or 1.
     pub dtype: DType,
 }
 
 impl Scalar {
-    /// The value of the 32 bits as which it travels.
+    /// Returns the value of the 32 bits in which it is passed.
     pub fn value(&self, bits: u32) -> f64 {
         match self.dtype {
             DType::F32 | DType::F16 | DType::BF16 => f64::from(f32::from_bits(bits)),
@@ -152,46 +152,46 @@ impl Scalar {
 pub struct Dim {
     /// Its name in the kernel.
     pub name: String,
-    /// The value of a derived dim over earlier ones; `None`: the dim is solved, or an argument.
+    /// The value of a derived dim, in terms of earlier ones. `None` if the dim is solved or an argument.
     pub derived: Option<Size>,
 }
 
 /// `dims[dim] = (shape of tensors[tensor] at axis - minus) / divide`, which must leave no remainder.
 ///
-/// `minus` and `divide` name only dims that are known by then.
+/// `minus` and `divide` refer only to dims that are known at this step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Solve {
-    /// The dim that is found.
+    /// The dim that is solved.
     pub dim: u32,
-    /// The tensor whose shape tells.
+    /// The tensor whose shape determines the dim.
     pub tensor: u32,
-    /// Which of its dimensions.
+    /// The dimension of that tensor.
     pub axis: u32,
-    /// What is taken off first.
+    /// The size that is subtracted first.
     pub minus: Size,
-    /// What divides the rest; never 0 for legal dims.
+    /// The divisor. It is never 0 for legal dims.
     pub divide: Size,
 }
 
-/// A fact of a kernel or of a schedule's head, or one that the compiler chose to check.
+/// A fact of a kernel or of a schedule's header, or one that the compiler chose to check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
     /// As the user wrote it.
     pub text: String,
-    /// What is evaluated.
+    /// The condition that is evaluated.
     pub condition: Condition,
-    /// Whether the kernel needs it, whatever the schedule: where it does not hold, no variant is tried.
+    /// True if the kernel requires it under every schedule. If it does not hold, no variant is tried.
     pub needed: bool,
 }
 
-/// What a fact says.
+/// The condition of a fact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Condition {
     /// A comparison of two sizes.
     Sizes {
         /// The left side.
         left: Size,
-        /// How the sides compare.
+        /// The comparison.
         relation: Relation,
         /// The right side.
         right: Size,
@@ -200,7 +200,7 @@ pub enum Condition {
     Scalar {
         /// The left side: an index into [`Program::scalars`].
         scalar: u32,
-        /// How the sides compare.
+        /// The comparison.
         relation: Relation,
         /// The right side: the bits of an f64.
         bits: u64,
@@ -208,7 +208,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Whether it holds of sizes. What is said of a scalar is not asked.
+    /// True if it holds for sizes with these dims. A condition on a scalar is not evaluated and counts as true.
     pub fn holds_of_sizes(&self, dims: &[i64]) -> bool {
         match self {
             Condition::Sizes { left, relation, right } => {
@@ -218,7 +218,7 @@ impl Condition {
         }
     }
 
-    /// The value that it gives a dim: `IC == 3`.
+    /// Returns the value of a dim if the condition is an equation such as `IC == 3`.
     pub fn equates(&self, dim: usize) -> Option<i64> {
         match self {
             Condition::Sizes { left: Size::Dim(d), relation: Relation::Eq, right: Size::Const(n) }
@@ -229,7 +229,7 @@ impl Condition {
         }
     }
 
-    /// Whether it holds of a scalar, if it says something of that.
+    /// True if it holds for the value of a scalar, or is not about that scalar.
     pub fn holds_of_scalar(&self, of: u32, value: f64) -> bool {
         match self {
             Condition::Scalar { scalar, relation, bits } if *scalar == of => relation.holds(value, f64::from_bits(*bits)),
@@ -241,11 +241,11 @@ impl Condition {
 /// An integer whose values 32 bits must hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
-    /// What it is, for the message: "the element count of `input`", "`i * i`".
+    /// A description for the message: "the element count of `input`", "`i * i`".
     pub what: String,
-    /// The least that it can be.
+    /// The least value.
     pub least: Size,
-    /// The most that it can be.
+    /// The greatest value.
     pub most: Size,
 }
 
@@ -257,7 +257,7 @@ impl Limit {
     }
 }
 
-/// How a dispatch reaches its buffers.
+/// The addressing of a dispatch's buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Addressing {
     /// 64-bit device addresses among the parameters (`bufferDeviceAddress`).
@@ -266,40 +266,39 @@ pub enum Addressing {
     Descriptor,
 }
 
-/// One dispatch: a module with one entry point, whose name the words say ([`Dispatch::entry`]).
+/// One dispatch: a SPIR-V module with one entry point, whose name is in the module ([`Dispatch::entry`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dispatch {
     /// The stage that it computes, for labels and errors.
     pub name: String,
-    /// The SPIR-V words, little-endian.
+    /// The SPIR-V module, with little-endian words.
     pub spirv: Vec<u8>,
-    /// Where in the user's files they come from.
+    /// The places in the user's files that the instructions come from.
     pub lines: Lines,
-    /// Workgroups in x, y, z. A size of 0 in any: nothing is dispatched. Beyond the device's limit in an axis (65,535 is
-    /// what Vulkan guarantees) the runtime dispatches several times and tells the words where each begins by
-    /// [`ParamValue::GroupBase`]; without that parameter such a launch is an error.
+    /// The workgroups in x, y, z. If one of the sizes is 0, nothing is dispatched. Above the device's limit in an axis (Vulkan guarantees
+    /// 65,535), the runtime dispatches several times and passes the start of each by [`ParamValue::GroupBase`]. Without that parameter,
+    /// such a launch is an error.
     pub grid: [Size; 3],
     /// Invocations of a workgroup in x, y, z.
     pub local: [u32; 3],
-    /// Indices into [`Program::tensors`] of the buffers it touches.
+    /// The buffers that it accesses.
     pub buffers: Vec<BufferUse>,
-    /// How it reaches them.
+    /// The addressing of the buffers.
     pub addressing: Addressing,
     /// The parameter block, in order of offset.
     pub params: Vec<Param>,
     /// Bytes of the parameter block.
     pub param_bytes: u32,
-    /// Specialization constants: the one with `SpecId` n has the low 32 bits of `constants[n]`. What is computed of
-    /// pinned dims alone is here instead of among the parameters, and each value has a pipeline of its own.
+    /// Specialization constants: the one with `SpecId` n has the low 32 bits of `constants[n]`. Values that depend only on pinned dims are
+    /// here instead of among the parameters, so that each value has its own pipeline.
     pub constants: Vec<Size>,
-    /// Whether the block is too long for push constants. It then lies in a buffer: by [`Addressing::Address`], its
-    /// address is the only push constant (8 bytes); by [`Addressing::Descriptor`] it is bound as a storage buffer at
-    /// binding `buffers.len()`.
+    /// True if the block is too long for push constants. It is then in a buffer: with [`Addressing::Address`], its address is the only push
+    /// constant (8 bytes); with [`Addressing::Descriptor`], it is a storage buffer at binding `buffers.len()`.
     pub spilled: bool,
 }
 
 impl Dispatch {
-    /// One invocation that touches no tensor and takes no parameters.
+    /// Returns a dispatch of one invocation that accesses no tensor and takes no parameters.
     pub fn alone(name: &str, spirv: Vec<u8>) -> Dispatch {
         Dispatch {
             name: name.into(),
@@ -322,11 +321,11 @@ impl Dispatch {
 pub struct BufferUse {
     /// An index into [`Program::tensors`].
     pub tensor: u32,
-    /// Whether the dispatch reads it.
+    /// True if the dispatch reads it.
     pub reads: bool,
-    /// Whether the dispatch writes it.
+    /// True if the dispatch writes it.
     pub writes: bool,
-    /// The alignment that the words need of the tensor's first byte, in bytes: a power of two.
+    /// The alignment of the tensor's first byte that the SPIR-V requires, in bytes: a power of two.
     pub align: u32,
 }
 
@@ -335,11 +334,11 @@ pub struct BufferUse {
 pub struct Param {
     /// Its offset in bytes.
     pub offset: u32,
-    /// What stands there.
+    /// The value.
     pub value: ParamValue,
 }
 
-/// What stands in the parameter block.
+/// The kinds of values in the parameter block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ParamValue {
     /// The 64-bit address of a tensor: an index into [`Program::tensors`].
@@ -348,13 +347,13 @@ pub enum ParamValue {
     Size(Size),
     /// The 32 bits of a scalar: an index into [`Program::scalars`].
     Scalar(u32),
-    /// What has to be added to the workgroup id in x (0), y (1) or z (2): 32 bits, 0 unless the grid exceeds the device's
-    /// limit in that axis. (`vkCmdDispatchBase` is no way around that limit: base and count together are bound by it.)
+    /// The offset to add to the workgroup id in x (0), y (1) or z (2). It has 32 bits and is 0 unless the grid exceeds the device's limit
+    /// in that axis. (`vkCmdDispatchBase` does not lift that limit, because it limits the sum of base and count.)
     GroupBase(u8),
 }
 
 impl ParamValue {
-    /// Bytes that the value takes in the parameter block.
+    /// Returns the bytes of the value in the parameter block.
     pub fn bytes(&self) -> u32 {
         match self {
             ParamValue::Address(_) => 8,
@@ -363,18 +362,18 @@ impl ParamValue {
     }
 }
 
-/// What a variant requires of the device.
+/// The requirements of a variant on the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requires {
     /// Device features.
     pub features: Vec<Feature>,
-    /// Invocations in a workgroup.
+    /// The invocations in a workgroup.
     pub invocations: u32,
-    /// Invocations in x, y, z of a workgroup.
+    /// The invocations of a workgroup in x, y, z.
     pub local: [u32; 3],
-    /// Bytes of shared memory.
+    /// The bytes of shared memory.
     pub shared_bytes: u32,
-    /// The subgroup size that the words are made for; requested, with full subgroups.
+    /// The subgroup size that the SPIR-V is compiled for. It is requested, with full subgroups.
     pub subgroup: Option<u32>,
     /// The cooperative matrices that are multiplied.
     pub matrices: Vec<Matrices>,
@@ -387,7 +386,7 @@ pub struct Matrices {
     pub shape: [u32; 3],
     /// The factors' element types.
     pub factors: [DType; 2],
-    /// The element type of the sum, and of what it is added to.
+    /// The element type of the sum, and of the matrix that the product is added to.
     pub sum: DType,
 }
 
@@ -398,7 +397,7 @@ impl std::fmt::Display for Matrices {
     }
 }
 
-/// A device feature that Vulkan guarantees nowhere.
+/// A device feature that Vulkan does not guarantee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Feature {
@@ -426,13 +425,13 @@ pub enum Feature {
     AtomicF32Add,
     /// `shaderSignedZeroInfNanPreserveFloat16` (VK_KHR_shader_float_controls): NaN, infinities and signed zeros of f16 are kept.
     Nan16,
-    /// `shaderSignedZeroInfNanPreserveFloat32`: those of f32.
+    /// `shaderSignedZeroInfNanPreserveFloat32`: NaN, infinities and signed zeros of f32 are kept.
     Nan32,
     /// `shaderInt64`: tensors of more than 4 GiB by address.
     Int64,
     /// `cooperativeMatrixReductions` (VK_NV_cooperative_matrix2): rows of a matrix are combined.
     MatrixReductions,
-    /// `cooperativeMatrixConversions` (VK_NV_cooperative_matrix2): sums become factors.
+    /// `cooperativeMatrixConversions` (VK_NV_cooperative_matrix2): sums are converted to factors.
     MatrixConversions,
     /// `shaderRoundingModeRTEFloat16` (VK_KHR_shader_float_controls): results of f16 are rounded to the nearest, ties to even.
     Rte16,
@@ -441,7 +440,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// Every feature and the name it has in `profile!`.
+    /// Every feature and its name in `profile!`.
     pub const ALL: [(Feature, &'static str); 18] = [
         (Feature::Address, "address"),
         (Feature::Storage16, "storage_16"),
@@ -463,7 +462,7 @@ impl Feature {
         (Feature::Rte32, "rte32"),
     ];
 
-    /// The name it has in `profile!`.
+    /// Returns its name in `profile!`.
     pub fn name(self) -> &'static str {
         Feature::ALL.iter().find(|(f, _)| *f == self).map_or("?", |(_, n)| n)
     }

@@ -72,7 +72,7 @@ impl Program {
                     *named = true;
                     Ok(dispatch.clone())
                 }
-                _ => Err(format!("a version names dispatch {at}, which is not there")),
+                _ => Err(format!("a version names dispatch {at}, which does not exist")),
             },
         };
         let shared = self.tensors.iter().filter(|t| t.role != Role::Temporary).cloned();

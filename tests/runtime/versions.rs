@@ -65,7 +65,7 @@ fn a_version_of_a_dispatch_that_is_not_there_is_malformed() {
     let mut program = specialized(4);
     program.specialized[0].dispatches.push(VersionDispatch::Same(1));
     let error = load(&device(), vec![program]).expect_err("malformed").to_string();
-    assert_eq!(error, "the launch program of `AXPY` is malformed: a version names dispatch 1, which is not there");
+    assert_eq!(error, "the launch program of `AXPY` is malformed: a version names dispatch 1, which does not exist");
     let mut program = specialized(4);
     program.specialized[0].dispatches.push(VersionDispatch::Same(0));
     let error = load(&device(), vec![program]).expect_err("malformed").to_string();
