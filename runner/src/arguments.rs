@@ -18,15 +18,15 @@ pub struct Dims<'a> {
 }
 
 impl<'a> Dims<'a> {
-    /// The dims of a program whose symbolic ones are given by `known`. Strides are those without gaps.
+    /// Returns the dims of a program. `known` gives the symbolic ones. Strides are those of dense tensors.
     ///
     /// # Errors
-    /// A dim that has no value.
+    /// Returns the name of a dim without a value.
     pub fn new(program: &'a Program, known: &dyn Fn(&str) -> Option<i64>) -> Result<Dims<'a>, String> {
         let mut values = Vec::new();
         for (n, dim) in program.dims.iter().enumerate() {
             let said = || known(&dim.name).or_else(|| program.facts.iter().find_map(|fact| fact.condition.equates(n)));
-            // Nothing but other strides depends on a stride.
+            // Only other strides depend on a stride, so it is 0 until they are set.
             let value = match &dim.derived {
                 Some(size) => size.eval(&values),
                 None if program.is_stride(n) => Some(0),
@@ -39,7 +39,7 @@ impl<'a> Dims<'a> {
         Ok(dims)
     }
 
-    /// Takes the free strides of a tensor to be those without gaps.
+    /// Sets the free strides of a tensor to those of a dense one.
     fn without_gaps(&mut self, tensor: &Tensor) {
         let mut inner = Some(1i64);
         for (stride, extent) in tensor.strides.as_deref().unwrap_or_default().iter().zip(&tensor.shape).rev() {
@@ -51,33 +51,33 @@ impl<'a> Dims<'a> {
         }
     }
 
-    /// A dim or parameter by its name.
+    /// Returns a dim or parameter by its name.
     pub fn get(&self, name: &str) -> Option<i64> {
         let dim = self.program.dims.iter().position(|d| d.name == name).and_then(|i| self.values.get(i));
         let parameter = || self.program.parameters.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
         dim.copied().or_else(parameter)
     }
 
-    /// The values of all dims, in the program's order.
+    /// Returns the values of all dims, in the program's order.
     pub fn values(&self) -> &[i64] {
         &self.values
     }
 
-    /// A tensor's shape.
+    /// Returns a tensor's shape.
     ///
     /// # Errors
-    /// That it would not be one.
+    /// Returns an error if a size is negative or does not fit.
     pub fn shape(&self, tensor: &Tensor) -> Result<Vec<usize>, String> {
         let size = |s: &Size| s.eval(&self.values).and_then(|n| usize::try_from(n).ok());
         let shape: Option<Vec<usize>> = tensor.shape.iter().map(size).collect();
-        shape.ok_or_else(|| format!("these dims give `{}` no shape", tensor.name))
+        shape.ok_or_else(|| format!("`{}` has no shape for these dims", tensor.name))
     }
 
-    /// The bytes that a launch must move: every input and output once, an update twice. An input of which something was prepared is not
-    /// read itself, but where a dispatch does.
+    /// Returns the bytes that a launch must move: every input and output once, and every update twice. A prepared input does not count
+    /// unless a dispatch also reads it directly.
     ///
     /// # Errors
-    /// That a tensor has no shape.
+    /// Returns an error if a tensor has no shape.
     pub fn bytes(&self) -> Result<f64, String> {
         let mut sum = 0.0;
         for (n, tensor) in (0..).zip(&self.program.tensors) {
@@ -98,7 +98,7 @@ impl<'a> Dims<'a> {
     }
 }
 
-/// Random inputs that several sets share, as long as the sizes are the same.
+/// Random inputs, which several sets of arguments share as long as the sizes are the same.
 #[derive(Default)]
 pub struct Pool {
     tensors: HashMap<(String, DType, Vec<usize>, u64), Arc<AnyTensor>>,
@@ -135,10 +135,11 @@ enum Owned {
 }
 
 impl Set {
-    /// Random inputs, and outputs to be written. What the kernel wants packed or prepared is so here, before any launch is timed.
+    /// Makes random inputs, and outputs to write. Inputs are packed or prepared here if the kernel takes them so, before any launch is
+    /// timed.
     ///
     /// # Errors
-    /// What the device says, or that these dims give no launch.
+    /// Returns an error of the device, or an error if these dims do not allow a launch.
     pub fn new(kernel: &DynKernel, dims: &Dims<'_>, pool: &mut Pool, seed: u64) -> Result<Set, Box<dyn Error>> {
         let (device, program) = (kernel.device(), dims.program);
         let mut arguments = Vec::new();
@@ -178,7 +179,7 @@ impl Set {
         Ok(set)
     }
 
-    /// The arguments and the outputs, as a launch takes them.
+    /// Returns the arguments and the outputs, in the form that a launch takes.
     pub fn both(&mut self) -> (Vec<Argument<'_>>, &mut [AnyTensor]) {
         let argument = |owned| match owned {
             &mut Owned::Input(ref tensor) => Argument::from(&**tensor),
@@ -192,7 +193,7 @@ impl Set {
 
 fn scalar(program: &Program, of: u32) -> Result<Number, String> {
     let Some(wanted) = program.scalars.get(of as usize) else { return Err(format!("there is no scalar {of}")) };
-    let number = program.sample(of).ok_or_else(|| format!("no number was found that the facts take for `{}`", wanted.name))?;
+    let number = program.sample(of).ok_or_else(|| format!("no value of `{}` was found that satisfies the facts", wanted.name))?;
     Ok(match wanted.dtype {
         DType::F16 => f16::from_f64(number).into(),
         DType::BF16 => bf16::from_f64(number).into(),
@@ -205,9 +206,9 @@ fn scalar(program: &Program, of: u32) -> Result<Number, String> {
     })
 }
 
-/// Floats from -1 to 1, small whole numbers.
+/// Returns floats from -1 to 1, or small whole numbers.
 fn random(device: &Device, tensor: &Tensor, shape: &[usize], seed: u64) -> Result<AnyTensor> {
-    // Sizes for which there is no memory are the device's to refuse, before there is a list of them here.
+    // The device refuses sizes that do not fit in its memory before a list of that length is made here.
     let count = device.zeros_any(tensor.dtype, shape)?.len();
     let mut hasher = DefaultHasher::new();
     (&tensor.name, seed).hash(&mut hasher);

@@ -1,10 +1,10 @@
-//! Tensors and scalars between messages and devices.
+//! Moves tensors and scalars between messages and devices.
 
 use crate::message::Array;
 use half::{bf16, f16};
 use tilewright::{AnyTensor, DType, Device, Result, Scalar};
 
-/// Does something with the Rust type of a dtype.
+/// Evaluates an expression with the Rust type of a dtype.
 macro_rules! with_type {
     ($dtype:expr, $t:ident => $body:expr, bool => $bool:expr) => {
         match $dtype {
@@ -41,16 +41,16 @@ macro_rules! with_type {
     };
 }
 
-/// Bytes of an element in a message.
+/// Returns the bytes of an element in a message.
 fn each(dtype: DType) -> usize {
     if dtype == DType::Bool { 1 } else { dtype.bytes() as usize }
 }
 
 impl Array {
-    /// Its shape, if its bytes are as many as that says.
+    /// Returns its shape, if the number of bytes agrees with it.
     ///
     /// # Errors
-    /// That they are not.
+    /// Returns an error if it does not.
     pub fn checked_shape(&self) -> Result<Vec<usize>, String> {
         let shape: Option<Vec<usize>> = self.shape.iter().map(|n| usize::try_from(*n).ok()).collect();
         let count = shape.as_ref().and_then(|s| s.iter().try_fold(each(self.dtype), |all, n| all.checked_mul(*n)));
@@ -60,21 +60,21 @@ impl Array {
         }
     }
 
-    /// Puts it on a device.
+    /// Uploads it to a device.
     pub(crate) fn upload(&self, device: &Device) -> Result<AnyTensor, Box<dyn std::error::Error>> {
         let shape = self.checked_shape()?;
         Ok(with_type!(self.dtype, T => device.upload(shape, &bytemuck::pod_collect_to_vec::<u8, T>(&self.bytes))?.into_any(),
             bool => device.upload(shape, &self.bytes.iter().map(|b| *b != 0).collect::<Vec<_>>())?.into_any()))
     }
 
-    /// Takes it from a device.
+    /// Downloads it from a device.
     pub(crate) fn download(tensor: &AnyTensor) -> Result<Array> {
         let bytes = with_type!(tensor.dtype(), T => bytemuck::cast_slice(&tensor.download::<T>()?).to_vec(),
             bool => tensor.download::<bool>()?.into_iter().map(u8::from).collect());
         Ok(Array { dtype: tensor.dtype(), shape: tensor.shape().iter().map(|n| *n as u64).collect(), bytes })
     }
 
-    /// Its one element.
+    /// Returns its only element.
     pub(crate) fn scalar(&self) -> Result<Scalar, String> {
         self.checked_shape()?;
         if self.bytes.len() != each(self.dtype) {
@@ -83,7 +83,7 @@ impl Array {
         Ok(with_type!(self.dtype, T => bytemuck::pod_read_unaligned::<T>(&self.bytes).into(), bool => (self.bytes[0] != 0).into()))
     }
 
-    /// What no kernel computes, so that an element that is not written shows.
+    /// Returns an array of a value that kernels do not compute, so that an element that is not written is noticed.
     pub(crate) fn poison(dtype: DType, shape: &[u64]) -> Result<Array, String> {
         let count = shape.iter().try_fold(1u64, |all, n| all.checked_mul(*n)).and_then(|n| usize::try_from(n).ok());
         let count = count.filter(|n| n.checked_mul(each(dtype)).is_some_and(|b| b < crate::frame::MOST as usize));

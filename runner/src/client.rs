@@ -1,4 +1,4 @@
-//! Who asks a runner: starts it, waits for its answers with a limit, and says what became of it.
+//! The client of a runner: starts it, waits for its answers with a time limit, and reports its failures.
 
 use crate::frame::{self, FrameError};
 use crate::message::{Answer, Answered, Array, Asked, Diagnosis, Failure, Properties, Request, VERSION, Value};
@@ -11,13 +11,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Lines of a runner's errors that are kept.
+/// The number of lines of a runner's standard error that are kept.
 const LINES: usize = 8;
 
-/// How long a runner that has been told to end may take.
+/// The time that a runner may take to end after it is told to.
 const END: Duration = Duration::from_secs(2);
 
-/// Why a runner gave no answer.
+/// The reason why a runner gave no answer.
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// It does not start.
@@ -25,48 +25,48 @@ pub enum ClientError {
     Start {
         /// The command.
         command: String,
-        /// Why.
+        /// The error.
         error: std::io::Error,
     },
-    /// It has ended.
+    /// It has ended before it answered.
     #[error("the runner `{command}` has ended ({how}) while it was asked {what}{said}")]
     Ended {
         /// The command.
         command: String,
         /// Its exit status.
         how: String,
-        /// What it was asked.
+        /// The request, in words.
         what: &'static str,
         /// The last lines of its errors.
         said: String,
     },
-    /// It does not answer.
+    /// It did not answer in time.
     #[error("the runner `{command}` has not answered after {after:?}, when it was asked {what}{said}")]
     Silent {
         /// The command.
         command: String,
         /// The limit.
         after: Duration,
-        /// What it was asked.
+        /// The request, in words.
         what: &'static str,
         /// The last lines of its errors.
         said: String,
     },
-    /// It says something else than an answer.
-    #[error("the runner `{command}` answers nonsense when it is asked {what}: {why}{said}")]
+    /// It sent something other than an answer.
+    #[error("the runner `{command}` sent an invalid answer when asked {what}: {why}{said}")]
     Nonsense {
         /// The command.
         command: String,
-        /// What it was asked.
+        /// The request, in words.
         what: &'static str,
-        /// What is wrong with the answer.
+        /// The mistake in the answer.
         why: String,
         /// The last lines of its errors.
         said: String,
     },
-    /// It is of another version.
+    /// It has another version.
     #[error(
-        "the runner `{command}` speaks version {theirs} of the messages, and this program {VERSION}: install the same version of both"
+        "the runner `{command}` uses version {theirs} of the messages, and this program uses {VERSION}: install the same version of both"
     )]
     Version {
         /// The command.
@@ -74,7 +74,7 @@ pub enum ClientError {
         /// Its version.
         theirs: u32,
     },
-    /// It has answered that it cannot do what was asked.
+    /// It answered with a failure.
     #[error(transparent)]
     Failed(#[from] Failure),
 }
@@ -92,10 +92,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts a runner, which is called `command` in errors, and greets it. It has `limit` for each answer.
+    /// Starts a runner, which errors call `command`, and exchanges versions with it. `limit` is the time for each answer.
     ///
     /// # Errors
-    /// That it does not start, does not answer, or is of another version.
+    /// Returns an error if it does not start, does not answer, or has another version.
     pub fn start(mut process: Command, command: &str, limit: Duration) -> Result<Client, ClientError> {
         let process = process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let fails = |error| ClientError::Start { command: command.to_owned(), error };
@@ -135,15 +135,15 @@ impl Client {
         }
     }
 
-    /// The command that it was started by.
+    /// Returns the command that it was started by.
     pub fn command(&self) -> &str {
         &self.command
     }
 
-    /// What is installed where it runs.
+    /// Returns the software that is installed on its machine.
     ///
     /// # Errors
-    /// As [`ClientError`] says; so of all that follow.
+    /// Returns any [`ClientError`]. The same holds for the methods below.
     pub fn diagnose(&mut self) -> Result<Diagnosis, ClientError> {
         match self.ask("what is installed", Request::Diagnose)? {
             Answer::Diagnosis(diagnosis) => Ok(diagnosis),
@@ -178,7 +178,7 @@ impl Client {
         }
     }
 
-    /// Runs a kernel once: its outputs, then what it updates.
+    /// Runs a kernel once. Returns its outputs, then the tensors that it updates.
     #[allow(clippy::missing_errors_doc, reason = "said at `diagnose`")]
     pub fn run(&mut self, kernel: u32, arguments: Vec<Value>, outputs: Vec<Vec<u64>>) -> Result<Vec<Array>, ClientError> {
         match self.ask("to run a kernel", Request::Run { kernel, arguments, outputs })? {
@@ -187,7 +187,7 @@ impl Client {
         }
     }
 
-    /// Times launches by [`Request::Time`]: which version ran, and the nanoseconds of a launch in each run that counts.
+    /// Times launches by [`Request::Time`]. Returns the version that ran, and the nanoseconds of a launch in each run that counts.
     #[allow(clippy::missing_errors_doc, reason = "said at `diagnose`")]
     pub fn time(&mut self, request: Request) -> Result<(String, Vec<u64>), ClientError> {
         const WHAT: &str = "to time a kernel";
@@ -201,11 +201,12 @@ impl Client {
         }
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request, and waits for the answer.
     fn ask(&mut self, what: &'static str, request: Request) -> Result<Answer, ClientError> {
         self.number += 1;
         let (asked, number) = (Asked { number: self.number, request }, self.number);
-        // A runner that does not read blocks a long request: a thread writes it, and is left behind if the runner is.
+        // A thread writes the request, because a runner that does not read would block a long one. If the runner is given up, so is the
+        // thread.
         let (send, written) = channel();
         let input = self.input.take();
         thread::spawn(move || {
@@ -222,7 +223,7 @@ impl Client {
                     Err(FrameError::Long(bytes)) => {
                         return Err(self.broken(what, format!("a request of {bytes} bytes is too long")));
                     }
-                    // What it has said before it ended tells more than that it has.
+                    // An answer that arrived before the end explains more than the end itself.
                     Err(_) => {
                         return Err(self.received(what, self.answers.recv_timeout(END)).err().unwrap_or_else(|| self.ended(what)));
                     }
@@ -272,7 +273,7 @@ impl Client {
         self.input = None;
         let status = self.wait();
         let how = status.map_or_else(|| "its output is closed".to_owned(), |status| status.to_string());
-        // All that it said is there once its errors have ended, unless another process holds them open.
+        // All of its error output has arrived when the thread that reads it ends, unless another process holds the pipe open.
         let until = Instant::now() + END;
         while self.errors.as_ref().is_some_and(|thread| !thread.is_finished()) && Instant::now() < until {
             thread::sleep(Duration::from_millis(5));
@@ -280,7 +281,7 @@ impl Client {
         ClientError::Ended { command: self.command.clone(), how, what, said: self.said() }
     }
 
-    /// Waits a little for its end, and ends it then.
+    /// Waits briefly for the process to end, then kills it.
     fn wait(&mut self) -> Option<std::process::ExitStatus> {
         let until = Instant::now() + END;
         loop {
@@ -300,7 +301,7 @@ impl Client {
         let _ = self.child.wait();
     }
 
-    /// The last lines of its errors, as they stand behind a sentence.
+    /// Returns the last lines of its errors, in a form that can follow a sentence.
     fn said(&self) -> String {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         if said.is_empty() { String::new() } else { format!("; it said:\n  {}", Vec::from(said.clone()).join("\n  ")) }
@@ -317,7 +318,7 @@ impl Drop for Client {
 }
 
 impl ClientError {
-    /// Whether the runner itself is at fault, and cannot be asked again.
+    /// True if the runner itself failed, and cannot be used any more.
     pub fn is_fatal(&self) -> bool {
         !matches!(self, ClientError::Failed(_))
     }

@@ -1,4 +1,4 @@
-//! What is installed here.
+//! Examines the installation of this machine.
 
 use crate::message::{Diagnosis, Failure, FailureKind, Properties};
 use tilewright::{DeviceInfo, Error, Options};
@@ -26,14 +26,14 @@ impl From<&DeviceInfo> for Properties {
     }
 }
 
-/// Why no loader is found where one may well be.
-const STATIC: &str = "this runner is linked statically, and such a program loads no libraries, which drivers are; build it for a target with glibc, \
+/// The reason why no loader is found, even if one is installed.
+const STATIC: &str = "this runner is linked statically, so it cannot load libraries such as drivers; build it for a target with glibc, \
 or with `-C target-feature=-crt-static`";
 
-/// Looks at this machine.
+/// Examines this machine.
 ///
 /// # Errors
-/// An environment variable that means nothing.
+/// Returns an error if an environment variable is invalid.
 pub(crate) fn diagnose() -> Result<Diagnosis, Failure> {
     let environment =
         std::env::vars_os().map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()));
@@ -41,7 +41,7 @@ pub(crate) fn diagnose() -> Result<Diagnosis, Failure> {
     environment.sort();
     let options = Options::from_env().map_err(|e| Failure { kind: FailureKind::Request, text: e.to_string() })?;
     let (mut loader, mut driver, mut layers) = (None, None, None);
-    // With the layers asked for, the reference device does not stand in for what is missing.
+    // Validation is requested, because the reference device would otherwise replace a missing driver.
     match options.clone().validation(true).list() {
         Ok(_) => {}
         Err(error @ Error::NoLoader { .. }) => loader = Some(error.to_string()),

@@ -1,19 +1,19 @@
-//! Messages on a stream of bytes: a mark, the length in four bytes (little-endian), and as many bytes of postcard.
+//! Messages on a stream of bytes: a mark, the length in four bytes (little-endian), and that many bytes of postcard.
 //!
-//! The mark tells a runner's output at once from what a shell or a wrapper prints in front of it.
+//! The mark distinguishes a runner's output from text that a shell or a wrapper prints before it.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, Read, Write};
 use thiserror::Error;
 
-/// What every message begins with.
+/// The first bytes of every message.
 pub const MARK: [u8; 4] = *b"TWR\n";
 
-/// Bytes of a message, at most.
+/// The most bytes of a message.
 pub const MOST: u32 = 1 << 30;
 
-/// Why no message was read or written.
+/// The reason why a message was not read or written.
 #[derive(Debug, Error)]
 pub enum FrameError {
     /// The stream has ended, or broke.
@@ -22,21 +22,21 @@ pub enum FrameError {
     /// The stream has ended between two messages.
     #[error("the stream has ended")]
     End,
-    /// Something else than a message.
-    #[error("what came is no message: it begins with {0:?}")]
+    /// Something other than a message.
+    #[error("this is not a message: it begins with {0:?}")]
     Mark(String),
     /// A message that is too long.
     #[error("a message of {0} bytes is longer than {MOST}")]
     Long(u64),
     /// Bytes that are not the message that was expected.
-    #[error("the bytes of a message mean nothing: {0}")]
+    #[error("the bytes of a message cannot be decoded: {0}")]
     Meaning(#[from] postcard::Error),
 }
 
 /// Writes a message.
 ///
 /// # Errors
-/// A message that is too long, or a stream that is broken.
+/// Returns an error if the message is too long, or the stream is broken.
 pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<(), FrameError> {
     let bytes = postcard::to_stdvec(message)?;
     let length = u32::try_from(bytes.len()).ok().filter(|n| *n <= MOST).ok_or(FrameError::Long(bytes.len() as u64))?;
@@ -49,7 +49,7 @@ pub fn write(to: &mut impl Write, message: &impl Serialize) -> Result<(), FrameE
 /// Reads a message.
 ///
 /// # Errors
-/// [`FrameError::End`] where the stream ends before it; else what is wrong with it.
+/// Returns [`FrameError::End`] if the stream ends before the message, or another error if the message is invalid.
 pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, FrameError> {
     let mut head = Vec::new();
     from.by_ref().take(MARK.len() as u64).read_to_end(&mut head)?;
@@ -57,7 +57,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, FrameError> 
         return Err(FrameError::End);
     }
     if head != MARK {
-        // The rest of the line says what it is; who writes it may not end it.
+        // The rest of the line may name the sender. Only one read is made, because the sender may not end the line.
         if !head.contains(&b'\n') {
             let mut rest = [0; 60];
             let count = from.read(&mut rest)?;
@@ -71,7 +71,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, FrameError> 
     if length > MOST {
         return Err(FrameError::Long(length.into()));
     }
-    // Read as it comes: a length alone takes no memory.
+    // The bytes are read as they come, so that a wrong length alone does not allocate memory.
     let mut bytes = Vec::new();
     from.by_ref().take(length.into()).read_to_end(&mut bytes)?;
     if bytes.len() < length as usize {

@@ -1,4 +1,4 @@
-//! Launches that are timed: by the device's clock or the processor's, one by one or many together.
+//! Times launches by the clock of the device or of the processor, one by one or many together.
 
 use crate::arguments::Set;
 use crate::message::{Clock, Failure, Timed};
@@ -9,24 +9,24 @@ use tilewright::{Batch, DeviceKind, DynKernel};
 
 /// The most launches of a run.
 const TOGETHER: u64 = 1024;
-/// How long a submission is that keeps a device busy: beside it, the time to record the next one is short.
+/// The length of a submission that keeps a device busy. The time to record the next submission is short in comparison.
 const SUBMISSION: Duration = Duration::from_millis(20);
-/// The longest time that a device is kept busy for.
+/// The longest time for which a device is kept busy.
 const LONGEST_WAKING: Duration = Duration::from_secs(10);
 
-/// Launches of a kernel, with sets of arguments in turn.
+/// Launches of a kernel, which use several sets of arguments in turn.
 pub(crate) struct Launches<'a> {
     pub(crate) kernel: &'a DynKernel,
     pub(crate) sets: Vec<Set>,
-    /// How long the device has been busy with them, by its clock.
+    /// The time for which the device has been busy with them, by its clock.
     pub(crate) busy: Duration,
 }
 
-/// The version that ran, and times.
+/// The version that ran, and its times.
 type Times<T> = Result<(String, Vec<T>), Failure>;
 
 impl Launches<'_> {
-    /// The nanoseconds of a launch in each run that counts. Before that, the device is kept busy for so long.
+    /// Returns the nanoseconds of a launch in each run that counts. Before the first, the device is kept busy for the time `waking`.
     pub(crate) fn times(&mut self, timed: &Timed, waking: Duration) -> Times<u64> {
         let (warm_up, all) = (timed.warm_up as usize, timed.warm_up as usize + timed.runs as usize);
         let (variant, times) = match timed.clock {
@@ -41,7 +41,8 @@ impl Launches<'_> {
         Ok((variant, times.iter().map(|t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)).collect()))
     }
 
-    /// Keeps the device busy for so long, by its clock: launches that are submitted one by one would leave it idle for most of the time.
+    /// Keeps the device busy for that long, by its clock. The launches are submitted together, because launches that are submitted one by
+    /// one would leave it idle for most of the time.
     fn wake(&mut self, waking: Duration) -> Result<(), Failure> {
         let (start, before) = (Instant::now(), self.busy);
         let mut count = 1;
@@ -53,7 +54,7 @@ impl Launches<'_> {
         Ok(())
     }
 
-    /// By the device's clock, after the launches before the first that counts.
+    /// Times runs by the device's clock. The launches before the first run that counts give the number of launches in a run.
     fn by_device(&mut self, timed: &Timed, runs: Range<usize>) -> Times<Duration> {
         if timed.least == 0 {
             let (variant, mut times) = self.each(0..runs.end)?;
@@ -69,7 +70,7 @@ impl Launches<'_> {
         Ok((variant, times.collect::<Result<_, Failure>>()?))
     }
 
-    /// In one submission, each by the device's timestamps.
+    /// Runs launches in one submission, and times each by the device's timestamps.
     fn each(&mut self, launches: Range<usize>) -> Times<Duration> {
         let times = self.batch(launches)?.submit_timed()?;
         self.busy += times.iter().map(|t| t.total).sum::<Duration>();
@@ -77,14 +78,14 @@ impl Launches<'_> {
         Ok((variant, times.into_iter().map(|t| t.total).collect()))
     }
 
-    /// In one submission, from the beginning of the first to the end of the last.
+    /// Runs launches in one submission, and times them from the beginning of the first to the end of the last.
     fn together(&mut self, launches: Range<usize>) -> Result<Duration, Failure> {
         let time = self.batch(launches)?.submit_timed_together()?;
         self.busy += time;
         Ok(time)
     }
 
-    /// By the processor's clock, the host's part of each launch included.
+    /// Times each launch by the processor's clock, including the host's part of it.
     fn by_processor(&mut self, runs: Range<usize>) -> Times<Duration> {
         let (mut variant, mut times) = (String::new(), Vec::new());
         for launch in 0..runs.end {

@@ -1,15 +1,16 @@
-//! Devices elsewhere: what runs and times launch programs for a program that has the compiler.
+//! Remote devices: runs and times launch programs for another program that has the compiler.
 //!
-//! A runner is a process that answers requests on its standard input and output. It has Tilewright's runtime and no compiler, so it fits on
-//! a board; `ssh board tilewright-runner` is one, and so is a child process, in which a driver may crash without harm to who asked.
+//! A runner is a process that answers requests on its standard input and output. It contains Tilewright's runtime but not the compiler, so
+//! it fits on a board. `ssh board tilewright-runner` is a runner. A child process is one too, so that a driver may crash without harm to
+//! the program that asked.
 //!
 //! ```text
 //! Client ─ Request ─▶ frame ─▶ stdin ─▶ serve ─▶ Worker ─▶ tilewright::Device
 //!        ◀─ Answer ── frame ◀─ stdout ◀─┘
 //! ```
 //!
-//! [`message`] is what is said, [`frame`] how it is written, [`Worker`] what does it, [`Client`] who asks. A runner runs the programs that it
-//! is given as they stand, so whoever can write to its input can do what the runner's user can.
+//! [`message`] defines the messages, [`frame`] their encoding on a stream, [`Worker`] carries out requests, and [`Client`] sends them. A
+//! runner runs programs without checking them, so whoever can write to its input can do anything that the runner's user can.
 
 mod arguments;
 mod array;

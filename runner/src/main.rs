@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 /// Runs and times Tilewright's launch programs for `tilewright` on another machine.
 ///
-/// It is started by `tilewright … --runner "ssh board tilewright-runner"` and has no use by hand. Requests come by standard input, answers go to
-/// standard output. The environment variables of Tilewright (TILEWRIGHT_DEVICE, TILEWRIGHT_TIMEOUT and others) hold as everywhere. It runs the
-/// programs that it is given as they stand: whoever can write to its input can do what its user can.
+/// `tilewright … --runner "ssh board tilewright-runner"` starts it; it is not meant to be used by hand. Requests come on standard input,
+/// answers go to standard output. The environment variables of Tilewright (TILEWRIGHT_DEVICE, TILEWRIGHT_TIMEOUT and others) apply as
+/// usual. It runs programs without checking them, so whoever can write to its input can do anything that its user can.
 #[derive(Parser)]
 #[command(
     name = "tilewright-runner",

@@ -1,7 +1,7 @@
-//! What is asked of a runner, and what it answers.
+//! The requests to a runner, and its answers.
 //!
-//! A conversation begins with [`Request::Hello`], whose encoding no version changes. Every answer carries the number of its request. A
-//! change of any other message is a new [`VERSION`].
+//! A conversation begins with [`Request::Hello`], whose encoding is the same in all versions. Every answer carries the number of its
+//! request. A change of any other message requires a new [`VERSION`].
 
 use serde::{Deserialize, Serialize};
 use tilewright_launch::DType;
@@ -12,97 +12,98 @@ pub const VERSION: u32 = 3;
 /// A request and its number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// Which it is, counted from 1.
+    /// The number of the request, counted from 1.
     pub number: u64,
-    /// What is asked.
+    /// The request.
     pub request: Request,
 }
 
 /// An answer and the number of its request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answered {
-    /// Whose answer it is.
+    /// The number of the request.
     pub number: u64,
-    /// The answer, or why there is none.
+    /// The answer, or the reason why there is none.
     pub answer: Result<Answer, Failure>,
 }
 
-/// What is asked.
+/// A request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {
-    /// Who is there. Comes first.
+    /// Asks for the runner's version. Must be the first request.
     Hello {
-        /// The asker's [`VERSION`].
+        /// The client's [`VERSION`].
         version: u32,
     },
-    /// What is installed, and which devices there are.
+    /// Asks what is installed, and which devices exist.
     Diagnose,
-    /// Opens a device, in place of the one that was open; with it go all kernels.
+    /// Opens a device in place of the open one. The loaded kernels are forgotten.
     Open {
-        /// As `TILEWRIGHT_DEVICE` names it; `None`: what the environment says.
+        /// The device's name, as in `TILEWRIGHT_DEVICE`. `None` for the environment's choice.
         device: Option<String>,
     },
     /// Loads an encoded launch program.
     Load {
-        /// `tilewright_launch::Program::encode`.
+        /// The bytes of `tilewright_launch::Program::encode`.
         program: Vec<u8>,
     },
     /// Forgets a kernel.
     Unload {
-        /// What [`Answer::Loaded`] said.
+        /// The number from [`Answer::Loaded`].
         kernel: u32,
     },
     /// Runs a kernel once.
     Run {
-        /// What [`Answer::Loaded`] said.
+        /// The number from [`Answer::Loaded`].
         kernel: u32,
-        /// In the kernel's order.
+        /// The arguments, in the kernel's order.
         arguments: Vec<Value>,
         /// The shapes of the outputs.
         outputs: Vec<Vec<u64>>,
     },
-    /// Times launches with random inputs: by the device's clock, in one submission; or by that of the processor, one submission each.
+    /// Times launches with random inputs. The device's clock times them in one submission, the processor's clock in one submission for each
+    /// launch.
     Time {
-        /// What [`Answer::Loaded`] said.
+        /// The number from [`Answer::Loaded`].
         kernel: u32,
         /// The symbolic dims by name.
         dims: Vec<(String, i64)>,
-        /// How.
+        /// The parameters of the measurement.
         timed: Timed,
     },
 }
 
-/// How launches are timed.
+/// The parameters of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timed {
-    /// Launches that do not count, before those that do: clocks rise, caches fill.
+    /// Launches before those that count, because clocks rise and caches fill during the first ones.
     pub warm_up: u32,
     /// Runs that count.
     pub runs: u32,
-    /// What a run takes at least by the device's clock, in nanoseconds: it is as many launches, one after another, and its time is theirs
-    /// divided by their number. 0, and by the processor's clock: a run is a launch.
+    /// The least time of a run by the device's clock, in nanoseconds. A run consists of enough launches in a row to take that long, and its
+    /// time is divided by their number. With 0, or with the processor's clock, a run is one launch.
     pub least: u64,
     /// Sets of arguments that the launches take in turn.
     pub sets: u32,
-    /// What the inputs are made from.
+    /// The seed of the random inputs.
     pub seed: u64,
     /// The clock.
     pub clock: Clock,
 }
 
-/// What times launches.
+/// A clock that times launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
     /// The device's timestamps.
     #[default]
     Device,
-    /// The time that the processor's cores spend for the runner, all threads: of a driver for the CPU, what a launch takes even where other
-    /// processes keep the cores busy.
+    /// The processor time of all threads of the runner. For a driver for the CPU, this is the cost of a launch even if other processes keep
+    /// the cores busy.
     Processor,
 }
 
-/// What comes back.
+/// An answer to a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     /// To [`Request::Hello`].
@@ -116,7 +117,7 @@ pub enum Answer {
     Diagnosis(Diagnosis),
     /// To [`Request::Open`].
     Opened(Properties),
-    /// To [`Request::Load`]: how the kernel is called from now on.
+    /// To [`Request::Load`]: the number of the kernel in later requests.
     Loaded(u32),
     /// To [`Request::Unload`].
     Unloaded,
@@ -131,28 +132,28 @@ pub enum Answer {
     },
 }
 
-/// Why there is no answer.
+/// The reason why a request was not answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{text}")]
 pub struct Failure {
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// What happened, and what would help.
+    /// The event, and a way to avoid it.
     pub text: String,
 }
 
-/// What kind of failure it is.
+/// The kinds of failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FailureKind {
-    /// The request makes no sense.
+    /// The request is invalid.
     Request,
-    /// There is no such device, or it cannot be opened.
+    /// The device does not exist, or it cannot be opened.
     NoDevice,
     /// The program is made for another device, or for other sizes.
     Unsupported,
-    /// The device does not take the program, or these arguments.
+    /// The device refuses the program or its arguments.
     Refused,
-    /// The device is lost, or did not end in time: it is to be opened anew.
+    /// The device is lost, or did not end in time. It must be opened again.
     Lost,
 }
 
@@ -174,20 +175,20 @@ pub struct Array {
     pub dtype: DType,
     /// Elements per dimension.
     pub shape: Vec<u64>,
-    /// Little-endian; a bool is a byte of 0 or 1.
+    /// The elements, little-endian. A bool is a byte of 0 or 1.
     pub bytes: Vec<u8>,
 }
 
-/// What is installed where a runner runs.
+/// The software that is installed on a runner's machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnosis {
     /// The operating system and the architecture.
     pub system: String,
-    /// Why there is no Vulkan loader.
+    /// The reason why a Vulkan loader is missing.
     pub loader: Option<String>,
-    /// Why there is no driver; also `None` where there is no loader.
+    /// The reason why a driver is missing. `None` also if the loader is missing.
     pub driver: Option<String>,
-    /// Why there is no validation layer; also `None` where there is no loader.
+    /// The reason why a validation layer is missing. `None` also if the loader is missing.
     pub layers: Option<String>,
     /// Tilewright's environment variables that are set.
     pub environment: Vec<(String, String)>,
@@ -198,7 +199,7 @@ pub struct Diagnosis {
 /// A device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Properties {
-    /// Its place among the devices.
+    /// Its index among the devices.
     pub index: u64,
     /// Its name, as the driver gives it.
     pub name: String,
@@ -208,9 +209,9 @@ pub struct Properties {
     pub driver: String,
     /// The Vulkan version: major, minor.
     pub vulkan: (u32, u32),
-    /// The features that it has of those that variants can require, as `profile!` calls them.
+    /// The features that variants can require and the device has, named as in `profile!`.
     pub features: Vec<String>,
-    /// The cooperative matrices that it multiplies, as `M x N x K factor factor sum`; `None`: all.
+    /// The cooperative matrices that it multiplies, as `M x N x K factor factor sum`. `None` for all.
     pub matrices: Option<Vec<String>>,
     /// Invocations in a workgroup.
     pub invocations: u32,
@@ -218,14 +219,14 @@ pub struct Properties {
     pub local: [u32; 3],
     /// Bytes of shared memory of a workgroup.
     pub shared_bytes: u32,
-    /// The subgroup size where none is required.
+    /// The subgroup size of dispatches that do not require one.
     pub subgroup: u32,
-    /// The smallest and the largest that can be required.
+    /// The smallest and the largest subgroup size that can be required.
     pub subgroup_range: (u32, u32),
     /// Subgroups in a workgroup.
     pub subgroups: u32,
     /// Bytes of push constants.
     pub push_bytes: u32,
-    /// Whether launches can be timed.
+    /// True if launches can be timed.
     pub timestamps: bool,
 }

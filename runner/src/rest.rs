@@ -1,30 +1,30 @@
-//! How long a device has rested. A GPU's clock follows its load: an H200's is five times as slow after a pause, and after a second in which short
-//! launches leave it idle for most of the time.
+//! The time for which a device has been idle. A GPU's clock follows its load: an H200 is five times as slow after a pause, and after a
+//! second in which short launches leave it idle for most of the time.
 
 use std::time::{Duration, Instant};
 
-/// A rest after which a device is as slow as it can be, and as long as it takes to wake.
+/// The rest after which a device has its slowest clock. Waking it takes as long.
 const LONGEST: Duration = Duration::from_secs(1);
-/// Rests that add up to less are ignored.
+/// Rests that add up to less than this are ignored.
 const SHORTEST: Duration = Duration::from_millis(50);
 
 /// The time for which a device was idle and has not been kept busy since.
 #[derive(Default)]
 pub(crate) struct Rest {
-    /// When it was last busy.
+    /// The time at which it was last busy.
     last: Option<Instant>,
-    /// What was left then.
+    /// The rest that was not made up for at that time.
     left: Duration,
 }
 
 impl Rest {
-    /// How long to keep the device busy before something is timed: as long as it has rested.
+    /// Returns the time for which the device must be kept busy before a measurement: as long as it has rested.
     pub(crate) fn until(&self, now: Instant) -> Duration {
         let all = self.all(now);
         if all < SHORTEST { Duration::ZERO } else { all }
     }
 
-    /// Notes that it was busy for so long between two instants: so it rested for what is left of that time.
+    /// Records that the device was busy for a part of the time between two instants. It rested for the other part.
     pub(crate) fn busy(&mut self, from: Instant, to: Instant, busy: Duration) {
         let idle = (to - from).saturating_sub(busy);
         self.left = (self.all(from) + idle).saturating_sub(busy);
@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(rest.until(at(0)), LONGEST);
         rest.busy(at(0), at(1010), millis(1010));
         assert_eq!(rest.until(at(1050)), Duration::ZERO);
-        // Of 40 ms, 10 are made up for.
+        // 10 of the 40 ms are made up for.
         rest.busy(at(1050), at(1060), millis(10));
         assert_eq!(rest.until(at(1080)), millis(50));
         assert_eq!(rest.until(at(1110)), millis(80));

@@ -1,14 +1,14 @@
-//! The runner's side of a conversation.
+//! The runner's end of a conversation.
 
 use crate::frame::{self, FrameError};
 use crate::message::{Answered, Asked};
 use crate::worker::Worker;
 use std::io::{Read, Write};
 
-/// Answers requests until there are no more.
+/// Answers requests until the stream ends.
 ///
 /// # Errors
-/// A stream that is broken, or holds something else than requests.
+/// Returns an error if a stream is broken, or holds something other than requests.
 pub fn serve(mut from: impl Read, mut to: impl Write) -> Result<(), FrameError> {
     let mut worker = Worker::new();
     loop {
@@ -20,10 +20,10 @@ pub fn serve(mut from: impl Read, mut to: impl Write) -> Result<(), FrameError> 
     }
 }
 
-/// [`serve`] on standard input and output.
+/// Runs [`serve`] on standard input and output.
 ///
 /// # Errors
-/// As [`serve`]'s.
+/// As [`serve`].
 pub fn stdio() -> Result<(), FrameError> {
     serve(std::io::stdin().lock(), std::io::stdout().lock())
 }

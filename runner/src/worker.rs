@@ -1,4 +1,4 @@
-//! Does what requests ask: a device, its kernels, launches.
+//! Carries out requests: opens a device, loads kernels, runs launches.
 
 use crate::arguments::{Dims, Pool, Set, Sizes};
 use crate::diagnosis::diagnose;
@@ -18,7 +18,7 @@ pub struct Worker {
     kernels: HashMap<u32, DynKernel>,
     loaded: u32,
     pool: Pool,
-    /// Of which sizes the pool's tensors are.
+    /// The sizes of the pool's tensors.
     sizes: Sizes,
     rest: Rest,
 }
@@ -54,15 +54,15 @@ fn senseless(text: impl Into<String>) -> Failure {
 }
 
 impl Worker {
-    /// A worker without a device.
+    /// Returns a worker without a device.
     pub fn new() -> Worker {
         Worker::default()
     }
 
-    /// Does what a request asks.
+    /// Carries out a request.
     ///
     /// # Errors
-    /// Why it was not done.
+    /// Returns the reason why it was not carried out.
     pub fn answer(&mut self, request: Request) -> Result<Answer, Failure> {
         match request {
             Request::Hello { .. } => Ok(Answer::Hello { version: VERSION, package: env!("CARGO_PKG_VERSION").into() }),
@@ -81,7 +81,7 @@ impl Worker {
                 }
                 let mut time = || self.time(kernel, &timed);
                 time().or_else(|failure| {
-                    // Other kernels' tensors may have taken the room.
+                    // The tensors of other kernels may have filled the memory.
                     self.pool.clear();
                     if failure.kind == FailureKind::Refused { self.time(kernel, &timed) } else { Err(failure) }
                 })
@@ -123,7 +123,7 @@ impl Worker {
             kernel.run(args)?
         } else {
             if roles.len() != outputs.len() {
-                return Err(senseless(format!("{} shapes are given, and it has {} outputs", outputs.len(), roles.len())));
+                return Err(senseless(format!("{} shapes are given, but the kernel has {} outputs", outputs.len(), roles.len())));
             }
             let poison = |(t, shape): (&&tilewright_launch::Tensor, &Vec<u64>)| -> Result<AnyTensor, Failure> {
                 Ok(Array::poison(t.dtype, shape).map_err(senseless)?.upload(kernel.device())?)
@@ -140,7 +140,7 @@ impl Worker {
     fn time(&mut self, kernel: u32, timed: &Timed) -> Result<Answer, Failure> {
         let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("there is no kernel {kernel}")))?;
         if timed.sets == 0 || timed.runs == 0 {
-            return Err(senseless("nothing is to be timed: neither `runs` nor `sets` can be 0"));
+            return Err(senseless("`runs` and `sets` must be at least 1"));
         }
         let known = |name: &str| self.sizes.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
         let dims = Dims::new(plain(kernel)?, &known).map_err(senseless)?;
@@ -155,7 +155,7 @@ impl Worker {
     }
 }
 
-/// The version of a loaded kernel that has no facts of its own: its shapes are those of all.
+/// Returns the version of a loaded kernel without additional facts. Its shapes hold for all versions.
 fn plain(kernel: &DynKernel) -> Result<&Program, Failure> {
     kernel.variants().last().ok_or_else(|| senseless("the kernel has no variant"))
 }
@@ -178,10 +178,10 @@ impl Owned {
     }
 }
 
-/// The arguments on the device: packed or prepared where the kernel wants them so.
+/// Uploads the arguments to the device, and packs or prepares those that the kernel takes so.
 fn owned(kernel: &DynKernel, program: &Program, arguments: &[Value]) -> Result<Vec<Owned>, Failure> {
     if arguments.len() != program.arguments.len() {
-        return Err(senseless(format!("{} arguments are given, and it takes {}", arguments.len(), program.arguments.len())));
+        return Err(senseless(format!("{} arguments are given, but the kernel takes {}", arguments.len(), program.arguments.len())));
     }
     let mut all = Vec::new();
     for (position, value) in program.arguments.iter().zip(arguments) {

@@ -12,7 +12,7 @@ use tilewright_runner::message::{Array, Clock, FailureKind, Request, Timed, Valu
 use tilewright_runner::{Client, ClientError};
 
 kernel! {
-    /// Two results of every kind of argument: one is new, one is updated.
+    /// Returns two results for every kind of argument: one is new, one is updated.
     pub fn step<N>(scale: f32, x: f32[N], shift: dim, y: &mut i32[N]) -> z: f32[N] {
         z[i] = scale * x[i] + shift as f32;
         y[i] = y[i] + 1;
@@ -21,7 +21,7 @@ kernel! {
 
 const RUNNER: &str = env!("CARGO_BIN_EXE_tilewright-runner");
 
-/// Long enough for any answer of the reference device.
+/// A limit that is long enough for any answer of the reference device.
 const LONG: Duration = Duration::from_secs(60);
 
 fn client() -> Client {
@@ -70,7 +70,7 @@ fn programs_run_and_are_timed() {
     };
     let (variant, times) = client.time(time(5, 0, 2)).unwrap();
     assert_eq!((variant.as_str(), times.len()), ("DEFAULT", 5));
-    // Each run is many launches, whose time is divided.
+    // Each run consists of many launches, and its time is divided by their number.
     let (variant, times) = client.time(time(3, 100_000_000, 2)).unwrap();
     assert_eq!((variant.as_str(), times.len()), ("DEFAULT", 3));
     assert!(times.iter().all(|ns| *ns < 100_000_000), "{times:?}");
@@ -95,7 +95,7 @@ fn what_makes_no_sense_is_refused_and_the_runner_goes_on() {
     };
     let short = Array { bytes: vec![0; 11], ..floats(&[0.0; 3]) };
     for (wrong, why) in [
-        (arguments()[..2].to_vec(), "2 arguments are given, and it takes 4"),
+        (arguments()[..2].to_vec(), "2 arguments are given, but the kernel takes 4"),
         (with(1, Value::Tensor(short)), "an array of shape [3] of f32 has 11 bytes"),
         (with(0, Value::Tensor(floats(&[1.0]))), "a tensor is given where the kernel takes a number"),
         (with(0, Value::Scalar(floats(&[1.0, 2.0]))), "a scalar of 2 elements"),
@@ -110,7 +110,7 @@ fn what_makes_no_sense_is_refused_and_the_runner_goes_on() {
     let once = |runs| Timed { warm_up: 0, runs, least: 0, sets: 1, seed: 1, clock: Clock::Device };
     let time = |dims, runs| Request::Time { kernel, dims, timed: once(runs) };
     assert_eq!(failure(client.time(time(Vec::new(), 1))).1, "the dim N has no value");
-    assert!(failure(client.time(time(vec![("N".into(), 1)], 0))).1.contains("nothing is to be timed"));
+    assert!(failure(client.time(time(vec![("N".into(), 1)], 0))).1.contains("`runs` and `sets` must be at least 1"));
     assert_eq!(client.run(kernel, arguments(), vec![vec![3]]).unwrap().len(), 2);
 }
 
@@ -121,20 +121,20 @@ fn a_diagnosis_ends_with_the_reference_device() {
     assert!(diagnosis.devices.last().unwrap().matrices.is_none());
 }
 
-/// A wrapper around the runner: `$1` is the runner.
+/// Returns a wrapper around the runner. `$1` is the runner.
 fn wrapped(script: &str, limit: Duration) -> (TempDir, Result<Client, ClientError>) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("wrapper");
     std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
-    // Through a shell: a script that another thread's child still holds open cannot be executed.
+    // The wrapper runs through a shell, because a script that another thread's child still holds open cannot be executed.
     let mut command = Command::new("sh");
     command.arg(&path).arg(RUNNER);
     let client = Client::start(command, "wrapper", limit);
     (folder, client)
 }
 
-/// What is said when the runner is greeted.
+/// Returns the error of a runner that is greeted.
 fn greeted(script: &str) -> String {
     let start = Instant::now();
     let (_folder, client) = wrapped(script, Duration::from_millis(500));
@@ -156,12 +156,12 @@ fn runners_that_do_not_begin_are_errors() {
     );
     let error = greeted("echo Welcome to board; exec \"$1\"");
     assert!(
-        error.contains("answers nonsense when it is asked who it is: what came is no message: it begins with \"Welcome"),
+        error.contains("sent an invalid answer when asked who it is: this is not a message: it begins with \"Welcome"),
         "{error}"
     );
     // The length, the number, and `Ok(Hello { version: 9, package: "" })`.
     let error = greeted(r"printf 'TWR\n\005\000\000\000\001\000\000\011\000'; exec sleep 60");
-    assert!(error.contains("speaks version 9 of the messages, and this program 3: install the same version"), "{error}");
+    assert!(error.contains("uses version 9 of the messages, and this program uses 3: install the same version"), "{error}");
     let error = greeted(r"printf 'TWR\n\005\000\000\000\002\000\000\001\000'; exec sleep 60");
     assert!(error.contains("an answer to request 2 instead of 1"), "{error}");
     let error = greeted(r"printf 'TWR\n\003\000\000\000\001\000\004'; exec sleep 60");
@@ -171,7 +171,7 @@ fn runners_that_do_not_begin_are_errors() {
     let error = greeted(r"printf 'TWR\n\010\000\000\000\001\000\004'");
     assert!(error.contains("has ended (exit status: 0)"), "{error}");
     let error = greeted(r"printf 'TWR\n\003\000\000\000\001\000\377'; exec sleep 60");
-    assert!(error.contains("the bytes of a message mean nothing"), "{error}");
+    assert!(error.contains("the bytes of a message cannot be decoded"), "{error}");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn runners_that_misbehave_later_are_errors() {
     let (_folder, client) = wrapped("dd bs=1 count=12 2>/dev/null | \"$1\"; exec sleep 60", Duration::from_secs(3));
     let error = client.unwrap().load(vec![0; 1 << 20]).unwrap_err();
     assert!(matches!(error, ClientError::Silent { .. } | ClientError::Ended { .. }), "{error}");
-    // What comes after is an error, too, and no wait.
+    // Further requests are errors too, and do not wait.
     let (_folder, client) = wrapped("{ dd bs=1 count=11 2>/dev/null | \"$1\"; cat >/dev/null; }", Duration::from_secs(2));
     let mut client = client.unwrap();
     let errors = [client.open(None).unwrap_err(), client.open(None).unwrap_err()];
