@@ -1,9 +1,9 @@
-//! Bars of a table.
+//! The bars in tables.
 
-/// Characters of the longest bar.
+/// The characters of the longest bar.
 const LENGTH: usize = 20;
 
-/// A bar of a share from 0 to 1, in eighths of a character.
+/// Returns the bar of a share from 0 to 1, in eighths of a character.
 pub(crate) fn bar(share: f64) -> String {
     const PARTS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     let eighths = (share.clamp(0.0, 1.0) * (LENGTH * 8) as f64).round() as usize;

@@ -1,5 +1,5 @@
-//! Whether a variant computes what its kernel says: a launch at small sizes against the plain evaluation, element by element, within the
-//! bound that the arithmetic gives.
+//! Checks the results of a variant: compares a launch at small sizes with the plain evaluation, element by element, within the bound that
+//! the arithmetic gives.
 
 use crate::cost;
 use crate::sizes::{Sizes, symbolic};
@@ -15,29 +15,29 @@ use tilewright_dsl::profile::Profile;
 use tilewright_launch::{DType, Program};
 use tilewright_runner::message::{self, Array};
 
-/// Operations and elements of a check, at most: the plain evaluation takes them one by one.
+/// The most operations and elements of a check. The limit is low, because the plain evaluation computes them one by one.
 const MOST: f64 = 2e6;
 
-/// The same where a launch takes nothing smaller.
+/// The limit if a launch takes no smaller sizes.
 const MOST_OF_FEW: f64 = 4e7;
 
-/// How many sizes are tried.
+/// The number of sizes that are tried.
 const TRIES: usize = 6000;
 
-/// Sizes that fill no tile.
+/// Odd sizes, which leave partial tiles.
 const ODD: [i64; 16] = [1, 3, 5, 7, 9, 11, 13, 17, 19, 23, 29, 31, 37, 41, 53, 67];
 
-/// Sizes that facts may ask for.
+/// Sizes that facts may require.
 const EVEN: [i64; 14] = [2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024];
 
-/// Small sizes at which a launch takes a version: odd ones, as far as its facts allow them. `asked` are sizes that it takes.
+/// Returns small sizes at which a launch takes a version: odd ones, as far as its facts allow them. `asked` are sizes that it takes.
 pub(crate) fn small_sizes(compiled: &Compiled, version: usize, asked: &Sizes, profile: &Profile) -> Option<Sizes> {
     let (program, costs) = compiled.versions.get(version)?;
     let names = symbolic(program);
     let mut rng = Rng::with_seed(names.len() as u64);
     let mut best: Option<(usize, f64, Sizes)> = None;
     for n in 0..TRIES {
-        // First all odd; then some as facts may want them; and what the asked sizes are, where facts fix them.
+        // First all sizes are odd. Then some are values that facts may require, and some are the asked sizes, in case facts fix those.
         let mut pick = |name: &str| match rng.u8(..8) {
             _ if n < TRIES / 6 => ODD[rng.usize(..ODD.len())],
             0..3 => ODD[rng.usize(..ODD.len())],
@@ -47,7 +47,7 @@ pub(crate) fn small_sizes(compiled: &Compiled, version: usize, asked: &Sizes, pr
         let sizes = Sizes(names.iter().map(|name| ((*name).to_owned(), pick(name))).collect());
         let Some(work) = work(costs, program, &sizes, profile).filter(|work| *work <= MOST) else { continue };
         let odd = sizes.0.iter().filter(|(_, value)| value % 2 == 1 && *value > 1).count();
-        // More odd sizes first, then more work: a size of one tile hides what goes wrong between two.
+        // Prefers more odd sizes, then more work, because a size of one tile does not detect errors between two tiles.
         if best.as_ref().is_none_or(|(o, w, _)| (odd, work) > (*o, *w)) && compiled.taken(&sizes) == Ok(version) {
             best = Some((odd, work, sizes));
         }
@@ -58,8 +58,8 @@ pub(crate) fn small_sizes(compiled: &Compiled, version: usize, asked: &Sizes, pr
     })
 }
 
-/// The sizes that are asked for, one after another made as small as a launch takes it with the others as they are. None is 0: nothing would be
-/// checked.
+/// Returns the asked sizes, each made as small as a launch takes it while the others stay. None is 0, because then there would be no
+/// elements to check.
 fn shrunk(compiled: &Compiled, version: usize, names: &[&str], asked: &Sizes) -> Option<Sizes> {
     let mut sizes = Sizes(names.iter().map(|name| Some(((*name).to_owned(), asked.get(name)?.max(1)))).collect::<Option<_>>()?);
     for at in 0..names.len() {
@@ -75,28 +75,28 @@ fn shrunk(compiled: &Compiled, version: usize, names: &[&str], asked: &Sizes) ->
     (compiled.taken(&sizes) == Ok(version)).then_some(sizes)
 }
 
-/// Operations and elements of a launch.
+/// Returns the operations and elements of a launch.
 fn work(costs: &[Cost], program: &Program, sizes: &Sizes, profile: &Profile) -> Option<f64> {
     Some(cost::totals(costs, program, sizes, profile)?.flops + elements(program, sizes)?)
 }
 
-/// Elements of all tensors of a launch.
+/// Returns the elements of all tensors of a launch.
 fn elements(program: &Program, sizes: &Sizes) -> Option<f64> {
     let dims = sizes.dims(program).ok()?;
     let count = |t| Some(dims.shape(t).ok()?.iter().map(|n| *n as f64).product::<f64>());
     program.tensors.iter().map(count).sum()
 }
 
-/// A launch, and what it must give.
+/// A launch, and its expected results.
 pub(crate) struct Case {
     pub(crate) arguments: Vec<message::Value>,
     pub(crate) outputs: Vec<Vec<u64>>,
-    /// Outputs, then updates: each buffer and its values.
+    /// The expected outputs, then the updates: each buffer and its values.
     wanted: Vec<(Buffer, Tensor)>,
 }
 
 impl Case {
-    /// A case at some sizes. Where the schedule decomposes, results may be off as the decomposed algorithm says.
+    /// Returns a case at given sizes. If the schedule decomposes, results may deviate as much as those of the decomposed algorithm.
     pub(crate) fn new(
         algorithm: &nest::Program,
         decomposed: Option<&nest::Program>,
@@ -107,7 +107,7 @@ impl Case {
         let mut given = sizes.0.iter().fold(Given::default(), |given, (name, value)| given.dim(algorithm, name, *value));
         for (id, scalar) in algorithm.scalars.iter() {
             let number = program.sample(scalar_index(algorithm, id));
-            let number = number.ok_or_else(|| format!("no number was found that the facts take for `{}`", scalar.name))?;
+            let number = number.ok_or_else(|| format!("no value of `{}` was found that satisfies the facts", scalar.name))?;
             given.scalars.insert(id, typed(scalar.dtype, number));
         }
         let shapes = shapes(algorithm, &given)?;
@@ -136,7 +136,7 @@ impl Case {
                     message::Value::Scalar(array(dtype, &Tensor { shape: Vec::new(), values: vec![value] }))
                 }
                 Argument::Dim(id) => {
-                    // One that a fact equates with a literal is not among what is given.
+                    // A dim that a fact equates with a literal has no given size.
                     let literal = || algorithm.dims[*id].derived.and_then(|value| algorithm.exprs.as_int(value));
                     let size = given.dims.get(id).copied().or_else(literal).and_then(|n| u64::try_from(n).ok());
                     message::Value::Size(size.ok_or_else(|| format!("`{}` has no value", algorithm.dims[*id].name))?)
@@ -146,11 +146,11 @@ impl Case {
         let outputs = algorithm.outputs.iter().map(|id| shape(*id).iter().map(|n| n.unsigned_abs()).collect()).collect();
         let results = algorithm.outputs.iter().chain(&updates);
         let of = |id: &BufferId| Some((algorithm.buffers[*id].clone(), wanted.remove(id)?));
-        let wanted = results.map(of).collect::<Option<Vec<_>>>().ok_or("the evaluation gives not all results")?;
+        let wanted = results.map(of).collect::<Option<Vec<_>>>().ok_or("the evaluation lacks a result")?;
         Ok(Case { arguments, outputs, wanted })
     }
 
-    /// Compares what a launch gave.
+    /// Compares the results of a launch with the expected ones.
     pub(crate) fn compare(&self, results: &[Array]) -> Result<(), String> {
         if results.len() != self.wanted.len() {
             return Err(format!("{} results instead of {}", results.len(), self.wanted.len()));
@@ -173,14 +173,14 @@ impl Case {
                 }
             }
             if unknown > 0 && unknown == values.len() {
-                return Err(format!("no element of `{}` has a bound of its error: nothing was compared", buffer.name));
+                return Err(format!("no element of `{}` has a bound of its error, so no element was compared", buffer.name));
             }
         }
         Ok(())
     }
 }
 
-/// What a launch is to give: the algorithm's values, off by what the decomposed algorithm may be.
+/// Returns the expected results: the algorithm's values, with the error that the decomposed algorithm may add.
 fn wanted(
     algorithm: &nest::Program,
     decomposed: Option<&nest::Program>,
@@ -188,7 +188,7 @@ fn wanted(
 ) -> Result<HashMap<BufferId, Tensor>, String> {
     let mut wanted = evaluate(algorithm, given)?;
     let Some(decomposed) = decomposed else { return Ok(wanted) };
-    // Strides are dims of its program, and nothing that it computes depends on them.
+    // Strides are dims of the decomposed program, but no result depends on them.
     let mut given = given.clone();
     for (id, _) in decomposed.dims.iter().filter(|(_, dim)| dim.derived.is_none()) {
         given.dims.entry(id).or_insert(0);
@@ -211,7 +211,7 @@ fn wanted(
     Ok(wanted)
 }
 
-/// Whether an element is right; `None`: its error has no bound, as where a step's operand is near the step.
+/// True if an element is right. `None` if its error has no bound, as where the operand of a step function is near the step.
 fn is_right(wanted: Value, got: Value, dtype: DType) -> Option<bool> {
     let (Value::Float(wanted), Value::Float(got)) = (wanted, got) else { return Some(wanted == got) };
     let wanted = wanted.rounded(dtype);
@@ -233,7 +233,7 @@ fn wrong(name: &str, shape: &[i64], at: usize, wanted: Value, got: Value) -> Str
     format!("`{name}`{index:?} is {}, not {}{bound}", got.number(), wanted.number())
 }
 
-/// A number as a value of a type.
+/// Returns a number as a value of a type.
 fn typed(dtype: DType, number: f64) -> Value {
     match dtype {
         DType::F16 => Value::float(f16::from_f64(number).to_f64()),
@@ -244,7 +244,7 @@ fn typed(dtype: DType, number: f64) -> Value {
     }
 }
 
-/// A value that its dtype holds exactly: floats from -1 to 1, small integers.
+/// Returns a value that its dtype holds exactly: floats from -1 to 1, small integers.
 fn random(dtype: DType, rng: &mut Rng) -> Value {
     let float = rng.f64() * 2.0 - 1.0;
     match dtype {
@@ -296,7 +296,7 @@ mod tests {
     use tilewright_dsl::diag::Spans;
     use tilewright_dsl::syntax;
 
-    /// A kernel's algorithm.
+    /// Returns a kernel's algorithm.
     fn algorithm(kernel: &str) -> nest::Program {
         let mut spans = Spans::new();
         let tokens = kernel.parse().expect("tokens");

@@ -1,24 +1,24 @@
-//! What a launch costs at some sizes, by the compiler's cost of its nest.
+//! The cost of a launch at given sizes, from the compiler's cost of its nest.
 
 use crate::sizes::Sizes;
 use tilewright_dsl::cost::Cost;
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::{Program, Size};
 
-/// The cost of a launch, all its dispatches together.
+/// The cost of a launch, summed over its dispatches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Totals {
-    /// Float operations, those of matrix units too.
+    /// The float operations, including matrix units.
     pub(crate) flops: f64,
-    /// Bytes of device memory that invocations read and write.
+    /// The bytes of device memory that invocations read and write.
     pub(crate) asked: f64,
-    /// Bytes that the launch has to move: each tensor once.
+    /// The bytes that the launch must move, if each tensor is moved once.
     pub(crate) compulsory: f64,
-    /// The least time in nanoseconds by the profile's rates, if it has them.
+    /// The least time in nanoseconds by the profile's rates. `None` if the profile has no rates.
     pub(crate) least: Option<f64>,
 }
 
-/// The costs of a version's dispatches at some sizes; `None` where 64 bits do not hold them.
+/// Returns the cost of a version's dispatches at given sizes. `None` if it does not fit in 64 bits.
 pub(crate) fn totals(costs: &[Cost], program: &Program, sizes: &Sizes, profile: &Profile) -> Option<Totals> {
     let dims = sizes.dims(program).ok()?;
     let eval = |size: &Size| size.eval(dims.values()).map(|n| n as f64);
@@ -38,7 +38,8 @@ pub(crate) fn totals(costs: &[Cost], program: &Program, sizes: &Sizes, profile: 
     Some(all)
 }
 
-/// The least nanoseconds of so much work, of which products are done by matrix units: flops a nanosecond are GFLOP/s, bytes a nanosecond GB/s.
+/// Returns the least nanoseconds for this work. `products` are done by matrix units. A flop per nanosecond is a GFLOP/s, and a byte per
+/// nanosecond a GB/s.
 pub(crate) fn least([flops, products]: [f64; 2], bytes: f64, profile: &Profile) -> Option<f64> {
     let rate = |known: Option<u32>| known.filter(|n| *n > 0).map(f64::from);
     let (gflops, bandwidth) = (rate(profile.gflops)?, rate(profile.bandwidth)?);

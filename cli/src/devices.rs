@@ -1,4 +1,4 @@
-//! `tilewright devices`: the devices of a runner.
+//! `tilewright devices`: lists the devices of a runner.
 
 use crate::exit::{Exit, Problem};
 use crate::options::Devices;
@@ -12,7 +12,7 @@ pub(crate) fn run(options: &Devices) -> Result<Exit, Problem> {
     if diagnosis.devices.len() < 2 {
         let why = [&diagnosis.loader, &diagnosis.driver].into_iter().flatten().next();
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        anstream::eprintln!("no Vulkan device is there{why}; `tilewright doctor` says what to install");
+        anstream::eprintln!("no Vulkan device was found{why}; `tilewright doctor` says what to install");
     }
     match options.json {
         true => output::json(&diagnosis.devices),
@@ -21,7 +21,7 @@ pub(crate) fn run(options: &Devices) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// A device's first line.
+/// Returns a device's first line.
 pub(crate) fn title(device: &Properties) -> String {
     let (major, minor) = device.vulkan;
     let name = output::heading(&device.name);

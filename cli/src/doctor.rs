@@ -1,4 +1,4 @@
-//! `tilewright doctor`: what is installed, what is missing, and which devices meet which profiles.
+//! `tilewright doctor`: prints what is installed, what is missing, and which devices meet which profiles.
 
 use crate::devices::title;
 use crate::exit::{Exit, Problem};
@@ -13,15 +13,15 @@ use std::collections::BTreeMap;
 use tilewright_dsl::profile::Profile;
 use tilewright_runner::message::Diagnosis;
 
-/// What is wrong with one runner's machine.
+/// The state of one runner's machine.
 #[derive(Serialize)]
 struct Report {
     runner: String,
     #[serde(flatten)]
     diagnosis: Diagnosis,
-    /// Of every device, by its index, what it lacks of every profile.
+    /// The guarantees that each device lacks of each profile, by the device's index and the profile's name.
     profiles: BTreeMap<u64, BTreeMap<String, Vec<String>>>,
-    /// Whether all is there that Vulkan needs, and some device meets each profile of the file.
+    /// True if all that Vulkan needs is installed, and each profile of the file is met by some device.
     well: bool,
 }
 
@@ -51,7 +51,7 @@ fn report(runner: &str, diagnosis: Diagnosis, bundled: &[Profile], own: &[Profil
     let all = || bundled.iter().chain(own);
     let of = |device| all().map(|p| (p.name.clone(), lacks(p, device))).collect();
     let profiles: BTreeMap<_, BTreeMap<_, Vec<String>>> = diagnosis.devices.iter().map(|d| (d.index, of(d))).collect();
-    // The reference device, which comes last, stands in for what is missing.
+    // The reference device is last. It does not count, because it is present without a driver.
     let vulkan = diagnosis.devices.split_last().map_or(&[][..], |(_, devices)| devices);
     let is_met = |p: &Profile| vulkan.iter().any(|d| profiles[&d.index][&p.name].is_empty());
     let well = diagnosis.loader.is_none() && diagnosis.driver.is_none() && own.iter().all(is_met);

@@ -1,4 +1,4 @@
-//! Exit codes, and problems that end a command.
+//! Exit codes, and the problems that end a command.
 
 use crate::output;
 use anstyle::{AnsiColor, Style};
@@ -7,18 +7,19 @@ use std::process::ExitCode;
 use tilewright_runner::ClientError;
 use tilewright_runner::message::{Failure, FailureKind};
 
-/// How a command ends; `--help` lists them.
+/// The exit code of a command. `--help` lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// It did what was asked.
+    /// The command was carried out.
     Done = 0,
-    /// It did, and the answer is no: a schedule is wrong, a record is stale, something is missing, not all was measured.
+    /// The command was carried out, and the answer is no: a schedule is wrong, a record is stale, something is missing, not all was
+    /// measured.
     No = 1,
-    /// What was asked makes no sense: the command line, or a file that it names.
+    /// The command line, or a file that it names, is invalid.
     Usage = 2,
-    /// There is no such device, or it does not take part any more.
+    /// The device does not exist, or it is lost.
     Device = 3,
-    /// A runner does not start, hangs, has died, or answers nonsense.
+    /// A runner does not start, hangs, has died, or sends an invalid answer.
     Runner = 4,
 }
 
@@ -28,7 +29,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command ended.
+/// The reason why a command ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) exit: Exit,
@@ -36,17 +37,17 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// Of the command line or of files.
+    /// Returns a problem of the command line or of files.
     pub(crate) fn usage(text: impl Into<String>) -> Problem {
         Problem { exit: Exit::Usage, text: text.into() }
     }
 
-    /// Of what was looked at.
+    /// Returns a problem of the schedules, records or devices that were examined.
     pub(crate) fn no(text: impl Into<String>) -> Problem {
         Problem { exit: Exit::No, text: text.into() }
     }
 
-    /// Says it on standard error; on standard output too, for programs.
+    /// Prints the problem on standard error and, for programs, on standard output too.
     pub(crate) fn report(&self, json: bool) {
         let bad = Style::new().fg_color(Some(AnsiColor::Red.into())).bold();
         anstream::eprintln!("{bad}error{bad:#}: {}", self.text);

@@ -1,4 +1,4 @@
-//! `tilewright explain`: what a schedule became, as `tilewright_explain` tells it.
+//! `tilewright explain`: prints the results of a schedule, as `tilewright_explain` describes them.
 
 use crate::exit::{Exit, Problem};
 use crate::options::Explain;
@@ -80,7 +80,7 @@ impl From<CompareError> for Problem {
     }
 }
 
-/// Shows what the schedules cost beside each other.
+/// Prints the costs of several schedules next to each other.
 fn compared(options: &Explain, source: &Source, choice: &Choice) -> Result<Exit, Problem> {
     let names: Vec<&str> = options.compare.iter().map(String::as_str).collect();
     let sizes: Vec<Vec<(String, i64)>> = options.size.iter().map(|sizes| sizes.0.clone()).collect();

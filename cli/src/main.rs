@@ -1,8 +1,8 @@
-//! `tilewright`: looks at devices, begins crates, and tunes, times and explains schedules.
+//! `tilewright`: lists devices, makes crates, and tunes, times and explains schedules.
 //!
-//! Kernels and schedules are parsed from a crate's files and compiled in this process: nothing of the crate is built. Launches run in
-//! runners, which are processes of their own (`tilewright_runner`): here, where nothing else is said, or on another machine. So a driver
-//! that crashes takes one launch with it and not the results.
+//! Kernels and schedules are parsed from a crate's files and compiled in this process; the crate is not built. Launches run in runners,
+//! which are separate processes (`tilewright_runner`), on this machine by default or on another one. Therefore a driver that crashes ends
+//! one launch, and the results are kept.
 //!
 //! ```text
 //! options ─▶ devices, doctor        what a runner says of its devices

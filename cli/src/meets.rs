@@ -1,10 +1,10 @@
-//! Whether a device has what a profile guarantees.
+//! Compares a device with the guarantees of a profile.
 
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::Feature;
 use tilewright_runner::message::Properties;
 
-/// What a device lacks of a profile; empty: it meets the profile.
+/// Returns the guarantees of a profile that a device lacks. If there are none, the device meets the profile.
 pub(crate) fn lacks(profile: &Profile, device: &Properties) -> Vec<String> {
     let mut lacks = Vec::new();
     let mut limit = |what: &str, wanted: u32, has: u32| {
@@ -41,7 +41,7 @@ pub(crate) fn lacks(profile: &Profile, device: &Properties) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// What the least of Vulkan has.
+    /// Returns a device with the least that Vulkan guarantees.
     fn least() -> Properties {
         let profile = Profile::vulkan_1_1();
         Properties {

@@ -11,16 +11,16 @@ const EXITS: &str = "\
 Exit codes:
   0  done
   1  done, and the answer is no: a schedule is wrong, a record is stale, something is missing, not all was measured
-  2  the command line, or a file that it names, makes no sense
+  2  the command line, or a file that it names, is invalid
   3  there is no such device, or it is lost
-  4  a runner does not start, hangs, has died, or answers nonsense
+  4  a runner does not start, hangs, has died, or sends an invalid answer
 
 Environment: NO_COLOR switches colours off; TILEWRIGHT_DEVICE, TILEWRIGHT_CACHE, TILEWRIGHT_TIMEOUT and others hold as for every program of
 Tilewright.";
 
-/// Looks at devices, begins crates, and tunes, times and explains schedules.
+/// Lists devices, makes crates, and tunes, times and explains schedules.
 ///
-/// Kernels and schedules are parsed from a crate's files; nothing of the crate is built.
+/// Kernels and schedules are parsed from a crate's files; the crate is not built.
 #[derive(Parser)]
 #[command(name = "tilewright", version, after_help = EXITS)]
 pub(crate) struct Options {
@@ -47,7 +47,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether results, and errors, are for programs.
+    /// True if results and errors are printed for programs.
     pub(crate) fn is_json(&self) -> bool {
         match self {
             Command::Devices(options) => options.json,
@@ -61,7 +61,7 @@ impl Command {
     }
 }
 
-/// Lists the devices and what each can do.
+/// Lists the devices and their properties.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  tilewright devices\n  tilewright devices --json | jq '.[].name'\n  tilewright devices --runner \"ssh board tilewright-runner\""
@@ -70,7 +70,7 @@ pub(crate) struct Devices {
     /// A command that starts a runner elsewhere.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) runner: Option<String>,
-    /// How long the runner may take for one answer.
+    /// The most time that the runner may take for one answer.
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = humantime::parse_duration)]
     pub(crate) answer_within: Duration,
     /// Prints JSON.
@@ -78,18 +78,18 @@ pub(crate) struct Devices {
     pub(crate) json: bool,
 }
 
-/// Says what is installed, what is missing, and which devices meet which profiles.
+/// Prints what is installed, what is missing, and which devices meet which profiles.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  tilewright doctor\n  tilewright doctor src/schedules/board.rs --runner \"ssh board tilewright-runner\"\n\nExit code 1: the loader or a driver is missing, or no device meets a profile of FILE."
 )]
 pub(crate) struct Doctor {
-    /// A Rust file, whose profiles, and those of its schedules, are looked at beside the bundled ones.
+    /// A Rust file. The profiles that it defines or its schedules name are compared with the devices, after the bundled ones.
     pub(crate) file: Option<PathBuf>,
-    /// A command that starts a runner elsewhere; several are looked at one after another.
+    /// A command that starts a runner elsewhere; several runners are examined one after another.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) runner: Vec<String>,
-    /// How long a runner may take for one answer.
+    /// The most time that a runner may take for one answer.
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = humantime::parse_duration)]
     pub(crate) answer_within: Duration,
     /// Prints JSON.
@@ -97,22 +97,23 @@ pub(crate) struct Doctor {
     pub(crate) json: bool,
 }
 
-/// Begins a crate with a kernel, two schedules and a test.
+/// Makes a crate with a kernel, two schedules and a test.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  tilewright new my-kernels\n  tilewright new my-kernels --git https://github.com/tilewright/tilewright"
 )]
 pub(crate) struct New {
-    /// The crate's folder, which is made.
+    /// The crate's folder, which is created.
     #[arg(value_name = "NAME")]
     pub(crate) path: PathBuf,
-    /// The crate's name, if it is not the folder's.
+    /// The crate's name, if it differs from the folder's.
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// The checkout of Tilewright that it depends on; by default that from which this program was built, or else the public repository.
+    /// The checkout of Tilewright that the crate depends on; by default the one that this program was built from, or else the public
+    /// repository.
     #[arg(long, value_name = "FOLDER", conflicts_with = "git")]
     pub(crate) checkout: Option<PathBuf>,
-    /// The git repository that it depends on instead.
+    /// The git repository that the crate depends on instead.
     #[arg(long, value_name = "URL")]
     pub(crate) git: Option<String>,
     /// Prints JSON.
@@ -120,11 +121,11 @@ pub(crate) struct New {
     pub(crate) json: bool,
 }
 
-/// Looks for the best values of a schedule's tuned constants on a device.
+/// Searches for the best values of a schedule's tuned constants on a device.
 ///
-/// All choices of the schedule's `tune` lines are compiled. Those that make the same module are one candidate; those that ask memory for
-/// much more than another are left out. Each is checked against the plain evaluation of the kernel, at a small size, before it is timed by the
-/// device's clock, in turn with the others. The best one then runs in turn with the present default.
+/// All choices of the schedule's `tune` lines are compiled. Choices that make the same module are one candidate; a candidate that reads and
+/// writes much more memory than another is left out. Each candidate is checked against the plain evaluation of the kernel, at a small size.
+/// Then it is timed by the device's clock, in turn with the others. Finally, the best one runs in turn with the present default.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tilewright tune src/schedules.rs --size M=1024,N=1024,K=1024
@@ -137,42 +138,42 @@ which belongs into version control. `--check` compiles what the record lists, ne
 pub(crate) struct Tune {
     /// A Rust file with schedules.
     pub(crate) file: PathBuf,
-    /// The schedules to tune; by default all of the file's that have `tune` lines.
+    /// The schedules to tune; by default all schedules of the file that have `tune` lines.
     #[arg(long, value_name = "NAME")]
     pub(crate) schedule: Vec<String>,
-    /// Sizes to tune for: M=4096,N=4096. Several sets count alike.
+    /// Sizes to tune for: M=4096,N=4096. All sets have the same weight.
     #[arg(long, value_name = "SIZES", value_parser = sizes::parse)]
     pub(crate) size: Vec<Sizes>,
     #[command(flatten)]
     pub(crate) reach: Reach,
-    /// A command that starts a runner elsewhere; on several, what is best for all of them is looked for.
+    /// A command that starts a runner elsewhere; with several, the values that are best for all of them are searched for.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) runner: Vec<String>,
-    /// How long it may take in all.
+    /// The most time for the whole command.
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = humantime::parse_duration)]
     pub(crate) budget: Duration,
-    /// Writes the best values into the file, and a record beside it.
+    /// Writes the best values into the file, and a record next to it.
     #[arg(long, conflicts_with = "check")]
     pub(crate) write: bool,
-    /// Only says whether the record beside the file is stale.
+    /// Only reports whether the record next to the file is stale.
     #[arg(long, conflicts_with_all = ["size", "device", "cpu", "runner"])]
     pub(crate) check: bool,
     /// Prints JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Measures all that is right, also what the cost speaks against.
+    /// Measures all correct candidates, including those that the cost speaks against.
     #[arg(long)]
     pub(crate) all: bool,
-    /// Measures also versions whose facts allow no size that the plain evaluation could check.
+    /// Also measures versions whose facts allow no size that is small enough to check.
     #[arg(long)]
     pub(crate) unchecked: bool,
-    /// Measures anew what was measured before.
+    /// Measures again what was measured before.
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// Threads that compile; by default as many as there are cores.
+    /// The number of threads that compile; by default the number of cores.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
-    /// What inputs are made from.
+    /// The seed of the random inputs.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
 }
@@ -202,25 +203,25 @@ pub(crate) struct Bench {
     pub(crate) size: Vec<Sizes>,
     #[command(flatten)]
     pub(crate) reach: Reach,
-    /// A command that starts a runner elsewhere; several are timed one after another.
+    /// A command that starts a runner elsewhere; several runners are timed one after another.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) runner: Vec<String>,
-    /// Launches of each schedule that count.
+    /// The number of launches of each schedule that count.
     #[arg(long, value_name = "COUNT", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..100_000))]
     pub(crate) runs: u32,
-    /// Sets of arguments that they take in turn.
+    /// The number of sets of arguments that the launches use in turn.
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..100))]
     pub(crate) sets: u32,
-    /// What inputs are made from.
+    /// The seed of the random inputs.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Lists what could be timed, and times nothing.
+    /// Lists the schedules that could be timed, and times none.
     #[arg(long)]
     pub(crate) list: bool,
     /// Prints JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Draws a chart, too.
+    /// Also draws a chart.
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     /// Compares with a run that `--json` printed.
@@ -228,7 +229,7 @@ pub(crate) struct Bench {
     pub(crate) against: Option<PathBuf>,
 }
 
-/// Shows the nest of a schedule after every directive, its ledger, its cost, and what in it is worth a look.
+/// Shows the nest of a schedule after every directive, its ledger, its cost, and notes on it.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  tilewright explain src/schedules.rs\n  tilewright explain src/schedules.rs --schedule TILED --size M=1024,N=1024,K=1024 --tune ROWS=4 --brief\n  tilewright explain src/schedules.rs --compare TILED PLAIN --size M=1024,N=1024,K=1024\n  tilewright explain src/schedules.rs --schedule TILED --html tiled.html"
@@ -242,19 +243,19 @@ pub(crate) struct Explain {
     /// The schedules of one kernel whose costs to compare, two or more.
     #[arg(long, value_name = "SCHEDULE", num_args = 1.., conflicts_with_all = ["schedule", "brief"])]
     pub(crate) compare: Vec<String>,
-    /// Sizes, for numbers instead of expressions: N=1,IH=225. Each one more is another set of sizes to compare at.
+    /// Sizes, for numbers instead of expressions: N=1,IH=225. With `--compare`, each further set is compared, too.
     #[arg(long, value_name = "SIZES", value_parser = sizes::parse)]
     pub(crate) size: Vec<Sizes>,
-    /// Another profile by whose rates the compared schedules are judged, too: a bundled one, or a path in the file.
+    /// Another profile whose rates are applied to the compared schedules: a bundled one, or a path in the file.
     #[arg(long, value_name = "PROFILE", requires = "compare")]
     pub(crate) profile: Vec<String>,
     /// Values of tuned constants, instead of their defaults: B=128
     #[arg(long, value_name = "VALUES", value_parser = sizes::parse)]
     pub(crate) tune: Vec<Sizes>,
-    /// Only the last nest, not the way to it.
+    /// Shows only the last nest, without the steps that lead to it.
     #[arg(long)]
     pub(crate) brief: bool,
-    /// Writes a page of all that is known, for a browser.
+    /// Writes a page with all results, for a browser.
     #[arg(long, value_name = "OUT", conflicts_with = "compare")]
     pub(crate) html: Option<PathBuf>,
     /// Prints JSON.

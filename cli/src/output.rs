@@ -1,4 +1,4 @@
-//! What is printed: text with colours where they are wanted (`NO_COLOR`, pipes), tables, JSON.
+//! Prints text with colours where they are wanted (`NO_COLOR`, pipes), tables, and JSON.
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::fmt::Display;
 use std::io::Write;
 
-/// Prints text as it stands. A pipe that is closed is no error of ours.
+/// Prints text. A closed pipe is not an error.
 pub(crate) fn text(text: impl Display) {
     let _ = write!(anstream::stdout(), "{text}");
 }
@@ -21,7 +21,7 @@ pub(crate) fn raw(bytes: &[u8]) {
     let _ = std::io::stdout().write_all(bytes);
 }
 
-/// Prints a value for programs, over several lines.
+/// Prints a value as JSON, over several lines.
 pub(crate) fn json(value: &impl Serialize) {
     match serde_json::to_string_pretty(value) {
         Ok(text) => raw(format!("{text}\n").as_bytes()),
@@ -29,19 +29,19 @@ pub(crate) fn json(value: &impl Serialize) {
     }
 }
 
-/// A word in a colour.
+/// Returns a word in a colour.
 pub(crate) fn coloured(colour: AnsiColor, word: impl Display) -> String {
     let style = Style::new().fg_color(Some(colour.into()));
     format!("{style}{word}{style:#}")
 }
 
-/// A heading.
+/// Returns a heading.
 pub(crate) fn heading(words: impl Display) -> String {
     let style = Style::new().bold();
     format!("{style}{words}{style:#}")
 }
 
-/// A table without lines; `right` are the columns whose cells are numbers.
+/// Returns a table without lines. `right` lists the columns with numbers, which are aligned to the right.
 pub(crate) fn table(heads: &[&str], rows: Vec<Vec<String>>, right: &[usize]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(heads.to_vec());

@@ -1,4 +1,4 @@
-//! Where launches run: a runner, which is this program again or any command.
+//! Starts runners, in which launches run. A runner is this program again, or any command.
 
 use crate::exit::Problem;
 use clap::Args;
@@ -7,25 +7,26 @@ use std::time::Duration;
 use tilewright_runner::Client;
 use tilewright_runner::message::Clock;
 
-/// What this machine's own runner is called.
+/// The name of this machine's own runner.
 pub(crate) const HERE: &str = "here";
 
-/// How a device is reached.
+/// The options that select a device and a clock.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Reach {
-    /// The device: an index, cpu, integrated, discrete, virtual, reference, or a part of its name. Default: what TILEWRIGHT_DEVICE says.
+    /// The device: an index, cpu, integrated, discrete, virtual, reference, or a part of its name. Default: the value of TILEWRIGHT_DEVICE.
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
-    /// Times the processor, all threads of the runner, instead of the device: for drivers for the CPU, on a machine that others use.
+    /// Measures the processor time of all threads of the runner, instead of the device's time. For drivers for the CPU, on a machine that
+    /// others use.
     #[arg(long)]
     pub(crate) cpu: bool,
-    /// How long a runner may take for one answer.
+    /// The most time that a runner may take for one answer.
     #[arg(long, value_name = "TIME", default_value = "3m", value_parser = humantime::parse_duration)]
     pub(crate) answer_within: Duration,
 }
 
 impl Reach {
-    /// Of a machine, and no device of it in particular.
+    /// Returns options that select a machine, but no particular device.
     pub(crate) fn machine(answer_within: Duration) -> Reach {
         Reach { device: None, cpu: false, answer_within }
     }
@@ -35,7 +36,7 @@ impl Reach {
     }
 }
 
-/// The runners that are named, or else this machine's own.
+/// Returns the runners that are named, or else this machine's own.
 pub(crate) fn runners(named: &[String]) -> Vec<Option<&str>> {
     match named.is_empty() {
         true => vec![None],
@@ -43,10 +44,10 @@ pub(crate) fn runners(named: &[String]) -> Vec<Option<&str>> {
     }
 }
 
-/// Starts a runner by its command; `None`: here.
+/// Starts a runner by its command, or this machine's own for `None`.
 pub(crate) fn start(runner: Option<&str>, reach: &Reach) -> Result<Client, Problem> {
     let Some(command) = runner else {
-        let own = std::env::current_exe().map_err(|e| Problem::usage(format!("this program does not know its own path: {e}")))?;
+        let own = std::env::current_exe().map_err(|e| Problem::usage(format!("the path of this program is unknown: {e}")))?;
         let mut process = Command::new(own);
         process.arg("runner");
         return Ok(Client::start(process, HERE, reach.answer_within)?);

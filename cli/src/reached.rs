@@ -1,4 +1,4 @@
-//! An open device behind a runner, which is started anew where it has failed.
+//! An open device of a runner. The runner is restarted after a failure.
 
 use crate::exit::{Exit, Problem};
 use crate::place::{Reach, start};
@@ -8,34 +8,34 @@ use std::collections::HashMap;
 use tilewright_runner::message::{Array, Clock, FailureKind, Properties, Request, Timed, Value};
 use tilewright_runner::{Client, ClientError};
 
-/// Failures of a runner one after another, before it is given up.
+/// The number of consecutive failures after which a runner is given up.
 const FAILURES: u32 = 3;
 
-/// What a timed run takes at least, in nanoseconds: to read an H200's clock around each launch costs 0.7 us.
+/// The least time of a timed run, in nanoseconds, because reading an H200's clock around each launch costs 0.7 us.
 pub(crate) const LEAST: u64 = 200_000;
 
-/// What the reference device is called, under every profile.
+/// The name of the reference device, under every profile.
 const REFERENCE: &str = "reference device";
 
-/// A device.
+/// An open device of a runner.
 pub(crate) struct Reached {
     runner: Option<String>,
     reach: Reach,
     client: Option<Client>,
-    /// The device.
+    /// The properties of the device.
     pub(crate) device: Properties,
-    /// What the runner calls the modules that it has loaded.
+    /// The runner's numbers of the modules that it has loaded.
     loaded: HashMap<String, u32>,
     failures: u32,
-    /// How the last failure of the runner, or of its device, would end this program.
+    /// The exit code for the last failure of the runner or of its device.
     pub(crate) failed: Option<Exit>,
 }
 
-/// Why a launch did not end well.
+/// The reason why a launch failed.
 pub(crate) enum Trouble {
-    /// It is the candidate's: others can go on.
+    /// The candidate's fault. Other candidates can still be launched.
     Refused(String),
-    /// It is made for another device, or for other sizes.
+    /// The candidate is compiled for another device, or for other sizes.
     Unsupported(String),
     /// The runner or the device is given up.
     Over(Problem),
@@ -46,22 +46,22 @@ impl Reached {
         let mut client = start(runner, reach)?;
         let device = client.open(reach.device.as_deref())?;
         if !device.timestamps && reach.clock() == Clock::Device {
-            let text = format!("{} has no timestamps on its compute queue: nothing can be timed on it", device.name);
+            let text = format!("{} has no timestamps on its compute queue, so launches cannot be timed on it", device.name);
             return Err(Problem { exit: Exit::Device, text });
         }
         if device.name.starts_with(REFERENCE) {
-            anstream::eprintln!("note: the reference device interprets kernels: its times say nothing of a GPU's");
+            anstream::eprintln!("note: the reference device interprets kernels, so its times do not predict a GPU's");
         }
         let (runner, reach) = (runner.map(str::to_owned), reach.clone());
         Ok(Reached { runner, reach, client: Some(client), device, loaded: HashMap::new(), failures: 0, failed: None })
     }
 
-    /// How the runner is called.
+    /// Returns the runner's name.
     pub(crate) fn name(&self) -> &str {
         self.runner.as_deref().unwrap_or(crate::place::HERE)
     }
 
-    /// The device, its driver, and the clock if it is another than the device's.
+    /// Returns the device and its driver, with the clock if it is not the device's.
     pub(crate) fn clocked(&self) -> [String; 2] {
         let clock = if self.reach.cpu { ", by the processor's time" } else { "" };
         [self.device.name.clone(), format!("{}{clock}", self.device.driver)]
@@ -78,17 +78,17 @@ impl Reached {
         self.ask(|client| client.run(kernel, arguments, outputs))
     }
 
-    /// Nanoseconds of launches of a module.
+    /// Times launches of a module, in nanoseconds.
     pub(crate) fn time(&mut self, compiled: &Compiled, sizes: &Sizes, timed: Timed) -> Result<Vec<u64>, Trouble> {
         let kernel = self.load(compiled)?;
         let request = Request::Time { kernel, dims: sizes.0.clone(), timed };
         Ok(self.ask(|client| client.time(request))?.1)
     }
 
-    /// Forgets a module that is not needed any more.
+    /// Unloads a module that is not needed any more.
     pub(crate) fn forget(&mut self, compiled: &Compiled) {
         if let (Some(kernel), Some(client)) = (self.loaded.remove(&compiled.module), &mut self.client) {
-            // Where this fails, the next request will say so.
+            // If this fails, the next request reports it.
             let _ = client.unload(kernel);
         }
     }
@@ -135,7 +135,7 @@ impl Reached {
             }
             _ => {}
         }
-        // The runner has failed, or its device is lost: the next launch begins with new ones.
+        // The runner has failed, or its device is lost, so the next launch starts a new runner.
         self.client = None;
         self.loaded.clear();
         self.failures += 1;

@@ -1,4 +1,4 @@
-//! Sizes on the command line, and those of a kernel that they must say.
+//! The sizes on the command line, and the sizes that a kernel needs.
 
 use crate::exit::Problem;
 use std::fmt;
@@ -18,7 +18,7 @@ pub(crate) fn parse(text: &str) -> Result<Sizes, String> {
     for part in text.split(',') {
         let (name, value) = part.split_once('=').ok_or_else(|| format!("`{part}`: write NAME=VALUE"))?;
         let (name, value) = (name.trim().to_owned(), value.trim());
-        let number: u32 = value.parse().map_err(|_| format!("`{value}` is no whole number from 0 to {}", u32::MAX))?;
+        let number: u32 = value.parse().map_err(|_| format!("`{value}` is not a whole number from 0 to {}", u32::MAX))?;
         if name.is_empty() || sizes.iter().any(|(other, _)| *other == name) {
             return Err(if name.is_empty() { format!("`{part}`: write NAME=VALUE") } else { format!("`{name}` has two values") });
         }
@@ -39,7 +39,7 @@ impl Sizes {
         self.0.iter().find(|(n, _)| n == name).map(|(_, value)| *value)
     }
 
-    /// The dims of a launch.
+    /// Returns the dims of a launch.
     pub(crate) fn dims<'a>(&self, program: &'a Program) -> Result<Dims<'a>, String> {
         Dims::new(program, &|name| self.get(name))
     }
@@ -48,7 +48,7 @@ impl Sizes {
     /// literal may be missing.
     ///
     /// # Errors
-    /// The dims that lack a value.
+    /// Returns the option to write if a dim lacks a value.
     fn of(&self, asked: &Asked<'_>) -> Result<Sizes, String> {
         let value = |name: &&String| self.get(name).or_else(|| pinned(asked.program, name));
         let missing: Vec<String> = asked.dims.iter().filter(|name| value(name).is_none()).map(|n| format!("{n}=…")).collect();
@@ -57,7 +57,7 @@ impl Sizes {
         }
         let said = self.0.iter().filter(|(name, _)| asked.dims.contains(name)).map(|(name, value)| format!("{name}={value}"));
         let all: Vec<String> = said.chain(missing).collect();
-        Err(format!("the sizes of `{}` are not all said; write `--size {}`", asked.schedule, all.join(",")))
+        Err(format!("some sizes of `{}` are missing; write `--size {}`", asked.schedule, all.join(",")))
     }
 
     /// Explains why a program is not for these sizes: one of its facts gives a dim another literal.
@@ -170,9 +170,9 @@ mod tests {
             ("", "`: write NAME=VALUE"),
             ("M", "`M`: write NAME=VALUE"),
             ("=3", "`=3`: write NAME=VALUE"),
-            ("M=-1", "`-1` is no whole number"),
+            ("M=-1", "`-1` is not a whole number"),
             ("M=1,M=2", "`M` has two values"),
-            ("M=4294967296", "is no whole number from 0 to 4294967295"),
+            ("M=4294967296", "is not a whole number from 0 to 4294967295"),
         ] {
             let error = parse(wrong).expect_err(wrong);
             assert!(error.contains(why), "{wrong}: {error}");

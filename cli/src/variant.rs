@@ -1,4 +1,4 @@
-//! From files to programs: a schedule with a choice of its tuned constants, compiled, and what tells its modules from others.
+//! Compiles schedules of files with a choice of their tuned constants, and identifies their modules.
 
 use crate::exit::Problem;
 use crate::sizes::Sizes;
@@ -26,17 +26,17 @@ impl From<SourceError> for Problem {
 
 /// A variant.
 pub(crate) struct Compiled {
-    /// What a launch runs.
+    /// The launch program.
     pub(crate) program: Program,
-    /// The same in its versions, in the order in which a launch tries them, each with its cost.
+    /// The versions of the program, in the order in which a launch tries them, each with its cost.
     pub(crate) versions: Vec<(Program, Vec<Cost>)>,
-    /// The program's hash, without lines of files.
+    /// The program's hash, which does not depend on lines of files.
     pub(crate) module: String,
-    /// The algorithm as the schedule decomposes it, if it does.
+    /// The algorithm as the schedule decomposes it, if it does so.
     pub(crate) decomposed: Option<nest::Program>,
 }
 
-/// Compiles a schedule with a choice. What is wrong is said with places.
+/// Compiles a schedule with a choice. The errors have their places.
 pub(crate) fn compile(source: &Source, subject: &Subject, choice: &Choice) -> Result<Compiled, String> {
     let Subject { kernel, schedule, profile, spans, .. } = subject;
     let wrong = |errors: tilewright_dsl::diag::Errors| source.place(errors.texts(spans).trim_end());
@@ -49,20 +49,20 @@ pub(crate) fn compile(source: &Source, subject: &Subject, choice: &Choice) -> Re
     Ok(Compiled { program: made.program, versions, module, decomposed })
 }
 
-/// The algorithm of a schedule's kernel, which results must agree with.
+/// Returns the algorithm of a schedule's kernel, which results must agree with.
 pub(crate) fn algorithm(source: &Source, subject: &Subject) -> Result<nest::Program, Problem> {
     let wrong = |errors: tilewright_dsl::diag::Errors| Problem::no(source.place(errors.texts(&subject.spans).trim_end()));
     let bindings = head::bindings(&subject.kernel, &subject.schedule).map_err(wrong)?;
     algorithm::check(&subject.kernel, &bindings).map_err(wrong)
 }
 
-/// All choices of a schedule's tuned constants.
+/// Returns all choices of a schedule's tuned constants.
 pub(crate) fn choices(source: &Source, subject: &Subject) -> Result<Vec<Choice>, Problem> {
     let wrong = |errors: tilewright_dsl::diag::Errors| Problem::no(source.place(errors.texts(&subject.spans).trim_end()));
     tune::choices(&subject.kernel, &subject.schedule).map_err(wrong)
 }
 
-/// The `tune` lines of a schedule.
+/// Returns the `tune` lines of a schedule.
 pub(crate) fn tunes(subject: &Subject) -> impl Iterator<Item = &Tune> {
     subject.schedule.items.iter().filter_map(|item| match item {
         Item::Statement(Statement { kind: StatementKind::Tune(tune), .. }) => Some(tune),
@@ -71,18 +71,18 @@ pub(crate) fn tunes(subject: &Subject) -> impl Iterator<Item = &Tune> {
 }
 
 impl Compiled {
-    /// A program that was compiled before: its nests, and so its costs, are not known.
+    /// Wraps a program that was compiled earlier. It has no costs, because its nests are not known.
     pub(crate) fn of(program: Program) -> Result<Compiled, String> {
         let versions = program.clone().into_versions()?.into_iter().map(|version| (version, Vec::new())).collect();
         Ok(Compiled { module: hash(&program)?, versions, program, decomposed: None })
     }
 
-    /// The version without facts of its own. What is launched of any version has its samples of scalars.
+    /// Returns the version without additional facts. Launches of all versions use its samples of scalars.
     pub(crate) fn plain(&self) -> &Program {
         self.versions.last().map_or(&self.program, |(program, _)| program)
     }
 
-    /// The version that a launch at some sizes takes, or why it takes none.
+    /// Returns the version that a launch at these sizes takes, or the reason why it takes none.
     pub(crate) fn taken(&self, sizes: &Sizes) -> Result<usize, String> {
         let plain = self.plain();
         let scalars: Vec<Option<f64>> = (0..plain.scalars.len() as u32).map(|n| plain.sample(n)).collect();
@@ -96,13 +96,13 @@ impl Compiled {
         Err(why)
     }
 
-    /// The program as a runner takes it.
+    /// Returns the program in the form that a runner takes.
     pub(crate) fn bytes(&self) -> Result<Vec<u8>, String> {
         self.program.encode().map_err(|e| e.to_string())
     }
 }
 
-/// Why a launch does not take a program at some sizes and with some scalars, as far as shapes and facts tell.
+/// Returns the reason why a launch at these sizes and with these scalars does not take a program, as far as shapes and facts determine it.
 fn refusal(program: &Program, sizes: &Sizes, scalars: &[Option<f64>]) -> Option<String> {
     if let Some(why) = sizes.contradict(program) {
         return Some(why);
@@ -124,7 +124,7 @@ fn refusal(program: &Program, sizes: &Sizes, scalars: &[Option<f64>]) -> Option<
     fails.map(|fact| format!("`{}` does not hold", fact.text))
 }
 
-/// What a device runs of a program, as a hash: lines of files have no part in it.
+/// Returns a hash of the parts of a program that a device runs. Lines of files do not contribute to it.
 fn hash(program: &Program) -> Result<String, String> {
     let mut bare = program.clone();
     strip(&mut bare);
@@ -145,7 +145,7 @@ fn strip(program: &mut Program) {
     program.preparations.iter_mut().for_each(|p| strip(&mut p.program));
 }
 
-/// The profiles of a file: those that it defines, and those of its schedules, bundled ones left out.
+/// Returns the profiles that a file defines or its schedules name, without the bundled ones.
 pub(crate) fn profiles_of(file: &Path) -> Result<Vec<Profile>, Problem> {
     let source = Source::open(file)?;
     let text = std::fs::read_to_string(file).map_err(|e| Problem::usage(format!("cannot read {}: {e}", file.display())))?;
@@ -164,7 +164,7 @@ pub(crate) fn profiles_of(file: &Path) -> Result<Vec<Profile>, Problem> {
     Ok(found)
 }
 
-/// The paths of the profiles that items define.
+/// Collects the paths of the profiles that items define.
 fn defined(items: &[syn::Item], within: &str, paths: &mut Vec<String>) {
     for item in items {
         match item {

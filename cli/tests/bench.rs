@@ -15,7 +15,7 @@ fn a_files_schedules_are_timed_beside_each_other() {
     let file = product();
     let path = file.arg("src/schedules.rs");
     let chart = file.arg("chart.svg");
-    let run = bench(&path, &["--json", "--svg", &chart]).ends(0).says("its times say nothing of a GPU's");
+    let run = bench(&path, &["--json", "--svg", &chart]).ends(0).says("its times do not predict a GPU's");
     let rows = run.json()["rows"].as_array().unwrap().clone();
     assert_eq!(rows.len(), 2);
     for (row, schedule) in rows.iter().zip(["TILED", "PLAIN"]) {
@@ -79,11 +79,11 @@ fn what_makes_no_sense_is_refused() {
     bench(&path, &["--kernel", "softmax"]).ends(2).says("there is no kernel `softmax`");
     run(&["bench", "catalog", "--kernel", "matmull"]).ends(2).says("did you mean `matmul`?");
     run(&["bench", "catalog", "--kernel", "matmul", "--size", "Z=3"]).ends(2).says("no kernel that is timed has a size `Z`");
-    run(&["bench", "catalog", "--kernel", "matmul", "--schedule", "NONE"]).ends(2).says("nothing of that name");
+    run(&["bench", "catalog", "--kernel", "matmul", "--schedule", "NONE"]).ends(2).says("no schedule of that name");
     bench(&path, &["--runs", "0"]).ends(2);
     bench(&path, &["--against", "/nowhere.json"]).ends(2).says("cannot read /nowhere.json");
     file.write("before.json", "{\"rows\": []}");
-    bench(&path, &["--against", &file.arg("before.json")]).ends(2).says("is no run that `tilewright bench --json` printed");
+    bench(&path, &["--against", &file.arg("before.json")]).ends(2).says("is not the output of `tilewright bench --json`");
     bench(&path, &["--svg", "/nowhere/chart.svg"]).ends(2).says("cannot write /nowhere/chart.svg");
     bench(&path, &["--device", "a device that nobody has"]).ends(3).says("a device that nobody has");
 }
@@ -127,7 +127,7 @@ fn the_processor_can_be_timed() {
     }
 }
 
-/// A kernel, and schedules of it that make a different size a literal each; and one of another kernel.
+/// A kernel with schedules that make different sizes literals, and a schedule of another kernel.
 const PINNED: &str = "use tilewright::devices::vulkan_1_1;
 use tilewright::{kernel, schedule};
 kernel! { pub fn scale<N, C>(x: f32[N, C]) -> y: f32[N, C] { y[i, j] = 2.0 * x[i, j]; } }
@@ -138,7 +138,7 @@ schedule! { pub ANY: scale for vulkan_1_1 { pin(C); specialize(C == 4); } }
 schedule! { pub OTHER: twice for vulkan_1_1 {} }
 ";
 
-/// The name, the sizes and the error of each row.
+/// Returns the name, the sizes and the error of each row.
 fn rows(ran: &common::Ran) -> Vec<(String, String, String)> {
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let rows = ran.json()["rows"].as_array().unwrap().clone();
@@ -155,18 +155,18 @@ fn a_size_that_one_schedule_pins_is_one_of_the_others() {
     };
     let of_one = bench(&["--kernel", "scale", "--size", "N=8,C=4"]).ends(0);
     assert_eq!(rows(&of_one), measured(&["FOUR", "ROWS", "ANY"], "N=8,C=4"));
-    // The literal need not be said where only the schedule that has it is timed.
+    // The literal may be left out if only the schedule that has it is timed.
     assert_eq!(rows(&bench(&["--schedule", "FOUR", "--size", "N=3"]).ends(0)), measured(&["FOUR"], "N=3,C=4"));
-    // A size that contradicts a fact concerns that schedule alone, and is not a failure.
+    // A size that contradicts a fact excludes only that schedule, and is not a failure.
     let other = bench(&["--kernel", "scale", "--size", "N=8,C=5"]).ends(0);
     let got = rows(&other);
     assert_eq!(got[0].2, "`C == 4` does not hold: `C` is 5");
     assert_eq!(got[1..], measured(&["ROWS", "ANY"], "N=8,C=5")[..]);
-    // A schedule whose sizes are not all said is named at the end.
+    // A schedule whose sizes are incomplete is named at the end.
     let lacking = bench(&["--kernel", "scale", "--size", "N=8"]).ends(1).says("not measured: `ROWS`, `ANY`");
     let got = rows(&lacking);
     assert!(got.iter().any(|row| *row == measured(&["FOUR"], "N=8,C=4")[0]), "{got:?}");
-    assert!(got.iter().any(|row| row.2 == "the sizes of `ANY` are not all said; write `--size N=8,C=…`"), "{got:?}");
+    assert!(got.iter().any(|row| row.2 == "some sizes of `ANY` are missing; write `--size N=8,C=…`"), "{got:?}");
     // Sets for each kernel, one set for both, and sizes of one kernel alone.
     let both = bench(&["--size", "N=8,C=4", "--size", "H=5"]).ends(0);
     assert_eq!(rows(&both).len(), 4);

@@ -23,7 +23,7 @@ fn without_a_driver_that_is_said() {
         ran(tilewright(arguments).env("VK_DRIVER_FILES", "/nowhere.json").env("VK_ICD_FILENAMES", "/nowhere.json"))
     };
     let listed =
-        none(&["devices", "--json"]).ends(0).says("no Vulkan device is there").says("`tilewright doctor` says what to install");
+        none(&["devices", "--json"]).ends(0).says("no Vulkan device was found").says("`tilewright doctor` says what to install");
     assert_eq!(listed.json().as_array().unwrap().len(), 1);
     let report = none(&["doctor", "--json"]).ends(1).json();
     assert!(report[0]["loader"].as_str().or(report[0]["driver"].as_str()).unwrap().contains("install"), "{report}");
@@ -76,7 +76,7 @@ fn a_runner_elsewhere_is_asked() {
     let runner = format!("sh -c 'exec \"$0\" runner' {}", env!("CARGO_BIN_EXE_tilewright"));
     let own = run(&["devices", "--json"]).ends(0).json();
     assert_eq!(run(&["devices", "--json", "--runner", &runner]).ends(0).json(), own);
-    // One that fails does not keep the others from being looked at.
+    // A runner that fails does not prevent the examination of the others.
     let both = run(&["doctor", "--json", "--runner", "false", "--runner", &runner]).ends(4);
     assert_eq!(both.json()[0]["devices"], own);
 }

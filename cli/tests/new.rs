@@ -1,4 +1,4 @@
-//! `tilewright new`: what it writes compiles, and is right under both schedules; and what it refuses.
+//! `tilewright new`: the crate compiles and is right under both schedules, and invalid options are refused.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -39,7 +39,7 @@ fn its_schedules_compile_and_run() {
     }
 }
 
-/// Whatever the name: names sort before and behind `tilewright`, and long ones fill lines.
+/// Names sort before and after `tilewright`, and long ones fill lines, so several are tried.
 #[test]
 fn what_it_writes_is_formatted() {
     for name in ["a", "my-kernels", "zeta-kernels", "a-name-that-is-longer-than-those-that-most-crates-have"] {
@@ -64,7 +64,7 @@ fn wrong_names_and_folders_are_refused() {
     for (name, why) in [
         ("1st", "it begins with neither a letter nor an underscore"),
         ("a.b", "it has '.'"),
-        ("match", "it is a word of Rust"),
+        ("match", "it is a keyword of Rust"),
         ("std", "another crate has it"),
         ("tilewright", "another crate has it"),
     ] {
@@ -74,7 +74,7 @@ fn wrong_names_and_folders_are_refused() {
     std::fs::create_dir(folder.path().join("full")).unwrap();
     std::fs::write(folder.path().join("full/mine"), "mine").unwrap();
     run(&["new", &at("full")]).ends(2).says("exists and is not empty");
-    run(&["new", &at("new"), "--checkout", folder.path().to_str().unwrap()]).ends(2).says("is no checkout of Tilewright");
+    run(&["new", &at("new"), "--checkout", folder.path().to_str().unwrap()]).ends(2).says("is not a checkout of Tilewright");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     run(&["new", &format!("{}/mine/deep", at("full"))]).ends(2).says("cannot make");
 }

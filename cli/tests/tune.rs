@@ -1,4 +1,4 @@
-//! `tilewright tune`, on the reference device: what it finds, writes, records and refuses.
+//! `tilewright tune`, on the reference device: the values, files, records and refusals.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -34,7 +34,7 @@ fn every_choice_is_measured_merged_or_refused() {
         assert_eq!((&choice["choice"]["SIDE"], &choice["at"]), (&64.into(), &"compile".into()));
         assert!(choice["why"].as_str().unwrap().contains("invocations"), "{choice}");
     }
-    // Without `--write` nothing is written.
+    // Without `--write`, the files do not change.
     assert_eq!(file.read("src/schedules.rs"), SCHEDULES);
     assert!(!file.path("src/schedules.tuned.json").exists());
     let text = tune(&file.arg("src/schedules.rs"), &[]).ends(0).out;
@@ -45,7 +45,7 @@ fn every_choice_is_measured_merged_or_refused() {
 fn only_the_defaults_literal_is_written_and_the_record_says_when_it_is_stale() {
     let file = product();
     let path = file.arg("src/schedules.rs");
-    run(&["tune", &path, "--check"]).ends(1).says("is not there: `tilewright tune --write` makes it");
+    run(&["tune", &path, "--check"]).ends(1).says("does not exist: `tilewright tune --write` makes it");
     let tuned = tune(&path, &["--write", "--json"]).ends(0).json();
     assert_eq!(tuned[0]["written"], true);
     let side = tuned[0]["chosen"]["SIDE"].as_i64().unwrap();
@@ -60,7 +60,7 @@ fn only_the_defaults_literal_is_written_and_the_record_says_when_it_is_stale() {
     assert!(devices.keys().all(|device| device.starts_with("reference device; ")), "{devices:?}");
 
     assert_eq!(run(&["tune", &path, "--check"]).ends(0).out, "TILED: as it was tuned\n");
-    // Comments and names of files are no part of a module.
+    // Comments and names of files do not affect a module.
     file.write("src/schedules.rs", &expected.replace("//! Schedules", "//!\n//! All schedules"));
     run(&["tune", &path, "--check"]).ends(0);
     let other = if side == 2 { 4 } else { 2 };
@@ -71,11 +71,11 @@ fn only_the_defaults_literal_is_written_and_the_record_says_when_it_is_stale() {
     assert_eq!((&checked["stale"], &checked["schedules"][0]["stale"][0]), (&true.into(), &stale.into()));
     file.write("src/schedules.rs", &expected.replace("tile(i: 2, j: 1)", "tile(i: 1, j: 1)"));
     let checked = run(&["tune", &path, "--check"]).ends(1).out;
-    assert_eq!(checked, "TILED: 4 of 4 choices have another module than was tuned\n");
+    assert_eq!(checked, "TILED: 4 of 4 choices have a module that differs from the tuned one\n");
     file.write("src/schedules.rs", &expected.replace("[2, 4, 64]", "[1, 2, 4]"));
     assert!(run(&["tune", &path, "--check"]).ends(1).out.contains("2 of 6 choices have a module that was not tuned"));
     file.write("src/schedules.tuned.json", "{}");
-    run(&["tune", &path, "--check"]).ends(2).says("is no record");
+    run(&["tune", &path, "--check"]).ends(2).says("is not a record");
 }
 
 /// On Vulkan, with the validation layer: every right candidate is measured, as on the reference device.
@@ -134,7 +134,7 @@ fn several_sizes_count_and_updates_scalars_and_facts_are_checked() {
     let tuned = &run(&["tune", &path, "--size", "N=8", "--size", "N=128", "--json"]).ends(0).json()[0];
     assert_eq!(tuned["sizes"].as_array().unwrap().len(), 2);
     assert_eq!(tuned["candidates"][0]["median_ns"].as_array().unwrap().len(), 2);
-    // A size that the schedule does not take.
+    // The schedule does not take this size.
     let refused = run(&["tune", &path, "--size", "N=9", "--json"]).ends(1).json();
     assert_eq!(refused[0]["refused"][0]["at"], "sizes");
     assert!(refused[0]["refused"][0]["why"].as_str().unwrap().contains("`N % 8 == 0` does not hold"), "{refused}");
@@ -164,7 +164,7 @@ fn what_asks_memory_for_much_more_than_another_is_not_measured_unless_all_are_wa
     let left_out = refused(&[]);
     assert_eq!(left_out.len(), 1, "{left_out:?}");
     assert_eq!((&left_out[0]["at"], &left_out[0]["choice"]), (&"cost".into(), &serde_json::json!({ "COLUMNS": 1, "ROWS": 1 })));
-    // Of each step, 2 elements for a sum against 24 for 128 sums; and each result is written: 129 elements against 13.
+    // In each step, 2 elements are read for a sum, against 24 for 128 sums. Each result is written: 129 elements against 13.
     assert!(left_out[0]["why"].as_str().unwrap().contains(" 9.9 times as many bytes"), "{left_out:?}");
     assert_eq!(refused(&["--all"]).len(), 0);
 }
@@ -219,7 +219,7 @@ fn what_no_small_size_can_check_is_measured_only_if_that_is_asked_for() {
     let path = file.arg("src/schedules.rs");
     let tuned = run(&["tune", &path, "--size", "M=0", "--json"]).ends(1).json();
     let result = tuned[0]["refused"].as_array().unwrap().iter().find(|r| r["at"] == "result").unwrap().clone();
-    assert!(result["why"].as_str().unwrap().contains("takes no sizes that are small enough to be checked"), "{result}");
+    assert!(result["why"].as_str().unwrap().contains("takes no sizes that are small enough to check"), "{result}");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn every_schedule_of_a_file_is_tuned_and_written() {
     assert_eq!(run(&["tune", &path, "--check"]).ends(0).out, "TILED: as it was tuned\nOTHER: as it was tuned\n");
     assert_eq!(run(&["tune", &path, "--check", "--schedule", "OTHER"]).ends(0).out, "OTHER: as it was tuned\n");
     file.write("src/schedules.rs", SCHEDULES);
-    assert!(run(&["tune", &path, "--check"]).ends(1).out.contains("OTHER: the file has it no more"));
+    assert!(run(&["tune", &path, "--check"]).ends(1).out.contains("OTHER: the file no longer has it"));
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn runners_that_fail_lose_nothing() {
         tune(&path, &["--write", "--answer-within", "2s", "--runner", &wrapper(&file, script)]).ends(4).says(why);
         unwritten();
     }
-    // It greets, opens a device and then dies, each time.
+    // Each time, the runner greets, opens a device and then dies.
     let dies = wrapper(&file, "dd bs=1 count=100 2>/dev/null | \"$@\"");
     let tuned = tune(&path, &["--write", "--json", "--runner", &dies]).ends(4);
     let tuned = &tuned.json()[0];
@@ -294,7 +294,7 @@ fn runners_that_fail_lose_nothing() {
     let whys: Vec<&str> = loads.map(|r| r["why"].as_str().unwrap()).collect();
     assert!(whys.len() == 4 && whys.iter().all(|why| why.contains("it was asked to load a kernel")), "{tuned}");
     unwritten();
-    // The second time it works: what was asked meanwhile is refused, and all others are measured.
+    // The restarted runner works. The candidate of the failed request is refused, and all others are measured.
     let once =
         format!("if [ -e {0} ]; then exec \"$@\"; fi; touch {0}; dd bs=1 count=100 2>/dev/null | \"$@\"", file.arg("marker"));
     let tuned = tune(&path, &["--json", "--runner", &wrapper(&file, &once)]).ends(0).json();
@@ -323,7 +323,7 @@ fn several_runners_count_alike_and_each_is_recorded() {
     for device in recorded.values() {
         assert!(device["nanoseconds"].as_object().unwrap().values().all(|times| times.as_array().unwrap().len() == 2), "{device}");
     }
-    // One that fails at once keeps the others from being chosen for alone.
+    // If one runner fails at once, no values are chosen for the other one alone.
     tune(&path, &["--runner", &through, "--runner", "false"]).ends(4).says("`false` has ended");
 }
 
@@ -335,7 +335,7 @@ fn the_processor_can_be_timed() {
     assert!(tuned["candidates"].as_array().unwrap().iter().all(|c| c["median_ns"][0].as_f64().unwrap() > 0.0), "{tuned}");
 }
 
-/// A schedule that is wrong, one that cannot be read and one of another kernel's sizes are told at the end; the others are tuned.
+/// A schedule that is wrong, one that cannot be read and one of another kernel's sizes are reported at the end; the others are tuned.
 #[test]
 fn one_schedule_does_not_stop_the_others() {
     let text = "use tilewright::devices::vulkan_1_1;
@@ -360,7 +360,7 @@ schedule! { pub BROKEN: scale for vulkan_1_1 { tile(i 4); } }
         run(&["tune", &path, "--schedule", "FOUR", "--schedule", "OTHER", "--size", "N=8", "--size", "H=9", "--json"]).ends(0);
     assert_eq!(both.json()[1]["sizes"][0], "H=9");
     run(&["tune", &path, "--schedule", "FOUR", "--size", "N=8,C=5"]).ends(1);
-    // If nothing can be tuned, all reasons are said. A size that only a wrong schedule has is not a mistake.
+    // If no schedule can be tuned, all reasons are reported. A size that only a wrong schedule has is not a mistake.
     let none = run(&["tune", &path, "--schedule", "WRONG", "--schedule", "OTHER", "--size", "N=8,C=4"]).ends(1);
     assert!(none.err.contains("invocations") && none.err.contains("write `--size H=…`"), "{}", none.err);
     run(&["tune", &path, "--schedule", "FOUR", "--size", "N=8,H=5"]).ends(2).says("`scale` has no size `H`");

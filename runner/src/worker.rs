@@ -181,7 +181,11 @@ impl Owned {
 /// Uploads the arguments to the device, and packs or prepares those that the kernel takes so.
 fn owned(kernel: &DynKernel, program: &Program, arguments: &[Value]) -> Result<Vec<Owned>, Failure> {
     if arguments.len() != program.arguments.len() {
-        return Err(senseless(format!("{} arguments are given, but the kernel takes {}", arguments.len(), program.arguments.len())));
+        return Err(senseless(format!(
+            "{} arguments are given, but the kernel takes {}",
+            arguments.len(),
+            program.arguments.len()
+        )));
     }
     let mut all = Vec::new();
     for (position, value) in program.arguments.iter().zip(arguments) {

@@ -1,4 +1,4 @@
-//! Comparison with a run that was saved.
+//! Compares a run with a saved one.
 
 use super::{Row, Run, VERSION};
 use crate::exit::Problem;
@@ -6,13 +6,13 @@ use std::path::Path;
 
 /// Reads a saved run.
 pub(super) fn read(path: &Path) -> Result<Vec<Row>, Problem> {
-    let fails = |why: String| Problem::usage(format!("{} is no run that `tilewright bench --json` printed: {why}", path.display()));
+    let fails = |why: String| Problem::usage(format!("{} is not the output of `tilewright bench --json`: {why}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|e| Problem::usage(format!("cannot read {}: {e}", path.display())))?;
     let run: Run = serde_json::from_str(&text).map_err(|e| fails(e.to_string()))?;
     if run.version == VERSION { Ok(run.rows) } else { Err(fails(format!("it is of version {}", run.version))) }
 }
 
-/// Notes in each row what it took before: the same schedule at the same sizes on a device of the same name.
+/// Sets the earlier time of each row: the same schedule at the same sizes on a device with the same name.
 pub(super) fn compare(rows: &mut [Row], before: &[Row]) {
     let key = |row: &Row| (row.device.clone(), row.kernel.clone(), row.schedule.clone(), row.sizes.clone());
     for row in rows {

@@ -1,4 +1,4 @@
-//! What is timed: the schedules of a file, or the catalog of ready kernels.
+//! Selects the schedules to time: those of a file, or the catalog of ready kernels.
 
 use super::{Job, Refusal};
 use crate::cost::{least, totals};
@@ -17,19 +17,19 @@ use tilewright_explain::source::Source;
 use tilewright_launch::Program;
 use tilewright_schedules::catalog::{ALL, Entry};
 
-/// The word for the ready kernels.
+/// The argument for the ready kernels.
 const CATALOG: &str = "catalog";
 
-/// What is asked for.
+/// Returns the selected jobs.
 pub(super) fn jobs(options: &Bench) -> Result<Vec<Job>, Problem> {
     let jobs = if options.what == CATALOG { catalog(options)? } else { file(options)? };
     if jobs.is_empty() {
-        return Err(Problem::usage("nothing of that name can be timed; `--list` shows what can"));
+        return Err(Problem::usage("no schedule of that name can be timed; `--list` shows the schedules"));
     }
     Ok(jobs)
 }
 
-/// A name that is none of those there are.
+/// Returns the error for a name that does not exist.
 fn unknown(what: &str, name: &str, there: &[String]) -> Problem {
     let help = did_you_mean(name, there.iter().map(String::as_str)).unwrap_or_else(|| format!("there are {}", list(there)));
     Problem::usage(format!("there is no {what} `{name}`: {help}"))
@@ -109,7 +109,7 @@ fn file(options: &Bench) -> Result<Vec<Job>, Problem> {
             });
         }
     }
-    // Schedules of one kernel at the same sizes stand beside each other.
+    // Sorts the jobs so that schedules of one kernel at the same sizes are adjacent.
     jobs.sort_by(|a, b| (&a.kernel, a.sizes.to_string()).cmp(&(&b.kernel, b.sizes.to_string())));
     let wrong = listed.iter().filter_map(|listed| {
         let why = listed.compiled.as_ref().err()?.clone();
@@ -150,7 +150,7 @@ fn measured(listed: &Listed, profile: &Profile, compiled: &Rc<Compiled>, sizes: 
     Job { sizes, launch, operations, bytes, least: totals.and_then(|t| t.least), ..Job::of(listed) }
 }
 
-/// The entries of the catalog that are asked for.
+/// Returns the selected entries of the catalog.
 fn entries(options: &Bench) -> Result<Vec<&'static Entry>, Problem> {
     const ENTRIES: &[Entry] = &ALL;
     let there: Vec<String> = ENTRIES.iter().map(|entry| entry.name.to_owned()).collect();
@@ -187,7 +187,7 @@ fn catalog(options: &Bench) -> Result<Vec<Job>, Problem> {
     Ok(jobs)
 }
 
-/// A program of the catalog, which says itself what it computes.
+/// Makes a job from a program of the catalog. The entry gives the number of its operations.
 fn ready(entry: &Entry, program: Program, sizes: Sizes) -> Result<Job, Problem> {
     let (operations, bytes) = match sizes.dims(&program) {
         Err(_) => (None, None),
@@ -197,7 +197,7 @@ fn ready(entry: &Entry, program: Program, sizes: Sizes) -> Result<Job, Problem> 
         }
     };
     let profile = Profile::bundled(&program.profile);
-    // Of a program on matrix units, these do nearly all.
+    // Matrix units do nearly all operations of a program that uses them.
     let split = |operations: f64| if program.requires.matrices.is_empty() { [operations, 0.0] } else { [0.0, operations] };
     let known = profile.zip(operations.zip(bytes));
     let least = known.and_then(|(profile, (operations, bytes))| least(split(operations), bytes, &profile));
@@ -213,7 +213,7 @@ fn ready(entry: &Entry, program: Program, sizes: Sizes) -> Result<Job, Problem> 
     })
 }
 
-/// Prints what could be timed.
+/// Prints the schedules that could be timed.
 pub(super) fn shown(options: &Bench) -> Result<(), Problem> {
     let mut listed: Vec<(String, String, Vec<String>, Vec<String>)> = Vec::new();
     if options.what == CATALOG {
@@ -226,7 +226,7 @@ pub(super) fn shown(options: &Bench) -> Result<(), Problem> {
         for Listed { schedule, kernel, profile, dims, compiled } in self::listed(options)? {
             let schedule = match compiled {
                 Ok(_) => format!("{schedule} for {profile}"),
-                Err(_) => format!("{schedule}, which is wrong: `tilewright explain` says what"),
+                Err(_) => format!("{schedule}, which has errors: `tilewright explain` shows them"),
             };
             match listed.iter_mut().find(|(other, ..)| *other == kernel) {
                 Some((.., schedules)) => schedules.push(schedule),

@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use tilewright_runner::message::Timed;
 
-/// Launches before those that count.
+/// The number of launches before those that count.
 const WARM_UP: u32 = 5;
 
-/// The version of what `--json` prints.
+/// The version of the output of `--json`.
 const VERSION: u32 = 1;
 
-/// What is timed.
+/// A schedule to time.
 pub(super) struct Job {
     pub(super) kernel: String,
     pub(super) schedule: String,
@@ -31,9 +31,9 @@ pub(super) struct Job {
     pub(super) sizes: Sizes,
     /// The compiled schedule, or the reason why it is not launched.
     pub(super) launch: Result<Rc<Compiled>, Refusal>,
-    /// Arithmetic operations of a launch.
+    /// The arithmetic operations of a launch.
     pub(super) operations: Option<f64>,
-    /// Bytes of inputs and outputs of a launch.
+    /// The bytes of inputs and outputs of a launch.
     pub(super) bytes: Option<f64>,
     /// The least nanoseconds by the profile's rates.
     pub(super) least: Option<f64>,
@@ -47,7 +47,7 @@ pub(super) struct Refusal {
     pub(super) is_unsupported: bool,
 }
 
-/// What is printed, and compared with later.
+/// The output of a run, which later runs are compared with.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Run {
     version: u32,
@@ -74,10 +74,10 @@ pub(super) struct Row {
     /// The median of the run that it is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before_ns: Option<f64>,
-    /// Whether it was not measured because it is made for another device, or for other sizes.
+    /// True if it was not measured because it is compiled for another device, or for other sizes.
     #[serde(default)]
     unsupported: bool,
-    /// Why it was not measured.
+    /// The reason why it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -90,7 +90,7 @@ pub(crate) fn run(options: &Bench) -> Result<Exit, Problem> {
     let jobs = list::jobs(options)?;
     let (mut rows, mut failed) = (Vec::new(), None);
     for runner in runners(&options.runner) {
-        // What one runner does has no part in what another has measured.
+        // The failure of one runner does not affect the results of another.
         match timed(options, runner, &jobs, &mut rows) {
             Ok(exit) => failed = exit.or(failed),
             Err(problem) => {
@@ -105,7 +105,7 @@ pub(crate) fn run(options: &Bench) -> Result<Exit, Problem> {
     if let Some(path) = &options.svg {
         std::fs::write(path, svg::chart(&rows)).map_err(|e| Problem::usage(format!("cannot write {}: {e}", path.display())))?;
     }
-    // What is made for other devices and sizes is no fault, unless nothing else is there.
+    // Schedules for other devices and sizes do not count as failures, unless there are no other schedules.
     let all = rows.iter().all(|row| row.error.is_none() || row.unsupported) && rows.iter().any(|row| row.error.is_none());
     let missing = report::missing(&rows);
     match options.json {
@@ -118,7 +118,7 @@ pub(crate) fn run(options: &Bench) -> Result<Exit, Problem> {
     Ok(failed.unwrap_or(if all { Exit::Done } else { Exit::No }))
 }
 
-/// Times all jobs behind a runner. Says how its failures would end this program, if it failed and went on.
+/// Times all jobs on a runner. Returns the exit code of its failures, if it failed and could continue.
 fn timed(options: &Bench, runner: Option<&str>, jobs: &[Job], rows: &mut Vec<Row>) -> Result<Option<Exit>, Problem> {
     let mut reached = Reached::open(runner, &options.reach)?;
     let bar = crate::tune::bar();

@@ -6,7 +6,7 @@ use crate::output;
 use crate::tune::report::time;
 use anstyle::AnsiColor::Yellow;
 
-/// Rows that are compared by their bars: a kernel at some sizes on a device.
+/// Returns the groups of rows that are compared by their bars: a kernel at the same sizes on a device.
 pub(super) fn groups(rows: &[Row]) -> Vec<Vec<&Row>> {
     let mut groups: Vec<Vec<&Row>> = Vec::new();
     let key = |row: &Row| (row.runner.clone(), row.device.clone(), row.kernel.clone(), row.sizes.clone());
@@ -19,12 +19,12 @@ pub(super) fn groups(rows: &[Row]) -> Vec<Vec<&Row>> {
     groups
 }
 
-/// The slowest of a group.
+/// Returns the median of the slowest row of a group.
 pub(super) fn slowest(group: &[&Row]) -> f64 {
     group.iter().filter_map(|row| row.median_ns).fold(1.0, f64::max)
 }
 
-/// For people: a table for each kernel at some sizes on a device.
+/// Returns the text for people: a table for each kernel at the same sizes on a device.
 pub(super) fn shown(rows: &[Row], compared: bool) -> String {
     let (mut text, mut device) = (String::new(), None);
     for group in groups(rows) {

@@ -1,11 +1,11 @@
-//! A chart of a run: a bar for each schedule, those of a kernel at some sizes beside each other.
+//! Draws a chart of a run: a bar for each schedule, grouped by kernel and sizes.
 
 use super::Row;
 use super::report::{groups, slowest};
 use crate::tune::report::time;
 use std::fmt::Write;
 
-/// Lengths in pixels.
+/// The length of the longest bar, in pixels like all lengths here.
 const BARS: f64 = 400.0;
 /// The width of the text beside a bar: its time, and its share of the roofline.
 const TIMES: f64 = 200.0;
@@ -21,18 +21,18 @@ fn room(words: &str) -> f64 {
     words.chars().count() as f64 * CHARACTER
 }
 
-/// A bar's label.
+/// Returns a bar's label.
 fn label(row: &Row) -> String {
     format!("{} ({})", row.schedule, row.profile)
 }
 
-/// The title of a group.
+/// Returns the title of a group.
 fn title(first: &Row) -> String {
     let sizes = if first.sizes.is_empty() { String::new() } else { format!(" at {}", first.sizes) };
     format!("{}{sizes} on {}", first.kernel, first.device)
 }
 
-/// The chart as SVG.
+/// Returns the chart as SVG.
 pub(super) fn chart(rows: &[Row]) -> String {
     let (mut body, mut y) = (String::new(), GAP);
     // The columns are as wide as the longest label and title.
@@ -80,7 +80,7 @@ fn text(body: &mut String, x: f64, y: f64, attributes: &str, words: &str) {
     let _ = writeln!(body, "<text x=\"{x:.1}\" y=\"{y:.1}\" {attributes}>{}</text>", escaped(words));
 }
 
-/// Words as they stand in SVG.
+/// Escapes text for SVG.
 fn escaped(words: &str) -> String {
     words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

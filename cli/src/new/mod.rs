@@ -1,4 +1,4 @@
-//! `tilewright new`: a crate with a kernel, two schedules and a test.
+//! `tilewright new`: makes a crate with a kernel, two schedules and a test.
 
 use crate::exit::{Exit, Problem};
 use crate::options::New;
@@ -6,7 +6,7 @@ use crate::output;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// The files of the crate, and what stands in them.
+/// The files of the crate, and their contents.
 const FILES: [(&str, &str); 6] = [
     ("Cargo.toml", include_str!("template/Cargo.toml.txt")),
     (".gitignore", "/target\n"),
@@ -46,7 +46,7 @@ pub(crate) fn run(options: &New) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// Whether a crate can have this name.
+/// Checks that a crate can have this name.
 fn checked(name: &str) -> Result<(), Problem> {
     let wrong = |why: &str| Err(Problem::usage(format!("`{name}` cannot be the name of a crate: {why}; give another by `--name`")));
     if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
@@ -56,7 +56,7 @@ fn checked(name: &str) -> Result<(), Problem> {
         return wrong(&format!("it has {c:?}"));
     }
     if syn::parse_str::<syn::Ident>(&name.replace('-', "_")).is_err() {
-        return wrong("it is a word of Rust");
+        return wrong("it is a keyword of Rust");
     }
     if ["tilewright", "test", "core", "std", "alloc", "proc-macro", "proc_macro"].contains(&name) {
         return wrong("another crate has it");
@@ -64,16 +64,16 @@ fn checked(name: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What the crate writes after `tilewright =`.
+/// Returns the text after `tilewright =` in the crate's manifest.
 fn dependency(options: &New) -> Result<String, Problem> {
     if let Some(url) = &options.git {
         return Ok(format!("{{ git = {} }}", quoted(url)));
     }
-    // The checkout from which this program was built, if it is still there.
+    // Returns the checkout from which this program was built, if it still exists.
     let built = || Path::new(env!("CARGO_MANIFEST_DIR")).parent().filter(|p| is_checkout(p)).map(Path::to_path_buf);
     let path: Option<PathBuf> = match &options.checkout {
         Some(path) if is_checkout(path) => Some(path.clone()),
-        Some(path) => return Err(Problem::usage(format!("{} is no checkout of Tilewright", path.display()))),
+        Some(path) => return Err(Problem::usage(format!("{} is not a checkout of Tilewright", path.display()))),
         None => built(),
     };
     let Some(path) = path else { return Ok(format!("{{ git = {} }}", quoted(env!("CARGO_PKG_REPOSITORY")))) };
@@ -85,7 +85,7 @@ fn is_checkout(path: &Path) -> bool {
     std::fs::read_to_string(path.join("Cargo.toml")).is_ok_and(|text| text.contains("\nname = \"tilewright\"\n"))
 }
 
-/// A string of TOML: of JSON's escapes, all are TOML's.
+/// Returns a string of TOML. JSON's escapes are valid in TOML too.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

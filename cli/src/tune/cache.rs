@@ -1,4 +1,4 @@
-//! Times that were measured before, by module, sizes, device and driver: a file of lines that are only ever added to.
+//! A cache of measured times, by module, sizes, device and driver. It is a file to which lines are only appended.
 
 use crate::reached::LEAST;
 use crate::sizes::Sizes;
@@ -9,7 +9,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Bytes of the file, at most: then it begins anew.
+/// The most bytes of the file. A longer file is started again from the beginning.
 const MOST: u64 = 16 << 20;
 
 /// A line of the file.
@@ -19,7 +19,7 @@ struct Line {
     sizes: String,
     device: String,
     driver: String,
-    /// [`LEAST`] when it was measured: with another one, it is measured again.
+    /// The value of [`LEAST`] at the measurement. If it has changed, the time is measured again.
     least: u64,
     nanoseconds: f64,
 }
@@ -27,14 +27,15 @@ struct Line {
 /// The times of one device.
 #[derive(Default)]
 pub(super) struct Cache {
-    /// `None`: nothing is kept.
+    /// The file. `None` if times are not kept.
     file: Option<PathBuf>,
     device: (String, String),
     times: HashMap<(String, String), f64>,
 }
 
 impl Cache {
-    /// What is known of a device with a driver. A line that means nothing, as one that was cut off, is passed over. With `fresh` nothing is known.
+    /// Reads the times of a device with a driver. Invalid lines, such as one that was cut off, are ignored. With `fresh`, no times are
+    /// read.
     pub(super) fn open(device: [String; 2], fresh: bool) -> Cache {
         Cache::at(folder(&|name| std::env::var_os(name)), device, fresh)
     }
@@ -57,7 +58,7 @@ impl Cache {
         self.times.get(&(module.to_owned(), sizes.to_string())).copied().filter(|ns| ns.is_finite() && *ns > 0.0)
     }
 
-    /// Keeps a time. That it cannot be written is no error: it is measured again then.
+    /// Keeps a time. A failed write is not an error, because the time is then measured again.
     pub(super) fn put(&mut self, module: &str, sizes: &Sizes, nanoseconds: f64) {
         self.times.insert((module.to_owned(), sizes.to_string()), nanoseconds);
         let (device, driver) = self.device.clone();
@@ -74,13 +75,13 @@ fn added(file: &Path, line: &str) -> std::io::Result<()> {
     }
     let begin_anew = fs::metadata(file).is_ok_and(|m| m.len() > MOST);
     let mut to = OpenOptions::new().create(true).append(!begin_anew).write(true).truncate(begin_anew).open(file)?;
-    // In one write, so that lines of several processes do not mix.
+    // The line is written at once, so that lines of several processes do not mix.
     to.write_all(line.as_bytes())
 }
 
-/// The folder of Tilewright's caches, by the same variables as the runtime's.
+/// Returns the folder of Tilewright's caches. The variables are the same as the runtime's.
 fn folder(lookup: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    // A relative path would be in the working directory.
+    // A relative path would be relative to the working directory, so it is ignored.
     let path = |name| lookup(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(said) = lookup("TILEWRIGHT_CACHE") {
         match said.to_str().map(|s| s.trim().to_ascii_lowercase()).as_deref() {
@@ -114,7 +115,7 @@ mod tests {
         let at = |device: &[String; 2], fresh| Cache::at(Some(folder.path().join("deep")), device.clone(), fresh);
         let sizes = |n| Sizes(vec![("N".into(), n)]);
         at(&device("a", "1"), false).put("m", &sizes(3), 12.5);
-        // A line that was cut off.
+        // The line is cut off.
         added(&folder.path().join("deep/tuned.jsonl"), "{\"module\":\"m\"\n").expect("it is written");
         at(&device("a", "1"), false).put("m", &sizes(4), 8.0);
         assert_eq!(at(&device("a", "1"), false).get("m", &sizes(3)), Some(12.5));

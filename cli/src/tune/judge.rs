@@ -1,4 +1,4 @@
-//! Before anything is timed: whether candidates compute what the kernel says.
+//! Checks, before any timing, that candidates compute the kernel's results.
 
 use super::Tuning;
 use super::space::Candidate;
@@ -11,17 +11,17 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use tilewright_dsl::nest;
 
-/// Judges candidates of one kernel.
+/// Checks candidates of one kernel.
 pub(super) struct Judge<'a> {
     pub(super) tuning: &'a Tuning<'a>,
     pub(super) algorithm: &'a nest::Program,
-    /// Cases that candidates share: those of the algorithm as it is.
+    /// The cases that candidates share, because they do not decompose the algorithm.
     cases: HashMap<Sizes, Rc<Case>>,
-    /// The small sizes that were found for a version: most candidates can share them.
+    /// The small sizes that were found for a version. Most candidates can share them.
     small: HashMap<usize, Sizes>,
 }
 
-/// What became of a candidate.
+/// The result of checking a candidate.
 pub(super) enum Verdict {
     Right,
     Refused(&'static str, String),
@@ -33,7 +33,8 @@ impl<'a> Judge<'a> {
         Judge { tuning, algorithm, cases: HashMap::new(), small: HashMap::new() }
     }
 
-    /// Runs every version of a candidate that the sizes take, at small sizes that fill no tile as far as its facts allow it, on each device.
+    /// Runs every version of a candidate that the sizes take, on each device. The small sizes leave partial tiles, as far as the version's
+    /// facts allow it.
     pub(super) fn judge(&mut self, reached: &mut [Reached], candidate: &Candidate) -> Verdict {
         let compiled = &candidate.compiled;
         let mut versions: Vec<(usize, &Sizes)> = Vec::new();
@@ -50,8 +51,7 @@ impl<'a> Judge<'a> {
                     continue;
                 }
                 let name = &compiled.versions[version].0.variant;
-                let why =
-                    format!("`{name}` takes no sizes that are small enough to be checked (`--unchecked` measures it all the same)");
+                let why = format!("`{name}` takes no sizes that are small enough to check (`--unchecked` measures it anyway)");
                 return Verdict::Refused("result", why);
             };
             let case = match self.case(candidate, &sizes) {

@@ -1,10 +1,10 @@
-//! `tilewright tune`: looks for the best values of a schedule's tuned constants on a device.
+//! `tilewright tune`: searches for the best values of a schedule's tuned constants on a device.
 //!
 //! ```text
 //! tune lines ─ space ─▶ candidates ─ prune ─▶ ─ judge ─▶ right ones ─ race ─▶ the best ─ duel with the default ─▶ write, record
 //! ```
 //!
-//! Nothing tunes when a user's program runs: what is found here becomes the default in the file.
+//! A user's program never tunes when it runs. The values that are found here become the defaults in the file.
 
 mod cache;
 mod judge;
@@ -35,17 +35,17 @@ use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::{Source, Subject};
 use tilewright_runner::message::Clock;
 
-/// Of the budget, what compilation may take at most, and what is kept for the comparison at the end.
+/// The share of the budget that compilation may take, and the share that is reserved for the comparison at the end.
 const COMPILE: f64 = 0.5;
 const DUEL: f64 = 0.1;
 
-/// Sizes on a device, by its number: what a candidate has a time of.
+/// Sizes on a device, by the device's number. A candidate has a time for each.
 struct Place<'a> {
     device: usize,
     sizes: &'a Sizes,
 }
 
-/// What holds for all candidates of a schedule.
+/// The parameters that all candidates of a schedule share.
 struct Tuning<'a> {
     sizes: &'a [Sizes],
     places: Vec<Place<'a>>,
@@ -55,7 +55,7 @@ struct Tuning<'a> {
     unchecked: bool,
 }
 
-/// What became of a schedule's tuning.
+/// The result of tuning a schedule.
 struct Outcome {
     schedule: String,
     kernel: String,
@@ -65,7 +65,7 @@ struct Outcome {
     sizes: Vec<Sizes>,
     space: Space,
     rows: Vec<Row>,
-    /// The best, if it is faster than the default by more than noise; else the default.
+    /// The best choice if it is faster than the default by more than noise, otherwise the default.
     chosen: Option<Choice>,
     duel: Option<Duel>,
 }
@@ -94,7 +94,7 @@ pub(crate) fn run(options: &Tune) -> Result<Exit, Problem> {
     if options.check {
         return check(options, &source, &names, unread);
     }
-    // What is wrong with the command line is said before anything is waited for.
+    // Errors in the command line are reported before any runner is started.
     let mut named = with_sizes(options, &source, names)?;
     named.extend(unread);
     let right = named.iter().filter(|named| named.sizes.is_ok()).count();
@@ -117,7 +117,7 @@ pub(crate) fn run(options: &Tune) -> Result<Exit, Problem> {
                 continue;
             }
         };
-        // Each schedule has its share of what is left.
+        // Each schedule gets an equal share of the remaining time.
         let share = end.saturating_duration_since(Instant::now()) / u32::try_from(left).unwrap_or(1);
         left -= 1;
         let (outcome, over) = tuned(options, schedule, sizes, &mut reached, Instant::now() + share)?;
@@ -216,7 +216,7 @@ fn with_sizes(options: &Tune, source: &Source, names: Vec<String>) -> Result<Vec
     Ok(named.collect())
 }
 
-/// A bar on standard error, where that is a terminal.
+/// Returns a progress bar, which is shown if standard error is a terminal.
 pub(crate) fn bar() -> ProgressBar {
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{bar:20} {pos}/{len} {elapsed} {wide_msg}") {
@@ -229,7 +229,7 @@ fn jobs(options: &Tune) -> usize {
     options.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
 }
 
-/// Tunes a schedule. A runner that is given up ends it, with what is known by then.
+/// Tunes a schedule. If a runner is given up, tuning ends with the results so far.
 fn tuned(
     options: &Tune,
     name: &str,
@@ -284,7 +284,7 @@ fn tuned(
     Ok((outcome, over))
 }
 
-/// What is chosen, and how the best did against the default if it is another.
+/// Returns the choice, and the comparison of the best with the default if they differ.
 fn settled(
     race: &Race<'_>,
     best: Option<usize>,
@@ -318,7 +318,7 @@ fn outcome(subject: &Subject, devices: Vec<[String; 2]>, sizes: Vec<Sizes>, spac
     }
 }
 
-/// Takes out what is not right. What was measured before was right then.
+/// Removes the candidates that are not right. A candidate that was measured earlier was right then, so it is not checked again.
 fn judged(
     tuning: &Tuning<'_>,
     algorithm: &tilewright_dsl::nest::Program,
@@ -379,22 +379,25 @@ fn rows(race: &Race<'_>, best: Option<usize>) -> Vec<Row> {
     race.candidates.iter().enumerate().map(row).collect()
 }
 
-/// Writes what was chosen into the file, and the record beside it.
+/// Writes the choice into the file, and the record next to it.
 fn write(options: &Tune, outcome: &Outcome) -> Result<String, Problem> {
     let Some(chosen) = &outcome.chosen else { return Ok(String::new()) };
-    // As it is now: an earlier schedule of the same file may have been written.
+    // Reads the file again, because an earlier schedule of the same file may have been written.
     let source = Source::open(&options.file)?;
     let subject = source.subject(&outcome.schedule)?;
     let fails = |e: std::io::Error| Problem::usage(format!("cannot read {}: {e}", options.file.display()));
     let text = std::fs::read_to_string(&options.file).map_err(fails)?;
     let now = space::default_choice(&source, &subject)?;
     if now != outcome.space.default {
-        return Err(Problem::usage(format!("the defaults of `{}` were changed meanwhile; nothing is written", outcome.schedule)));
+        return Err(Problem::usage(format!(
+            "the defaults of `{}` were changed during tuning; the file is left as it is",
+            outcome.schedule
+        )));
     }
     let edited = write::edited(&text, &subject, chosen)?;
     let mut record = Record::read(&options.file)?.unwrap_or_default();
     let mut tuned = Tuned::of(&outcome.space, chosen, &outcome.kernel, &outcome.profile);
-    // What other devices said of the same modules still holds.
+    // The results of other devices for the same modules are still valid.
     if let Some(old) = record.schedules.remove(&outcome.schedule).filter(|old| old.modules == tuned.modules) {
         tuned.devices = old.devices;
     }
@@ -408,11 +411,11 @@ fn write(options: &Tune, outcome: &Outcome) -> Result<String, Problem> {
     }
     write::record(&options.file, &record)?;
     let file = options.file.display();
-    let what = if edited == text { format!("{file} has it already") } else { format!("{file} has it now") };
+    let what = if edited == text { format!("{file} already has these values") } else { format!("{file} now has these values") };
     Ok(format!("{what}; the record is {}", record::beside(&options.file).display()))
 }
 
-/// What was measured on a device, by its number.
+/// Returns the results on a device, by its number.
 fn on_device(outcome: &Outcome, chosen: &Choice, n: usize) -> OnDevice {
     let own = |row: &Row| {
         let sizes = outcome.sizes.len();
@@ -429,11 +432,11 @@ fn on_device(outcome: &Outcome, chosen: &Choice, n: usize) -> OnDevice {
     }
 }
 
-/// Says whether the record is stale.
+/// Reports whether the record is stale.
 fn check(options: &Tune, source: &Source, names: &[String], unread: Vec<Named>) -> Result<Exit, Problem> {
     let path = record::beside(&options.file);
     let Some(record) = Record::read(&options.file)? else {
-        return Err(Problem::no(format!("{} is not there: `tilewright tune --write` makes it", path.display())));
+        return Err(Problem::no(format!("{} does not exist: `tilewright tune --write` makes it", path.display())));
     };
     let mut stale: Vec<(String, Vec<String>)> = Vec::new();
     for name in names {
@@ -457,7 +460,7 @@ fn check(options: &Tune, source: &Source, names: &[String], unread: Vec<Named>) 
     if options.schedule.is_empty() {
         let there = source.schedules();
         let gone = record.schedules.keys().filter(|name| !there.contains(&name.as_str()));
-        stale.extend(gone.map(|name| (name.clone(), vec!["the file has it no more".to_owned()])));
+        stale.extend(gone.map(|name| (name.clone(), vec!["the file no longer has it".to_owned()])));
     }
     let is_stale = stale.iter().any(|(_, lines)| !lines.is_empty());
     if options.json {
@@ -480,7 +483,7 @@ pub(crate) fn tuned_for(file: &Path, schedule: &str) -> Option<String> {
     record.schedules.get(schedule)?.devices.values().find_map(|device| device.sizes.first().cloned())
 }
 
-/// The middle of some numbers; `None`: there are none.
+/// Returns the median of some numbers. `None` if there are none.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,5 @@
-//! Timing in rounds: every candidate in turn, by the device's clock, until the slow ones are out; and the best against the default at the end.
+//! Times candidates in rounds: every candidate in turn, by the device's clock, until the slow ones are eliminated. Finally compares the
+//! best with the default.
 
 use super::cache::Cache;
 use super::space::Candidate;
@@ -9,57 +10,57 @@ use indicatif::ProgressBar;
 use std::time::Instant;
 use tilewright_runner::message::Timed;
 
-/// Samples of each candidate that is not out.
+/// The number of samples of each remaining candidate.
 const SAMPLES: usize = 7;
 
-/// Samples after which a slow candidate goes out.
+/// The number of samples after which a slow candidate is eliminated.
 const ENOUGH: usize = 3;
 
-/// How many times the best time is slow.
+/// The multiple of the best time above which a candidate is slow.
 const SLOW: f64 = 1.5;
 
-/// Nanoseconds of runs in one sample, about.
+/// The approximate nanoseconds of the runs in one sample.
 const SAMPLE: f64 = 2e7;
 
-/// Runs in a sample, at most.
+/// The most runs in a sample.
 const RUNS: f64 = 50.0;
 
-/// Launches before those of a sample.
+/// The number of launches before those of a sample.
 const WARM_UP: u32 = 2;
 
-/// Pairs of the comparison at the end.
+/// The number of pairs in the comparison at the end.
 const PAIRS: usize = 8;
 
 /// A candidate's times.
 #[derive(Clone, Default)]
 pub(super) struct Times {
-    /// Of each place, the median launch of every sample, in nanoseconds.
+    /// For each place, the median launch of every sample, in nanoseconds.
     pub(super) samples: Vec<Vec<f64>>,
-    /// Whether they come from an earlier run.
+    /// True if the times come from an earlier run.
     pub(super) cached: bool,
-    /// Why it went out.
+    /// The reason why it was eliminated.
     pub(super) out: Option<(&'static str, String)>,
 }
 
-/// The best against the default.
+/// The comparison of the best with the default.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Duel {
-    /// The best's time over the default's.
+    /// The best's time divided by the default's.
     pub(super) ratio: f64,
-    /// Pairs in which the best was faster.
+    /// The number of pairs in which the best was faster.
     pub(super) won: usize,
     pub(super) pairs: usize,
 }
 
 impl Duel {
-    /// Whether the difference is more than noise.
+    /// True if the difference is more than noise.
     pub(super) fn is_won(self) -> bool {
         self.ratio < 0.99 && self.won * 4 >= self.pairs * 3
     }
 }
 
 impl Times {
-    /// The median at each place.
+    /// Returns the median at each place.
     pub(super) fn medians(&self) -> Option<Vec<f64>> {
         self.samples.iter().map(|samples| median(samples)).collect()
     }
@@ -69,7 +70,7 @@ impl Times {
     }
 }
 
-/// A race of some candidates.
+/// A race of several candidates.
 pub(super) struct Race<'a> {
     pub(super) tuning: &'a Tuning<'a>,
     pub(super) candidates: &'a [Candidate],
@@ -77,7 +78,7 @@ pub(super) struct Race<'a> {
 }
 
 impl<'a> Race<'a> {
-    /// The candidates, with what is known of them.
+    /// Returns a race of the candidates, with their cached times.
     pub(super) fn new(tuning: &'a Tuning<'a>, candidates: &'a [Candidate], caches: &[Cache]) -> Race<'a> {
         let known = |c: &Candidate| {
             let get = |place: &Place<'_>| Some(vec![caches.get(place.device)?.get(&c.compiled.module, place.sizes)?]);
@@ -92,7 +93,7 @@ impl<'a> Race<'a> {
         self.times[n].out.is_none()
     }
 
-    /// A candidate's time as a multiple of the best: the geometric mean over the places.
+    /// Returns a candidate's time as a multiple of the best: the geometric mean over the places.
     pub(super) fn score(&self, n: usize) -> Option<f64> {
         let own = self.times[n].medians()?;
         let best = |place: usize| {
@@ -103,7 +104,7 @@ impl<'a> Race<'a> {
         Some((logs / own.len().max(1) as f64).exp())
     }
 
-    /// The fastest of those that were measured to the end.
+    /// Returns the fastest of the candidates that were not eliminated.
     pub(super) fn best(&self) -> Option<usize> {
         let scored = (0..self.times.len()).filter(|n| self.is_in(*n)).filter_map(|n| Some((n, self.score(n)?)));
         scored.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(n, _)| n)
@@ -121,7 +122,7 @@ impl<'a> Race<'a> {
         bar.set_message("timing");
         for round in 0..SAMPLES {
             for (at, place) in self.tuning.places.iter().enumerate() {
-                // Another one begins each round: none is always first after the change of sizes.
+                // A different candidate begins each round, so that none is always first after a change of sizes.
                 for n in (0..self.candidates.len()).map(|n| (n + round) % self.candidates.len()) {
                     bar.inc(1);
                     if !self.is_in(n) || self.times[n].cached {
@@ -151,8 +152,8 @@ impl<'a> Race<'a> {
         Ok(())
     }
 
-    /// The median launch of some runs of a candidate at a place: as many as a sample takes, by what is known of it. Short launches fill a run
-    /// together: between submissions that are soon over, a GPU's clock falls.
+    /// Returns the median launch of some runs of a candidate at a place. Earlier samples determine how many runs fill a sample. Short
+    /// launches share a run, because a GPU's clock falls between submissions that end soon.
     fn median(&self, reached: &mut Reached, n: usize, at: usize) -> Result<Option<f64>, Trouble> {
         let before = median(&self.times[n].samples[at]);
         let runs = before.map_or(1.0, |ns| (SAMPLE / ns.max(LEAST as f64)).clamp(1.0, RUNS)) as u32;
@@ -167,7 +168,7 @@ impl<'a> Race<'a> {
         Ok(())
     }
 
-    /// Takes out what is slow. Only what still runs is compared.
+    /// Eliminates slow candidates. Each is compared only with the remaining ones.
     fn drop_slow(&mut self, reached: &mut [Reached]) {
         let slow: Vec<(usize, f64)> = (0..self.times.len())
             .filter(|n| self.is_in(*n) && (self.times[*n].cached || self.times[*n].sampled() >= ENOUGH))
@@ -175,7 +176,7 @@ impl<'a> Race<'a> {
             .collect();
         let Some(best) = slow.iter().map(|(_, score)| *score).min_by(f64::total_cmp) else { return };
         for (n, score) in slow {
-            // The default stays for the comparison at the end.
+            // The default stays, because the comparison at the end needs it.
             if score > SLOW * best && !self.candidates[n].is_default {
                 self.times[n].out = Some(("time", format!("{:.2} times the best time", score / best)));
                 reached.iter_mut().for_each(|reached| reached.forget(&self.candidates[n].compiled));
@@ -183,14 +184,14 @@ impl<'a> Race<'a> {
         }
     }
 
-    /// The time is over: what has too few samples is out.
+    /// Ends the race when the time is over: candidates with too few samples are eliminated.
     fn end(&mut self, round: usize) {
         for times in self.times.iter_mut().filter(|t| t.out.is_none() && !t.cached && t.sampled() < ENOUGH.min(round.max(1))) {
             times.out = Some(("budget", "there was no time left to measure it".to_owned()));
         }
     }
 
-    /// Keeps what was measured often enough.
+    /// Keeps the times that were measured often enough in the caches.
     fn keep(&self, caches: &mut [Cache]) {
         for (candidate, times) in self.candidates.iter().zip(&self.times).filter(|(_, t)| !t.cached) {
             for (place, samples) in self.tuning.places.iter().zip(&times.samples).filter(|(_, s)| s.len() >= ENOUGH) {
@@ -209,7 +210,7 @@ impl<'a> Race<'a> {
         bar.set_message(format!("{left} left, best {}: {}", times.join(", "), self.candidates[best].choices[0]));
     }
 
-    /// The best and the default, one after the other, several times.
+    /// Runs the best and the default one after the other, several times.
     pub(super) fn duel(&self, reached: &mut [Reached], best: usize, default: usize, bar: &ProgressBar) -> Result<Duel, Trouble> {
         let places = &self.tuning.places;
         bar.set_length((PAIRS * places.len()) as u64);

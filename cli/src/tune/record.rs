@@ -1,4 +1,4 @@
-//! The record of a file's tuning: a text beside it, sorted, that the macros do not read.
+//! The record of a file's tuning: a sorted text file next to it. The macros do not read it.
 
 use super::space::{Refused, Space};
 use crate::exit::Problem;
@@ -11,7 +11,7 @@ use tilewright_dsl::schedule::tune::Choice;
 /// The version of the format.
 const VERSION: u32 = 1;
 
-/// What is said at the head of every record.
+/// The text at the beginning of every record.
 const ABOUT: &str = "written by `tilewright tune --write`; `tilewright tune --check` says whether it is stale";
 
 /// A file's record.
@@ -22,7 +22,7 @@ pub(super) struct Record {
     pub(super) schedules: BTreeMap<String, Tuned>,
 }
 
-/// What is known of a schedule.
+/// The recorded results of a schedule.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tuned {
     pub(super) kernel: String,
@@ -31,22 +31,22 @@ pub(super) struct Tuned {
     pub(super) chosen: BTreeMap<String, i64>,
     /// Every choice that compiled, and the hash of its module.
     pub(super) modules: BTreeMap<String, String>,
-    /// By name and driver.
+    /// The results on each device, by its name and driver.
     pub(super) devices: BTreeMap<String, OnDevice>,
 }
 
-/// What was measured on a device.
+/// The results on a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct OnDevice {
     pub(super) sizes: Vec<String>,
     pub(super) best: String,
     /// The default that it was compared with.
     pub(super) before: String,
-    /// The best's time over the default's, when both ran in turn.
+    /// The best's time divided by the default's, when both ran in turn.
     pub(super) ratio: Option<f64>,
-    /// Nanoseconds of a launch, for each of the sizes.
+    /// The nanoseconds of a launch, for each of the sizes.
     pub(super) nanoseconds: BTreeMap<String, Vec<f64>>,
-    /// Why others were not measured to the end.
+    /// The reasons why other choices were not measured to the end.
     pub(super) refused: BTreeMap<String, String>,
 }
 
@@ -56,13 +56,13 @@ impl Default for Record {
     }
 }
 
-/// Where a file's record is: of `a.rs`, `a.tuned.json`.
+/// Returns the path of a file's record. For example, the record of `a.rs` is `a.tuned.json`.
 pub(super) fn beside(file: &Path) -> PathBuf {
     file.with_extension("tuned.json")
 }
 
 impl Record {
-    /// Reads a file's record; `None`: there is none.
+    /// Reads a file's record. Returns `None` if it does not exist.
     pub(super) fn read(file: &Path) -> Result<Option<Record>, Problem> {
         let path = beside(file);
         let text = match std::fs::read_to_string(&path) {
@@ -70,7 +70,7 @@ impl Record {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Problem::usage(format!("cannot read {}: {error}", path.display()))),
         };
-        let wrong = |why: String| Problem::usage(format!("{} is no record: {why}; remove it, and tune again", path.display()));
+        let wrong = |why: String| Problem::usage(format!("{} is not a record: {why}; remove it, and tune again", path.display()));
         let record: Record = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
         if record.version != VERSION {
             return Err(wrong(format!("it is of version {}, and this program writes {VERSION}", record.version)));
@@ -85,14 +85,14 @@ impl Record {
 }
 
 impl Tuned {
-    /// What is recorded of a space, without devices.
+    /// Returns the record of a space, without devices.
     pub(super) fn of(space: &Space, chosen: &Choice, kernel: &str, profile: &str) -> Tuned {
         let modules = space.modules.iter().map(|(choice, module)| (choice.to_string(), module.clone())).collect();
         let chosen = chosen.0.iter().cloned().collect();
         Tuned { kernel: kernel.into(), profile: profile.into(), chosen, modules, devices: BTreeMap::new() }
     }
 
-    /// In what a schedule differs from its record: one line each.
+    /// Returns one line for each difference between a schedule and its record.
     pub(super) fn stale(&self, space: &Space) -> Vec<String> {
         let mut stale = Vec::new();
         let default: BTreeMap<String, i64> = space.default.0.iter().cloned().collect();
@@ -104,9 +104,11 @@ impl Tuned {
         let changed = self.modules.iter().filter(|(choice, module)| now.get(*choice).is_some_and(|now| now != module)).count();
         let gone = self.modules.keys().filter(|choice| !now.contains_key(*choice)).count();
         let new = now.keys().filter(|choice| !self.modules.contains_key(*choice)).count();
-        for (count, what) in
-            [(changed, "another module than was tuned"), (gone, "no module any more"), (new, "a module that was not tuned")]
-        {
+        for (count, what) in [
+            (changed, "a module that differs from the tuned one"),
+            (gone, "no module any more"),
+            (new, "a module that was not tuned"),
+        ] {
             if count > 0 {
                 stale.push(format!("{count} of {} choices have {what}", now.len().max(self.modules.len())));
             }
@@ -115,19 +117,19 @@ impl Tuned {
     }
 }
 
-/// Times as they are recorded: what a second run would find, too.
+/// Rounds a time to the precision that a second run would reproduce.
 pub(super) fn rounded(nanoseconds: f64) -> f64 {
     let digits = 10f64.powf(nanoseconds.max(1.0).log10().floor() - 2.0);
     ((nanoseconds / digits).round() * digits * 1e3).round() / 1e3
 }
 
-/// Why choices were refused, each in its first line.
+/// Returns the first lines of the reasons why choices were refused.
 pub(super) fn reasons(refused: &[Refused]) -> BTreeMap<String, String> {
     let first = |why: &str| why.lines().next().unwrap_or_default().to_owned();
     refused.iter().map(|r| (r.choice.to_string(), format!("{}: {}", r.stage, first(&r.why)))).collect()
 }
 
-/// Sizes as they are recorded.
+/// Returns sizes in the form of the record.
 pub(super) fn sizes(all: &[Sizes]) -> Vec<String> {
     all.iter().map(ToString::to_string).collect()
 }

@@ -1,4 +1,4 @@
-//! What is printed of a tuning.
+//! Prints the results of tuning.
 
 use super::Outcome;
 use super::race::Duel;
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tilewright_dsl::schedule::tune::Choice;
 
-/// Rows of a table, at most.
+/// The most rows of a table.
 const ROWS: usize = 12;
 
-/// A time with its unit.
+/// Returns a time with its unit.
 pub(crate) fn time(nanoseconds: f64) -> String {
     match nanoseconds {
         ns if ns < 1e3 => format!("{ns:.0} ns"),
@@ -22,7 +22,7 @@ pub(crate) fn time(nanoseconds: f64) -> String {
 }
 
 impl Outcome {
-    /// For people.
+    /// Returns the text for people.
     pub(super) fn shown(&self) -> String {
         let space = &self.space;
         let several = self.devices.len() > 1;
@@ -67,7 +67,7 @@ impl Outcome {
         text + &self.refused() + &self.verdict()
     }
 
-    /// What was refused, by its reason.
+    /// Returns a table of the refused choices, by reason.
     fn refused(&self) -> String {
         let mut reasons: BTreeMap<(&str, &str), Vec<&Choice>> = BTreeMap::new();
         for refused in &self.space.refused {
@@ -101,27 +101,32 @@ impl Outcome {
         }
         let Some(chosen) = &self.chosen else {
             let is_measured = self.rows.iter().any(|row| row.score.is_some());
-            let what = if is_measured { "nothing is chosen: it did not come to the end" } else { "no choice was measured" };
+            let what = if is_measured { "no choice was made, because tuning did not finish" } else { "no choice was measured" };
             return text + &coloured(Red, what) + "\n";
         };
         let default = &self.space.default;
         text += &match self.duel {
             Some(duel) if *chosen == *default => {
-                format!("{} stays: {} took {} of its time in turn with it\n", coloured(Yellow, default), self.rival(), duel.shown())
+                format!(
+                    "{} stays the default: {} took {} of its time in alternating runs\n",
+                    coloured(Yellow, default),
+                    self.rival(),
+                    duel.shown()
+                )
             }
             Some(duel) => format!("{} takes {} of the time of {default}\n", coloured(Green, chosen), duel.shown()),
-            None if *chosen == *default => format!("{} stays: it is the best\n", coloured(Green, chosen)),
+            None if *chosen == *default => format!("{} stays the default: it is the best\n", coloured(Green, chosen)),
             None => format!("{} is the best; the default {default} was not measured\n", coloured(Green, chosen)),
         };
         text
     }
 
-    /// The best that was compared with the default.
+    /// Returns the best choice, which was compared with the default.
     fn rival(&self) -> String {
         self.rows.iter().find(|row| row.is_best).map_or_else(String::new, |row| row.choices[0].to_string())
     }
 
-    /// For programs.
+    /// Returns the results for programs.
     pub(super) fn json(&self) -> Value {
         let values = |choice: &Choice| choice.0.iter().cloned().collect::<BTreeMap<String, i64>>();
         let candidates = self.rows.iter().map(|row| {

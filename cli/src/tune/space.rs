@@ -1,4 +1,4 @@
-//! The space: every choice of a schedule's `tune` lines, compiled in parallel; identical modules are one candidate.
+//! The search space: every choice of a schedule's `tune` lines, compiled in parallel. Choices with identical modules are one candidate.
 
 use crate::cost;
 use crate::exit::Problem;
@@ -15,16 +15,16 @@ use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::{Source, Subject};
 
-/// Of two candidates, one that asks memory for so many times as many bytes as the other is not measured: caches and hidden latencies make
-/// up for a part of it, and not for more than this.
+/// The ratio of memory traffic above which a candidate is not measured. Caches and hidden latencies can make up for some additional
+/// traffic, but not for a factor above this.
 const MOST_TRAFFIC: f64 = 8.0;
 
-/// What a thread that compiles may put on its stack.
+/// The stack size of a thread that compiles.
 const STACK: usize = 32 << 20;
 
-/// A module that is measured.
+/// A module to measure.
 pub(super) struct Candidate {
-    /// The choices that make it, the default first if it is one of them.
+    /// The choices that result in this module. The default comes first if it is one of them.
     pub(super) choices: Vec<Choice>,
     pub(super) compiled: Compiled,
     pub(super) is_default: bool,
@@ -34,16 +34,16 @@ pub(super) struct Candidate {
 #[derive(Clone, Debug)]
 pub(super) struct Refused {
     pub(super) choice: Choice,
-    /// Where it went out: `compile`, `sizes`, `cost`, `load`, `result`, `time`, `budget`.
+    /// The stage at which it was refused: `compile`, `sizes`, `cost`, `load`, `result`, `time` or `budget`.
     pub(super) stage: &'static str,
     pub(super) why: String,
 }
 
 /// All choices of a schedule.
 pub(super) struct Space {
-    /// How many choices there are.
+    /// The number of choices.
     pub(super) count: usize,
-    /// The values that the file has.
+    /// The default values in the file.
     pub(super) default: Choice,
     pub(super) candidates: Vec<Candidate>,
     pub(super) refused: Vec<Refused>,
@@ -51,7 +51,7 @@ pub(super) struct Space {
     pub(super) modules: Vec<(Choice, String)>,
 }
 
-/// The values that the file has.
+/// Returns the default values in the file.
 pub(super) fn default_choice(source: &Source, subject: &Subject) -> Result<Choice, Problem> {
     let literal = |tune: &tilewright_dsl::syntax::schedule::Tune| {
         let text = subject.spans.source(tune.default.span)?;
@@ -60,7 +60,7 @@ pub(super) fn default_choice(source: &Source, subject: &Subject) -> Result<Choic
     if let Some(values) = tunes(subject).map(literal).collect() {
         return Ok(Choice(values));
     }
-    // A default can be an expression.
+    // A default can be an expression, whose value is known only after compilation.
     let Subject { kernel, schedule, profile, .. } = subject;
     let place = |at| subject.place(at);
     let made = tilewright_dsl::variant::compile(kernel, schedule, profile, &Choice::default(), &place, tilewright_spirv::compile);
@@ -68,7 +68,7 @@ pub(super) fn default_choice(source: &Source, subject: &Subject) -> Result<Choic
     Ok(Choice(made.nest.tuned.iter().map(|t| (t.name.clone(), t.value)).collect()))
 }
 
-/// Compiles all choices with `jobs` threads, as many as are begun before `until`. The default is the first.
+/// Compiles all choices with `jobs` threads. No choice is begun after `until`, except the default, which is first.
 pub(super) fn compiled(
     file: &Path,
     schedule: &str,
@@ -88,7 +88,7 @@ pub(super) fn compiled(
     let next = AtomicUsize::new(0);
     let made: Mutex<Vec<(usize, Result<Compiled, String>)>> = Mutex::default();
     let work = || -> Result<(), Problem> {
-        // Trees and places belong to a thread.
+        // Each thread reads the file again, because trees and places cannot be shared between threads.
         let source = Source::open(file)?;
         let subject = source.subject(schedule)?;
         loop {
@@ -115,7 +115,7 @@ pub(super) fn compiled(
     Ok(merged(all, default, made))
 }
 
-/// One candidate for each module.
+/// Returns a space with one candidate for each module.
 fn merged(all: Vec<Choice>, default: Choice, made: Vec<(usize, Result<Compiled, String>)>) -> Space {
     let mut space = Space { count: all.len(), default, candidates: Vec::new(), refused: Vec::new(), modules: Vec::new() };
     let mut made = made.into_iter().peekable();
@@ -143,7 +143,7 @@ impl Space {
         self.refused.push(Refused { choice, stage, why });
     }
 
-    /// Takes candidates out.
+    /// Removes the candidates that `refuse` gives a reason for.
     pub(super) fn refuse_each(&mut self, refuse: impl Fn(&Candidate) -> Option<(&'static str, String)>) {
         for candidate in std::mem::take(&mut self.candidates) {
             match refuse(&candidate) {
@@ -153,7 +153,8 @@ impl Space {
         }
     }
 
-    /// Takes out what no launch at the sizes takes, and, unless all are wanted, what asks memory for much more than another.
+    /// Removes the candidates that no launch at the sizes takes. Unless `all` is set, also removes those with much more memory traffic than
+    /// another.
     pub(super) fn prune(&mut self, sizes: &[Sizes], profile: &Profile, all: bool) {
         let refusal = |c: &Candidate| sizes.iter().find_map(|s| Some(format!("at {s}: {}", c.compiled.taken(s).err()?)));
         self.refuse_each(|c| Some(("sizes", refusal(c)?)));
@@ -175,7 +176,7 @@ impl Space {
     }
 }
 
-/// The bytes that a launch asks memory for.
+/// Returns the bytes that a launch reads and writes in memory.
 fn asked(compiled: &Compiled, sizes: &Sizes, profile: &Profile) -> Option<f64> {
     let (program, costs) = compiled.versions.get(compiled.taken(sizes).ok()?)?;
     Some(cost::totals(costs, program, sizes, profile)?.asked)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// What the program did.
+/// The exit code and the output of the program.
 pub struct Ran {
     pub exit: i32,
     pub out: String,
@@ -15,25 +15,25 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Its output as JSON.
+    /// Returns its output as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}\n{}\n{}", self.out, self.err))
     }
 
-    /// Asserts how it ended, and shows what it said if it is otherwise.
+    /// Asserts the exit code. A failure shows the output.
     pub fn ends(self, exit: i32) -> Ran {
         assert_eq!(self.exit, exit, "{}\n{}", self.out, self.err);
         self
     }
 
-    /// Asserts that its errors say something.
+    /// Asserts that the errors contain a text.
     pub fn says(self, what: &str) -> Ran {
         assert!(self.err.contains(what), "{}\n{}", self.out, self.err);
         self
     }
 }
 
-/// The program, without colours, with nothing of the caller's environment that would change what it does.
+/// Returns the program's command, without colours and without variables of the caller that would change the results.
 pub fn tilewright(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tilewright"));
     command.args(arguments).env("NO_COLOR", "1").env("TILEWRIGHT_DEVICE", "reference").env("TILEWRIGHT_CACHE", "off");
@@ -51,7 +51,7 @@ pub fn run(arguments: &[&str]) -> Ran {
     ran(&mut tilewright(arguments))
 }
 
-/// A crate in a folder of its own: files by their paths.
+/// A crate in a temporary folder.
 pub struct Crate {
     pub folder: TempDir,
 }
@@ -69,7 +69,7 @@ impl Crate {
         self.folder.path().join(file)
     }
 
-    /// A path as an argument.
+    /// Returns a path as an argument.
     pub fn arg(&self, file: &str) -> String {
         self.path(file).to_str().unwrap().to_owned()
     }
@@ -97,7 +97,7 @@ const KERNEL: &str = "tilewright::kernel! {
 }
 ";
 
-/// `SIDE` of 64 is more than the profile allows; `DEPTH` is used by nothing, so that its choices are one module.
+/// `SIDE` of 64 is more than the profile allows. `DEPTH` is not used, so its choices result in one module.
 pub const SCHEDULES: &str = "//! Schedules: \u{e4}\u{1f600}.
 
 use crate::kernel::matmul;
@@ -117,7 +117,7 @@ tilewright::schedule! {
 }
 ";
 
-/// A wrapper script; what stands in its place of `$1` is the program.
+/// Returns a wrapper script, in which `$1` is the program.
 pub fn wrapper(folder: &Crate, script: &str) -> String {
     folder.write("wrapper", script);
     format!("sh {} {} runner", folder.arg("wrapper"), env!("CARGO_BIN_EXE_tilewright"))
