@@ -5,7 +5,7 @@
 //! one launch, and the results are kept.
 //!
 //! ```text
-//! options ─▶ devices, doctor        what a runner says of its devices
+//! options ─▶ devices, doctor        the devices of a runner
 //!         ├▶ new                    files
 //!         ├▶ tune, bench ─▶ variant (files ─▶ programs) ─▶ check, place (runners)
 //!         └▶ explain                tilewright_explain

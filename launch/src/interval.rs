@@ -250,7 +250,7 @@ const PRODUCTS: usize = 256;
 /// repeat an end several times.
 const PARTS: usize = 1 << 12;
 
-/// Two sizes between which an integer lies at all points of a launch.
+/// The least and the greatest size of an integer over all points of a launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interval {
     /// The lower end.

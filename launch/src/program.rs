@@ -47,7 +47,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Returns the dim of a tensor's stride, if a launch reads it from the tensor because nothing else determines it.
+    /// Returns the dim of a tensor's stride, if a launch reads it from the tensor because no shape or argument determines it.
     pub fn free_stride(&self, stride: &Size) -> Option<usize> {
         let Size::Dim(d) = stride else { return None };
         let told = self.solve.iter().any(|s| s.dim == *d) || self.arguments.contains(&Argument::Dim(*d));

@@ -18,7 +18,7 @@ pub struct Dims<'a> {
 }
 
 impl<'a> Dims<'a> {
-    /// Returns the dims of a program. `known` gives the symbolic ones. Strides are those of dense tensors.
+    /// Returns the dims of a program. `known` returns the symbolic ones. Strides are those of dense tensors.
     ///
     /// # Errors
     /// Returns the name of a dim without a value.

@@ -106,7 +106,7 @@ impl Worker {
     fn load(&mut self, bytes: &[u8]) -> Result<Answer, Failure> {
         let device = self.device.as_ref().ok_or_else(|| senseless("no device is open"))?;
         let program = Program::decode(bytes).map_err(|e| senseless(e.to_string()))?;
-        // SAFETY: who asks vouches for the program, and could run any other here: that is what a runner is.
+        // SAFETY: the client vouches for the program. A runner runs any program that its client sends.
         let kernel = unsafe { device.load_programs(vec![program]) }?;
         self.loaded += 1;
         self.kernels.insert(self.loaded, kernel);

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// The length of the longest bar, in pixels like all lengths here.
 const BARS: f64 = 400.0;
-/// The width of the text beside a bar: its time, and its share of the roofline.
+/// The width of the text next to a bar: its time, and its share of the roofline.
 const TIMES: f64 = 200.0;
 const LINE: f64 = 22.0;
 const GAP: f64 = 18.0;

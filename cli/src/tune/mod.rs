@@ -477,7 +477,7 @@ fn check(options: &Tune, source: &Source, names: &[String], unread: Vec<Named>) 
     Ok(if is_stale { Exit::No } else { Exit::Done })
 }
 
-/// Returns the first sizes that a schedule of a file was tuned for, from the record beside the file.
+/// Returns the first sizes that a schedule of a file was tuned for, from the record next to the file.
 pub(crate) fn tuned_for(file: &Path, schedule: &str) -> Option<String> {
     let record = Record::read(file).ok()??;
     record.schedules.get(schedule)?.devices.values().find_map(|device| device.sizes.first().cloned())

@@ -1,4 +1,4 @@
-//! Decides who reports errors at places of the kernel when a schedule is compiled: the schedule, or the kernel itself, whose errors are
+//! Decides which macro reports errors at places of the kernel when a schedule is compiled: the schedule, or the kernel itself, whose errors are
 //! shown once.
 //!
 //! `kernel!` has checked the kernel already. So such an error mostly belongs to the schedule's header: its dtypes, parameters or profile do

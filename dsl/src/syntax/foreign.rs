@@ -199,7 +199,7 @@ pub(super) fn closure(cursor: &mut Cursor<'_>) -> Option<Error> {
     }
     let value = cursor.ahead(expr).map_or_else(|| "…".into(), |value| value.short());
     let error = Error::new(at, "a closure is not a value of a kernel");
-    Some(error.help(format!("write what it computes where it is needed, `{}`", inlined(&parameters, &value))))
+    Some(error.help(format!("write its value where it is needed, `{}`", inlined(&parameters, &value))))
 }
 
 /// Refuses a path to an item of Rust: `super::a`.

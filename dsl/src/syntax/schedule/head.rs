@@ -18,7 +18,7 @@ impl Schedule {
         if !cursor.peek_word("for") {
             return Err(cursor
                 .expected("`for` and a profile")
-                .help("a schedule's head reads `NAME: kernel<T = f32> for profile where … { … }`"));
+                .help("the header of a schedule is `NAME: kernel<T = f32> for profile where … { … }`"));
         }
         cursor.expect_word("for")?;
         let profile = path(cursor, "the profile's path")?;

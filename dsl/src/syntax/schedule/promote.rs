@@ -116,7 +116,7 @@ fn listed(cursor: &mut Cursor<'_>) -> Result<Listed, Error> {
             rest = Some(star);
             cursor.eat(",");
             if !cursor.is_empty() {
-                let error = Error::new(star, "`*` stands for all dimensions that are left");
+                let error = Error::new(star, "`*` means all remaining dimensions");
                 return Err(error.help("write it once, at the end of the list"));
             }
             break;
