@@ -1,5 +1,5 @@
-//! Decides which macro reports errors at places of the kernel when a schedule is compiled: `schedule!`, or `kernel!` for the kernel's own
-//! errors, which are shown once.
+//! Decides where errors in the kernel are reported when a schedule is compiled: at the schedule's header, or in the kernel itself. The
+//! kernel's own errors are shown once.
 //!
 //! `kernel!` has checked the kernel already. So such an error mostly belongs to the schedule's header: its dtypes, parameters or profile do
 //! not fit. But if the kernel also has an error at that place without directives, on a device with all features, the error is the kernel's
