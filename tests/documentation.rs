@@ -19,7 +19,7 @@ use tilewright_tests::root;
 fn pages() -> Vec<PathBuf> {
     let mut pages =
         ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"].map(|page| root().join(page)).to_vec();
-    for folder in [root().join("docs"), root().join("docs/directives")] {
+    for folder in ["docs", "docs/decisions", "docs/directives"].map(|folder| root().join(folder)) {
         pages.extend(fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "md")));
     }
     pages.sort();
@@ -137,6 +137,72 @@ fn nests_are_what_the_compiler_makes() {
     }
 }
 
+/// `ARCHITECTURE.md` shows the nest of one kernel after each step: the first one, those before its first and after its last `promote`, and
+/// the lowered one.
+#[test]
+fn the_path_of_a_kernel_is_what_the_compiler_makes() {
+    let path = root().join("ARCHITECTURE.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let fences = fences(&page);
+    let example = fences.iter().position(|fence| fence.language == "rust").expect("an example");
+    let code = &page[fences[example].start..fences[example].end];
+    let items = schedule(code, &mut Spans::new()).items;
+    let promoted = items.iter().position(|item| name(item) == "promote").expect("a `promote`");
+    let nests = nests(code, &[0, promoted, items.len()]);
+    let shown: Vec<&Fence> = fences[example + 1..].iter().take_while(|fence| fence.language == "text").collect();
+    assert_eq!(shown.len(), nests.len());
+    let mut updated = page.clone();
+    for (fence, nest) in shown.iter().zip(&nests).rev() {
+        updated.replace_range(fence.start..fence.end, nest);
+    }
+    if updated != page && std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, &updated).unwrap();
+    }
+    assert!(updated == page, "{}: the nests are now\n{}", path.display(), nests.join("\n"));
+}
+
+/// Each folder in the code map of `ARCHITECTURE.md` exists and has a function with the name of its entry.
+#[test]
+fn the_code_map_names_what_is_there() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (_, map) = page.split_once("## The code map").expect("a code map");
+    let mut checked = 0;
+    for row in map.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+        assert_eq!(cells.len(), 6, "{row}");
+        let (folder, entry) = (cells[1], cells[3]);
+        let files = rust_files(&[folder]);
+        assert!(!files.is_empty(), "{folder} has no sources");
+        let defined = |text: &str| text.contains(&format!("fn {entry}(")) || text.contains(&format!("fn {entry}<"));
+        assert!(files.iter().any(|(_, text)| defined(text)), "{folder} has no function `{entry}`");
+        checked += 1;
+    }
+    assert!(checked > 20, "{checked} rows");
+}
+
+/// Each file and folder that a page of `docs/decisions` names as its place in the code exists, and the index lists each page.
+#[test]
+fn decisions_name_what_is_there() {
+    let folder = root().join("docs/decisions");
+    let index = fs::read_to_string(folder.join("README.md")).unwrap();
+    let mut checked = 0;
+    for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let file = path.file_name().unwrap().to_str().unwrap();
+        if file == "README.md" {
+            continue;
+        }
+        assert!(index.contains(&format!("]({file})")), "the index lacks {file}");
+        let page = fs::read_to_string(&path).unwrap();
+        assert!(page.contains("\nStatus: in force\n") || page.contains("\nStatus: replaced by "), "{file} has no status");
+        let (_, places) = page.split_once("## Where in the code").unwrap_or_else(|| panic!("{file} names no place in the code"));
+        for place in places.split('`').skip(1).step_by(2) {
+            assert!(root().join(place).exists(), "{file}: there is no {place}");
+        }
+        checked += 1;
+    }
+    assert!(checked > 40, "{checked} pages");
+}
+
 /// The table in `docs/profiles.md` has the compiler's numbers.
 #[test]
 fn profiles_are_the_compilers() {
@@ -214,7 +280,7 @@ fn lists_of_files_are_whole() {
 
 /// The files of the compiler, the runtime and the generator, by their paths from the root.
 fn sources() -> Vec<(String, String)> {
-    let folders = [
+    rust_files(&[
         "dsl/src",
         "backend-spirv/src",
         "launch/src",
@@ -223,7 +289,11 @@ fn sources() -> Vec<(String, String)> {
         "macros/src",
         "explain/src",
         "tests/differential/src",
-    ];
+    ])
+}
+
+/// The Rust files in folders, by their paths from the root, and their texts.
+fn rust_files(folders: &[&str]) -> Vec<(String, String)> {
     let mut open: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
     let mut files = Vec::new();
     while let Some(path) = open.pop() {
