@@ -1,8 +1,8 @@
-//! Who may touch a piece of memory when: any number of readers, or one writer, be it the host or a submission.
+//! Access control for device memory: any number of readers, or one writer, at a time. Both the host and submissions take accesses.
 //!
-//! An [`Access`] is held until what touches the memory has ended. When a call stops waiting for a submission, the accesses of
-//! that submission are *parked* ([`crate::parking`]): they stay held, and whoever asks for a conflicting one is refused at
-//! once. So nothing waits for a submission that may never end, and nothing touches its memory meanwhile.
+//! An [`Access`] is held until the operation that uses the memory has ended. When a call stops waiting for a submission, the
+//! accesses of that submission are *parked* ([`crate::parking`]): they stay held, and a conflicting request is refused at once.
+//! Therefore a call never waits for a submission that may never end, and the memory is not accessed in the meantime.
 
 use crate::memory::{Memory, lock};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -19,13 +19,13 @@ pub(crate) struct Gate {
 struct State {
     readers: usize,
     writer: bool,
-    /// Writers that wait. New readers let them pass, so that a stream of readers does not keep them out.
+    /// The number of waiting writers. New readers let them pass, so that a stream of readers does not keep them out.
     waiting: usize,
-    /// How many of the accesses held are parked.
+    /// The number of held accesses that are parked.
     parked: usize,
 }
 
-/// Why an access is not granted.
+/// The reason for which an access is not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// A conflicting access is parked.
@@ -55,7 +55,8 @@ impl Gate {
             if !conflict && (writes || state.waiting == 0) {
                 break Ok(());
             }
-            // A parked writer is the only holder, and any parked holder keeps a writer out.
+            // A conflict with a parked access cannot be waited for: a parked writer is the only holder, and any parked holder keeps
+            // a writer out.
             if conflict && state.parked > 0 {
                 break Err(Refusal::Parked);
             }
@@ -69,7 +70,7 @@ impl Gate {
         match entered {
             Ok(()) if writes => state.writer = true,
             Ok(()) => state.readers += 1,
-            // Readers may wait for this writer alone.
+            // Readers may wait only because this writer was waiting.
             Err(_) if writes => self.changed.notify_all(),
             Err(_) => {}
         }
@@ -78,7 +79,7 @@ impl Gate {
 }
 
 impl Access {
-    /// Waits until nothing conflicts with an access to some memory, or until the deadline.
+    /// Waits until an access to some memory conflicts with no other, or until the deadline.
     pub(crate) fn new(memory: Arc<Memory>, writes: bool, deadline: Option<Instant>) -> Result<Access, Refusal> {
         memory.gate().enter(writes, deadline)?;
         Ok(Access { memory, writes, parked: false })
@@ -89,7 +90,7 @@ impl Access {
         &self.memory
     }
 
-    /// Nobody waits for the end of this access any more: conflicting ones are refused until it is dropped.
+    /// Marks this access as one that no call waits for: conflicting accesses are refused until it is dropped.
     pub(crate) fn park(&mut self) {
         if !std::mem::replace(&mut self.parked, true) {
             let gate = self.memory.gate();
@@ -132,7 +133,7 @@ mod tests {
         Arc::new(Memory::new(Box::new(Nowhere), share))
     }
 
-    /// An access that is there now, or why it is not.
+    /// Requests an access without waiting.
     fn now(memory: &Arc<Memory>, writes: bool) -> Result<Access, Refusal> {
         Access::new(memory.clone(), writes, Some(Instant::now()))
     }

@@ -1,4 +1,4 @@
-//! The arguments of a launch as they are known at run time.
+//! The arguments of a launch, with their types known at run time.
 
 use crate::element::Element;
 use crate::tensor::AnyTensor;
@@ -31,7 +31,7 @@ impl Scalar {
         self.dtype
     }
 
-    /// The 32 bits in which it travels.
+    /// The 32 bits in which the scalar is passed to a kernel.
     pub(crate) fn bits(self) -> u32 {
         self.bits
     }

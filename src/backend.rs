@@ -1,9 +1,8 @@
-//! The seam between the runtime and what executes a launch program's words.
+//! The interface between the runtime and the backends, which execute the SPIR-V modules of a launch program.
 //!
-//! Everything above it (tensors, loading, launching, batches) knows only these traits; below it are [`crate::vulkan`] and
-//! [`crate::reference`].
-//! Buffers and pipelines come back to the backend that made them, which the callers see to; a backend finds its own type
-//! behind the trait object by downcasting.
+//! The code above it (tensors, loading, launching, batches) uses only these traits. The implementations are [`crate::vulkan`] and
+//! [`crate::reference`]. A backend is only called with buffers and pipelines that it made, which the callers ensure. It finds its
+//! own type behind the trait object by downcasting.
 
 use crate::device::DeviceInfo;
 use crate::error::Result;
@@ -15,29 +14,29 @@ use std::any::Any;
 use std::sync::Arc;
 use tilewright_launch::{Dispatch, Program};
 
-/// A device, of whatever kind.
+/// A device of any kind.
 ///
-/// No function waits for the device longer than its [`Wait`] says. One that stops waiting leaves there what may still be at
-/// work, with all that the backend itself made for it; buffers, pipelines and steps are kept by the caller. Dropping buffers and pipelines
-/// never waits.
+/// No function waits for the device longer than its [`Wait`] allows. A function that stops waiting leaves the work that may still
+/// run, and everything that the backend itself made for it, in that [`Wait`]. The caller keeps the buffers, pipelines and steps.
+/// Dropping buffers and pipelines never waits.
 pub(crate) trait Backend: Send + Sync {
-    /// What it is and can do.
+    /// The name, kind, features and limits of the device.
     fn info(&self) -> &DeviceInfo;
 
-    /// Memory of at least `bytes` > 0 bytes, aligned to 16 bytes or more, contents undefined. Tools show it by a name.
+    /// Allocates at least `bytes` > 0 bytes, aligned to 16 bytes or more, with undefined contents. Tools show the buffer by `name`.
     fn allocate(&self, bytes: u64, name: &str) -> Result<Box<dyn Buffer>>;
 
-    /// Writes a region of a buffer, run after run. The caller excludes every other access meanwhile.
+    /// Writes the contiguous runs of a buffer's region in order. The caller excludes every other access in the meantime.
     fn write(&self, buffer: &dyn Buffer, region: &Region, bytes: &[u8], wait: &mut Wait) -> Result<()>;
 
-    /// Reads a region of a buffer, run after run. The caller excludes every write meanwhile.
+    /// Reads the contiguous runs of a buffer's region in order. The caller excludes every write in the meantime.
     fn read(&self, buffer: &dyn Buffer, region: &Region, bytes: &mut [u8], wait: &mut Wait) -> Result<()>;
 
-    /// Fills the first `bytes` bytes (a multiple of 4) with zeros. The caller excludes every other access meanwhile.
+    /// Fills the first `bytes` bytes (a multiple of 4) with zeros. The caller excludes every other access in the meantime.
     fn clear(&self, buffer: &dyn Buffer, bytes: u64, wait: &mut Wait) -> Result<()>;
 
-    /// Makes one of a program's dispatches ready to run, with the subgroup size that the program requires and these values of the
-    /// dispatch's specialization constants. `label` names the program in messages.
+    /// Compiles one of a program's dispatches, with the subgroup size that the program requires and these values of the dispatch's
+    /// specialization constants. `label` names the program in messages.
     fn compile(
         &self,
         program: &Program,
@@ -47,46 +46,46 @@ pub(crate) trait Backend: Send + Sync {
         wait: &Wait,
     ) -> Result<Box<dyn Pipeline>>;
 
-    /// Keeps what [`Backend::compile`] made for later processes, where there is a place for it. Failing is no error.
+    /// Saves compiled pipelines for later processes, if the device has a pipeline cache on disk. A failure is not an error.
     fn save_cache(&self);
 
     /// The most steps that [`Backend::submit`] takes at a time.
     fn most_steps(&self) -> usize;
 
-    /// Waits until dropped buffers are freed. A backend may free them later than they are dropped.
+    /// Waits until dropped buffers are freed, because a backend may free them later than they are dropped.
     fn reclaim(&self, wait: &Wait);
 
-    /// Runs steps in one submission, and waits until it has ended. Steps that share memory with a hazard run one after another.
+    /// Runs steps in one submission and waits until it has ended. Steps that share memory with a hazard run one after another.
     ///
-    /// The result has the requested spans: one for each step, one for all steps, or none.
+    /// Returns the requested spans: one for each step, one for all steps, or none.
     fn submit(&self, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>>;
 }
 
 /// A buffer of a backend.
 pub(crate) trait Buffer: Any + Send + Sync {
-    /// The address that dispatches by address are given; 0 where the backend has none.
+    /// The device address that is passed to dispatches that address buffers directly; 0 if the backend has no addresses.
     fn address(&self) -> u64;
 }
 
-/// A dispatch made ready by a backend.
+/// A dispatch that a backend has compiled.
 pub(crate) trait Pipeline: Any + Send + Sync {}
 
-/// A dispatch to run: all sizes known, all memory there.
+/// A dispatch to run, with all sizes known and all memory allocated.
 pub(crate) struct Step {
-    /// What to run.
+    /// The compiled dispatch.
     pub(crate) pipeline: Arc<dyn Pipeline>,
     /// The dispatch's name.
     pub(crate) name: String,
-    /// The memory it touches, in order of binding.
+    /// The memory that it accesses, in binding order.
     pub(crate) uses: Vec<Use>,
-    /// Usually one; several where the grid exceeds the device's limit. No two of them share a hazard.
+    /// Usually one; several if the grid exceeds the device's limit. No two of them share a hazard.
     pub(crate) pieces: Vec<Piece>,
-    /// The new tensors of its launch, if it is the launch's last step. They have contents once this step has been seen to end, because
-    /// the steps before it have ended then, too.
+    /// The new tensors of its launch, if it is the launch's last step. They have contents once this step has been seen to end,
+    /// because the steps before it have then ended, too.
     pub(crate) completes: Vec<Arc<Memory>>,
 }
 
-/// Steps, as errors name them.
+/// Describes steps in an error.
 pub(crate) fn named(steps: &[Step]) -> String {
     let name = steps.first().map_or("", |s| &s.name);
     match steps.len() {
@@ -98,14 +97,15 @@ pub(crate) fn named(steps: &[Step]) -> String {
 /// A tensor's memory in a step.
 pub(crate) struct Use {
     pub(crate) memory: Arc<Memory>,
-    /// Which part of it is the tensor's.
+    /// The part of the memory that the tensor occupies.
     pub(crate) region: Region,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
 }
 
 impl Use {
-    /// The bytes from the tensor's first on that are bound for it: rounded up to the widest access, as far as there is memory.
+    /// The number of bytes to bind, from the tensor's first byte on: its size rounded up to the widest access, but not past the
+    /// memory.
     pub(crate) fn bound_bytes(&self) -> u64 {
         allocated(self.region.bytes()).min(self.memory.bytes().saturating_sub(self.region.start))
     }

@@ -1,4 +1,4 @@
-//! Batches: many launches that go to the device together.
+//! Batches: many launches that are submitted to the device together.
 
 use crate::argument::Argument;
 use crate::backend::Step;
@@ -16,29 +16,28 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Launches that go to the device together, in order, with a barrier only between those that share memory with a hazard. They are one
-/// submission. If they have more than 8192 dispatches, they are several submissions, one after another. If one of these fails or
-/// reaches the timeout, the later ones are not submitted, and their new tensors are [`Error::NeverWritten`].
+/// Launches that are submitted to the device together. They run in order, with a barrier only between launches that share memory
+/// with a hazard. They are one submission, or several submissions one after another if they have more than 8192 dispatches. If one
+/// of these fails or reaches the timeout, the later ones are not submitted, and their new tensors are [`Error::NeverWritten`].
 ///
-/// What a launch returns can be an argument of later launches of the same batch at once; elsewhere it is usable after
-/// [`Batch::submit`]. Tensors that a batch writes, and that were there before, keep their contents until then. A batch that is
-/// dropped runs nothing.
+/// The outputs of a launch can be arguments of later launches of the same batch at once. Elsewhere they can be used after
+/// [`Batch::submit`]. Existing tensors that a batch writes keep their contents until then. A batch that is dropped runs nothing.
 pub struct Batch {
     device: Device,
     id: u64,
     steps: Vec<Step>,
     /// Each launch's variant and steps.
     launches: Vec<(String, Range<usize>)>,
-    /// Memory of temporaries that later launches can use again.
+    /// Memory of temporaries that later launches can reuse.
     temporaries: Spare,
 }
 
-/// Memory by its size, to be found by what it has to hold.
+/// Unused memory, ordered by its size so that [`Spare::take`] finds the smallest one that is large enough.
 #[derive(Default)]
 pub(crate) struct Spare(BTreeMap<(u64, u64), Arc<Memory>>);
 
 impl Spare {
-    /// The smallest memory of at least `bytes`.
+    /// Removes and returns the smallest memory of at least `bytes`.
     pub(crate) fn take(&mut self, bytes: u64) -> Option<Arc<Memory>> {
         let key = *self.0.range((bytes, 0)..).next()?.0;
         self.0.remove(&key)
@@ -54,12 +53,12 @@ impl Batch {
         Batch { device, id: fresh_id(), steps: Vec::new(), launches: Vec::new(), temporaries: Spare::default() }
     }
 
-    /// The number of launches in it.
+    /// The number of launches in the batch.
     pub fn len(&self) -> usize {
         self.launches.len()
     }
 
-    /// Whether it has no launches.
+    /// True if the batch has no launches.
     pub fn is_empty(&self) -> bool {
         self.launches.is_empty()
     }
@@ -128,7 +127,8 @@ impl Batch {
     }
 
     /// Runs all launches, one after another without overlap, and returns the time from the beginning of the first to the end of the
-    /// last. The device's clock is read only there: to read it around each launch takes time too, which counts for short kernels.
+    /// last. The device's clock is read only twice, because reading it around each launch takes time, which matters for short
+    /// kernels.
     pub fn submit_timed_together(mut self) -> Result<Duration> {
         let (_, spans) = self.finish(Timed::Whole)?;
         let (begin, end) = (spans.first().map_or(0, |s| s.begin), spans.last().map_or(0, |s| s.end));

@@ -1,4 +1,4 @@
-//! Between row-major tensors and those that a kernel wants or gives packed.
+//! Conversions between row-major tensors and the packed tensors that a kernel takes or returns.
 
 use crate::argument::Argument;
 use crate::device::Device;
@@ -8,7 +8,7 @@ use crate::tensor::AnyTensor;
 use std::sync::OnceLock;
 use tilewright_launch::{Program, Role};
 
-/// What packs an input, or unpacks an output; loaded when it is first wanted.
+/// A kernel that packs an input or unpacks an output. It is loaded when it is first used.
 pub(crate) struct Conversion {
     /// The tensor's name.
     tensor: String,
@@ -18,7 +18,7 @@ pub(crate) struct Conversion {
 }
 
 impl Conversion {
-    /// Those of a program.
+    /// Returns the conversions of a program.
     pub(crate) fn of(program: &Program) -> Vec<Conversion> {
         let one = |c: &tilewright_launch::Conversion| {
             let tensor = program.tensors.get(c.tensor as usize)?;
@@ -32,7 +32,7 @@ impl Conversion {
         let kernel = match self.kernel.get() {
             Some(kernel) => kernel,
             None => {
-                // SAFETY: it is a part of a program that was loaded under the same contract.
+                // SAFETY: the program is a part of one that was loaded under the same contract.
                 let loaded = unsafe { DynKernel::load(device, vec![self.program.clone()]) }?;
                 self.kernel.get_or_init(|| loaded)
             }
@@ -44,12 +44,12 @@ impl Conversion {
 }
 
 impl DynKernel {
-    /// A row-major tensor, packed as the kernel wants the input of this name.
+    /// Packs a row-major tensor for the kernel's input of this name.
     pub fn pack(&self, input: &str, tensor: &AnyTensor) -> Result<AnyTensor> {
         self.convert(input, tensor, true)
     }
 
-    /// The output of this name, which the kernel gave packed, as a row-major tensor.
+    /// Converts the kernel's packed output of this name to a row-major tensor.
     pub fn unpack(&self, output: &str, tensor: &AnyTensor) -> Result<AnyTensor> {
         self.convert(output, tensor, false)
     }

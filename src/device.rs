@@ -1,4 +1,4 @@
-//! A device: how it is chosen and opened, and the tensors made on it.
+//! Devices: choosing and opening them, and creating tensors on them.
 
 use crate::access::{Access, Refusal};
 use crate::backend::{Backend, Pipeline, Step};
@@ -23,46 +23,47 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use tilewright_launch::{DType, Dispatch, Feature, Matrices, Program};
 
-/// A device that runs kernels. Clones are the same device; it closes when the last of them and of its tensors and kernels is
-/// dropped.
+/// A device that runs kernels. Clones are handles of the same device, which is closed when the last handle and the last of its
+/// tensors and kernels are dropped.
 ///
-/// Threads can share it. Their launches run side by side where the device has several queues ([`Options::queues`]); those that touch
-/// the same tensors, and one of them writes, run one after another. With a single queue, all run one after another.
+/// Threads can share it. Their launches run in parallel if the device has several queues ([`Options::queues`]). Launches that
+/// access the same tensor, at least one of them to write it, run one after another. With a single queue, all launches run one after
+/// another.
 ///
-/// No wait is longer than [`Options::timeout`]. What has not ended by then goes on by itself: what it uses is freed once it
-/// has ended, and until then it is [`Error::InFlight`]. Dropping never waits. What still has not ended when the device is
-/// dropped is leaked, and the driver's device with it; the process can end all the same.
+/// No wait is longer than [`Options::timeout`]. Work that has not ended by then continues on the device, and keeps its memory:
+/// until it has ended, calls that need the memory return [`Error::InFlight`]. Dropping never waits. If work still runs when the
+/// device is dropped, that work and the driver's device are leaked, but the process can exit.
 #[derive(Clone)]
 pub struct Device(Arc<Shared>);
 
 struct Shared {
-    // Before the backend: dropped first.
+    // Declared before the backend, so that it is dropped first.
     temporaries: Mutex<Pool>,
     quota: Arc<Quota>,
     parking: Parking,
     timeout: Option<Duration>,
-    /// During which call the device was lost.
+    /// The call during which the device was lost.
     lost: OnceLock<&'static str>,
     backend: Box<dyn Backend>,
 }
 
-/// What a device is and what it can do.
+/// The identity, features and limits of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceInfo {
-    /// Its place in [`Device::all`].
+    /// Its index in [`Device::all`].
     pub index: usize,
     /// Its name, as the driver gives it.
     pub name: String,
-    /// What kind of device it is.
+    /// The kind of device.
     pub kind: DeviceKind,
     /// The driver and its version.
     pub driver: String,
     /// The Vulkan version that it implements: major, minor.
     pub api_version: (u32, u32),
-    /// The features that variants can require and that it has.
+    /// The features that it has, out of those that a variant can require.
     pub features: Vec<Feature>,
-    /// The cooperative matrices that it multiplies; `None`: all that variants can have.
+    /// The cooperative matrices that it multiplies; `None` if it multiplies all that a variant can require.
     pub matrices: Option<Vec<Matrices>>,
     /// Its limits.
     pub limits: Limits,
@@ -80,9 +81,10 @@ pub struct Limits {
     pub grid: [u32; 3],
     /// Bytes of shared memory of a workgroup.
     pub shared_bytes: u32,
-    /// The subgroup size where none is required.
+    /// The subgroup size if a variant does not require one.
     pub subgroup: u32,
-    /// The smallest and the largest subgroup size that can be required; equal to [`Limits::subgroup`] where none can.
+    /// The smallest and the largest subgroup size that a variant can require; both are [`Limits::subgroup`] if it cannot require
+    /// any.
     pub subgroup_range: (u32, u32),
     /// Subgroups in a workgroup.
     pub subgroups: u32,
@@ -90,21 +92,21 @@ pub struct Limits {
     pub push_constant_bytes: u32,
     /// Storage buffers that a dispatch can bind.
     pub storage_buffers: u32,
-    /// Bytes of a storage buffer that is reached by descriptor.
+    /// Bytes of a storage buffer that is bound by descriptor.
     pub storage_buffer_bytes: u64,
-    /// Where such a buffer can begin in its memory: at a multiple of so many bytes.
+    /// The alignment in bytes of the offset at which such a buffer can begin in its memory.
     pub storage_buffer_offset: u64,
-    /// Whether the compute queue has timestamps.
+    /// True if the compute queue has timestamps.
     pub timestamps: bool,
 }
 
 impl Limits {
-    /// Bytes of a tensor that a kernel reaches by address, on every device, if its profile has not `int64`: there are drivers that
-    /// compute the place of an element within a buffer in 32 bits (`docs/drivers.md`).
+    /// Bytes of a tensor that a kernel can address on every device if its profile lacks `int64`, because some drivers compute an
+    /// element's offset within a buffer in 32 bits (`docs/drivers.md`).
     pub const ADDRESSED_BYTES: u64 = 1 << 32;
 }
 
-/// What kind of device it is.
+/// The kind of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeviceKind {
     /// A GPU with memory of its own.
@@ -139,10 +141,10 @@ impl fmt::Display for DeviceInfo {
     }
 }
 
-/// What hears the validation layers' messages.
+/// A callback for the validation layers' messages.
 pub(crate) type Listener = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// How a device is opened. [`Device::open`] is `Options::from_env()?.open()`.
+/// Options for opening a device. [`Device::open`] is `Options::from_env()?.open()`.
 #[derive(Clone)]
 pub struct Options {
     pub(crate) device: Option<String>,
@@ -169,13 +171,13 @@ impl fmt::Debug for Options {
     }
 }
 
-/// A caller's tensor as tools show it.
+/// The name by which tools show a caller's tensor.
 fn named(dtype: DType, shape: &[usize]) -> String {
     format!("{dtype}{shape:?}")
 }
 
 impl Options {
-    /// No environment, no validation, no cache on disk, a timeout of 60 seconds.
+    /// Returns the default options, which ignore the environment: no validation, no cache on disk, a timeout of 60 seconds.
     pub fn new() -> Options {
         Options {
             device: None,
@@ -191,7 +193,7 @@ impl Options {
         }
     }
 
-    /// What the environment says:
+    /// Reads the options from environment variables:
     ///
     /// - `TILEWRIGHT_DEVICE`: see [`Options::device`];
     /// - `TILEWRIGHT_VALIDATION`: `1` turns the Khronos validation layer on;
@@ -202,18 +204,19 @@ impl Options {
     /// - `TILEWRIGHT_TIMEOUT`: see [`Options::timeout`]; a number of seconds, or `off`;
     /// - `TILEWRIGHT_QUEUES`: see [`Options::queues`]; a whole number from 1 on.
     ///
-    /// Switches are `1`, `true`, `yes`, `on` or `0`, `false`, `no`, `off`, in any case; any other empty variable is one that is
-    /// not set. Any other value is [`Error::Environment`].
+    /// Switches are `1`, `true`, `yes`, `on` or `0`, `false`, `no`, `off`, in upper or lower case. Any other variable with an empty
+    /// value counts as not set. Any other value is [`Error::Environment`].
     pub fn from_env() -> Result<Options> {
         environment::options(&|name| std::env::var_os(name))
     }
 
-    /// Which device: an index into [`Device::all`], a type (`cpu`, `integrated`, `discrete`, `virtual`), or a part of the
-    /// name in any case. By default the first discrete one, else integrated, virtual, cpu.
+    /// Selects the device: an index into [`Device::all`], a kind (`cpu`, `integrated`, `discrete`, `virtual`), or a part of the
+    /// name in upper or lower case. The default is the first discrete device, else the first integrated, virtual, or CPU device.
     ///
-    /// `reference` is the reference device, which needs no driver: it runs a kernel's words on the CPU, slowly, and reports
-    /// what they do wrong. `reference:` and the name of a bundled profile (`reference:vulkan_1_1`) is the same with that
-    /// profile's limits and features. Where there is no Vulkan driver and no device was asked for, it is the default.
+    /// `reference` is the reference device, which needs no driver: it interprets a kernel's SPIR-V on the CPU, slowly, and reports
+    /// each violation, for example an access out of bounds. `reference:` followed by the name of a bundled profile
+    /// (`reference:vulkan_1_1`) is the reference device with that profile's limits and features. The reference device is the default if there is no
+    /// Vulkan driver and no device was requested.
     pub fn device(mut self, wanted: impl Into<String>) -> Options {
         self.device = Some(wanted.into());
         self
@@ -226,9 +229,10 @@ impl Options {
         self
     }
 
-    /// Gives the driver's and the tools' side the lines of kernels and schedules (`OpLine`), which debuggers and profilers then show beside
-    /// instructions. On with [`Options::validation`]. Where it is off the words are bare: a comment above a schedule makes no driver
-    /// compile its kernels again. Names and labels (VK_EXT_debug_utils) are there without it (`docs/debugging.md`).
+    /// Gives the driver and its tools the source lines of kernels and schedules (`OpLine`), so that debuggers and profilers can
+    /// show them beside instructions. It is on if [`Options::validation`] is. If it is off, the SPIR-V has no lines, so that a
+    /// comment added above a schedule does not make a driver compile its kernels again. Names and labels (VK_EXT_debug_utils) are
+    /// always given (`docs/debugging.md`).
     pub fn debug(mut self, on: bool) -> Options {
         self.debug = on;
         self
@@ -240,66 +244,69 @@ impl Options {
         self
     }
 
-    /// How long a call waits for the device, for the driver's compiler, or for other threads' work on the same tensors; then it
-    /// returns [`Error::Timeout`]. `None`: for ever. By default 60 seconds.
+    /// Sets how long a call waits for the device, for the driver's compiler, or for other threads' work on the same tensors. After
+    /// that it returns [`Error::Timeout`]. `None` waits for ever. The default is 60 seconds.
     ///
-    /// It is the time of one wait: a launch may wait for other threads first, then, with NVIDIA's driver and a new pipeline, for each
-    /// queue, and then for the device. Where the device has a single queue, the launches of other threads that come first count too.
+    /// The limit applies to each single wait. For example, a launch may wait for other threads first, then, with NVIDIA's driver
+    /// and a new pipeline, for each queue, and then for the device. If the device has a single queue, the time includes the
+    /// launches of other threads that were submitted before.
     pub fn timeout(mut self, limit: Option<Duration>) -> Options {
         self.timeout = limit;
         self
     }
 
-    /// How many of the device's queues launches use at most. `None`, the default: 8.
+    /// Sets how many of the device's queues launches use at most. `None`, the default, means 8.
     ///
-    /// Launches of several threads run side by side on several queues, and a short one does not wait for a long one. With NVIDIA's
-    /// driver the first launch of a pipeline does: it waits for what each queue is at (`docs/drivers.md`), and that can end in
-    /// [`Error::Timeout`]. One queue is faster where many threads make launches of some microseconds.
+    /// With several queues, the launches of several threads run in parallel, and a short launch does not wait for a long one. There
+    /// is one exception: with NVIDIA's driver, the first launch of a pipeline waits for the current work of each queue
+    /// (`docs/drivers.md`), and that can end in [`Error::Timeout`]. One queue is faster if many threads make launches of some
+    /// microseconds.
     ///
-    /// With one queue, and lavapipe has one, launches run in the order in which they are submitted. A short launch waits until a long one of
-    /// another thread has ended, and can come to its own timeout meanwhile. A launch that is given up after the timeout holds up all
-    /// others: they are [`Error::InFlight`] until it has ended.
+    /// With one queue (lavapipe has only one), launches run in the order in which they are submitted. A short launch waits until a
+    /// long launch of another thread has ended, and can reach its own timeout before. If a call stops waiting for a launch after
+    /// the timeout, all other launches are [`Error::InFlight`] until that launch has ended.
     pub fn queues(mut self, most: Option<NonZeroU32>) -> Options {
         self.queues = most;
         self
     }
 
-    /// The folder of the pipeline cache; `None`: no cache on disk. An empty path, or one of a file, is [`Error::CacheFolder`] when the
-    /// device is opened. A relative path is one from the directory that is the working directory then.
+    /// Sets the folder of the pipeline cache; `None` keeps no cache on disk. If the path is empty or names a file, opening the
+    /// device returns [`Error::CacheFolder`]. A relative path is resolved against the working directory when the device is opened.
     ///
-    /// It has a file for each driver, which processes share. A file is at most 128 MiB: it is begun anew when there is more.
-    /// All files together are at most 512 MiB: those that were used longest ago are deleted first, and so are those that were
-    /// not used for 90 days. Nothing else in the folder is touched.
+    /// The folder has a file for each driver, which processes share. When a file exceeds 128 MiB, it is started anew. All files
+    /// together are at most 512 MiB: the least recently used files are deleted first, and files that were not used for 90 days are
+    /// deleted, too. Other files in the folder are left alone.
     pub fn cache(mut self, folder: Option<PathBuf>) -> Options {
         self.cache = folder;
         self
     }
 
-    /// The bytes that tensors, and what launches need between their dispatches, may have together; `None`, the default: what
-    /// the device has left. Beyond that an allocation is [`Error::OutOfMemory`].
+    /// Limits the bytes that tensors and the temporaries of launches may occupy together. `None`, the default, allows all memory
+    /// that the device has left. An allocation beyond the limit is [`Error::OutOfMemory`].
     ///
-    /// What a device has left is the budget that its driver gives this process (VK_EXT_memory_budget), or else the size of its
-    /// memory. The reference device takes the host's memory, as far as the system lets it.
+    /// The memory that a device has left is the budget that its driver gives this process (VK_EXT_memory_budget), or else the size
+    /// of its memory. The reference device allocates the host's memory, as far as the system permits.
     pub fn memory(mut self, bytes: Option<u64>) -> Options {
         self.memory = bytes;
         self
     }
 
-    /// The Vulkan loader to use instead of the system's: the path of a shared object.
+    /// Uses the Vulkan loader at this path, a shared object, instead of the system's.
     ///
     /// # Safety
-    /// The file is a Vulkan loader, or a driver that can be loaded as one: what it runs when it is loaded harms nothing in this
-    /// process, and its functions do what the Vulkan specification says of them.
+    /// The file must be a Vulkan loader, or a driver that can be loaded as one. Its initialization code must not harm this process,
+    /// and its functions must behave as the Vulkan specification says.
     pub unsafe fn library(mut self, path: impl Into<PathBuf>) -> Options {
         self.library = Some(path.into());
         self
     }
 
-    /// Called with each message of the validation layers as it comes, also with those at the device's end, which no call
-    /// can report.
+    /// Calls `call` with each message of the validation layers as it arrives. This includes messages when the device is closed,
+    /// which no call can report.
     ///
-    /// The layers call the listener while they hold their locks, so it cannot use a device: calls of a device's functions return
-    /// [`Error::InListener`]. It must not wait for another thread that uses a device, either. Tensors and kernels can be dropped in it.
+    /// The layers call the listener while they hold their locks, so it cannot use a device: functions of a device return
+    /// [`Error::InListener`] in it. It must not wait for another thread that uses a device, either. Tensors and kernels can be
+    /// dropped in it.
     pub fn on_message(mut self, call: impl Fn(&str) + Send + Sync + 'static) -> Options {
         self.on_message = Some(Arc::new(call));
         self
@@ -326,7 +333,7 @@ impl Options {
         })))
     }
 
-    /// The devices there are; the reference device comes last.
+    /// Lists the devices; the reference device is the last.
     pub fn list(&self) -> Result<Vec<DeviceInfo>> {
         let mut devices = match vulkan::list(self) {
             Err(error) if reference::stands_in(self, &error) => Vec::new(),
@@ -340,29 +347,29 @@ impl Options {
         self.device.as_deref()
     }
 
-    /// Whether Vulkan itself is asked for: a loader, or its layers.
+    /// True if Vulkan was explicitly requested: by a loader's path, or by validation.
     pub(crate) fn asks_for_vulkan(&self) -> bool {
         self.library.is_some() || self.validation
     }
 }
 
 impl Device {
-    /// Opens a device; the environment says how: see [`Options::from_env`].
+    /// Opens a device with the options of the environment: see [`Options::from_env`].
     pub fn open() -> Result<Device> {
         Options::from_env()?.open()
     }
 
-    /// The devices there are.
+    /// Lists the devices.
     pub fn all() -> Result<Vec<DeviceInfo>> {
         Options::from_env()?.list()
     }
 
-    /// What this device is and can do.
+    /// Returns the identity, features and limits of this device.
     pub fn info(&self) -> &DeviceInfo {
         self.0.backend.info()
     }
 
-    /// A tensor with these elements, row-major.
+    /// Creates a row-major tensor with these elements.
     pub fn upload<T: Element>(&self, shape: impl AsRef<[usize]>, values: &[T]) -> Result<Tensor<T>> {
         let shape = shape.as_ref();
         let wanted = elements(shape)?;
@@ -374,20 +381,20 @@ impl Device {
         tensor.typed()
     }
 
-    /// A tensor of zeros.
+    /// Creates a tensor of zeros.
     pub fn zeros<T: Element>(&self, shape: impl AsRef<[usize]>) -> Result<Tensor<T>> {
         self.zeros_any(T::DTYPE, shape)?.typed()
     }
 
-    /// [`Device::zeros`] of a dtype known at run time.
+    /// Creates a tensor of zeros, with a dtype known at run time: see [`Device::zeros`].
     pub fn zeros_any(&self, dtype: DType, shape: impl AsRef<[usize]>) -> Result<AnyTensor> {
         let tensor = self.unwritten(dtype, shape.as_ref(), &named(dtype, shape.as_ref()))?;
         tensor.clear()?;
         Ok(tensor)
     }
 
-    /// Returns a tensor without contents. Its memory may hold a dropped tensor's elements, so it cannot be read before all of it was
-    /// written. A tensor without elements has contents. Tools show the tensor by a name.
+    /// Creates a tensor without contents. Its memory may hold a dropped tensor's elements, so it cannot be read before it was
+    /// written as a whole. A tensor without elements has contents. Tools show the tensor by `name`.
     pub(crate) fn unwritten(&self, dtype: DType, shape: &[usize], name: &str) -> Result<AnyTensor> {
         let bytes = elements(shape)? as u64 * u64::from(dtype.bytes());
         let memory = self.allocate(bytes, name)?;
@@ -399,30 +406,29 @@ impl Device {
 
     /// Loads a kernel's variants, in order of preference.
     ///
-    /// Those whose requirements this device does not meet are left out; that none is left is an error. They must agree in
-    /// every parameter, unless a literal in an input's shape tells them apart.
+    /// Variants whose requirements this device does not meet are left out; it is an error if none is left. The variants must agree
+    /// in every parameter, unless a literal in an input's shape distinguishes them.
     pub fn load<K: Kernel>(&self, variants: &[Variant<K>]) -> Result<Loaded<K>> {
         let programs = variants.iter().map(Variant::program).collect::<Result<_>>()?;
         // SAFETY: a variant holds what the compiler made: that is the contract of its constructor.
         unsafe { DynKernel::load(self, programs) }.map(Loaded::new)
     }
 
-    /// [`Device::load`] for programs that were compiled at run time.
+    /// Loads programs that were compiled at run time: see [`Device::load`].
     ///
     /// # Safety
-    /// Each program is one that Tilewright's compiler of this version made (`tilewright_dsl::variant::compile`), and nothing in it
-    /// was changed; or this is the reference device, which checks each access.
+    /// Each program must be one that Tilewright's compiler of this version made (`tilewright_dsl::variant::compile`), without
+    /// changes; or this must be the reference device, which checks each access.
     ///
-    /// What protects memory is in the program: its shapes, facts and limits are what the compiler's proofs rest on, and its
-    /// words run on the device as they stand, without further checks. A changed program can read and overwrite other tensors,
-    /// and any memory of this process. That a program contradicts itself is found in part only, and then it is
-    /// [`Error::Malformed`].
+    /// Memory safety depends on the program: the compiler's proofs rely on its shapes, facts and limits, and its SPIR-V runs on the
+    /// device as it is, without further checks. A changed program can read and overwrite other tensors, and any memory of this
+    /// process. Only some contradictions within a program are detected; they are [`Error::Malformed`].
     pub unsafe fn load_programs(&self, programs: Vec<Program>) -> Result<DynKernel> {
         // SAFETY: this function has the same contract.
         unsafe { DynKernel::load(self, programs) }
     }
 
-    /// A batch: many launches that go to the device together.
+    /// Starts a batch: many launches that are submitted to the device together.
     pub fn batch(&self) -> Batch {
         Batch::new(self.clone())
     }
@@ -431,7 +437,7 @@ impl Device {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Memory for a tensor of `bytes` bytes, which tools show by a name.
+    /// Allocates memory for a tensor of `bytes` bytes. Tools show it by `name`.
     pub(crate) fn allocate(&self, bytes: u64, name: &str) -> Result<Arc<Memory>> {
         let bytes = allocated(bytes);
         self.reap()?;
@@ -440,7 +446,7 @@ impl Device {
             Ok(Arc::new(Memory::new(self.call(|backend| backend.allocate(bytes, name))?, share)))
         };
         match allocate() {
-            // Memory is kept for temporaries, and dropped memory may not be free yet.
+            // Freeing may help, because memory is kept for temporaries, and dropped memory may not be free yet.
             Err(Error::OutOfMemory { .. }) => {
                 let kept = lock(&self.0.temporaries).drain();
                 drop(kept);
@@ -451,13 +457,13 @@ impl Device {
         }
     }
 
-    /// Memory for a temporary; it goes back by [`Device::give_temporaries`] once nothing uses it.
+    /// Returns memory for a temporary. The caller returns it by [`Device::give_temporaries`] once it is unused.
     pub(crate) fn take_temporary(&self, bytes: u64) -> Result<Arc<Memory>> {
         let kept = lock(&self.0.temporaries).take(allocated(bytes));
         kept.map_or_else(|| self.allocate(bytes, "a temporary"), Ok)
     }
 
-    /// Takes temporaries back, except those that a launch which nobody waits for may still use.
+    /// Takes temporaries back, except those that are still used by a launch that no call waits for.
     pub(crate) fn give_temporaries(&self, memory: impl IntoIterator<Item = Arc<Memory>>) {
         let free = memory.into_iter().filter(|m| !m.gate().is_parked());
         let excess = lock(&self.0.temporaries).give(free);
@@ -465,21 +471,21 @@ impl Device {
         drop(excess);
     }
 
-    /// Makes a dispatch ready to run.
+    /// Compiles a dispatch.
     pub(crate) fn compile(&self, program: &Program, dispatch: &Dispatch, constants: &[u32]) -> Result<Arc<dyn Pipeline>> {
         let label = format!("{}/{}", program.kernel, program.variant);
         let wait = Wait::new(self.0.timeout);
         self.call(|backend| backend.compile(program, dispatch, constants, &label, &wait)).map(Arc::from)
     }
 
-    /// Keeps what was compiled for later processes.
+    /// Saves compiled pipelines for later processes.
     pub(crate) fn save_cache(&self) {
         if self.usable().is_ok() {
             self.0.backend.save_cache();
         }
     }
 
-    /// Reads a region of some memory, which is `what` in errors.
+    /// Reads a region of some memory. `what` names the memory in errors.
     pub(crate) fn read(
         &self,
         memory: &Arc<Memory>,
@@ -490,17 +496,17 @@ impl Device {
         self.alone(memory, false, what, |backend, wait| backend.read(memory.buffer(), region, bytes, wait))
     }
 
-    /// Writes a region of some memory, which is `what` in errors.
+    /// Writes a region of some memory. `what` names the memory in errors.
     pub(crate) fn write(&self, memory: &Arc<Memory>, region: &Region, bytes: &[u8], what: impl FnOnce() -> String) -> Result<()> {
         self.alone(memory, true, what, |backend, wait| backend.write(memory.buffer(), region, bytes, wait))
     }
 
-    /// Fills the first bytes of some memory, which is `what` in errors, with zeros.
+    /// Fills the first bytes of some memory with zeros. `what` names the memory in errors.
     pub(crate) fn clear(&self, memory: &Arc<Memory>, bytes: u64, what: impl FnOnce() -> String) -> Result<()> {
         self.alone(memory, true, what, |backend, wait| backend.clear(memory.buffer(), bytes, wait))
     }
 
-    /// Calls the backend for one piece of memory.
+    /// Calls the backend while an access to one piece of memory is held.
     fn alone(
         &self,
         memory: &Arc<Memory>,
@@ -532,12 +538,12 @@ impl Device {
             match self.call(|backend| backend.submit(part.steps(), timed, &mut wait)) {
                 Ok(taken) => {
                     part.set_written();
-                    // Clocks of different queues cannot be compared: each part begins where the one before it ended.
+                    // Each part begins where the previous part ended, because clocks of different queues cannot be compared.
                     let start = spans.last().map_or(0, |s| s.end);
                     spans.extend(taken.into_iter().map(|s| Span { begin: start + s.begin, end: start + s.end }));
                 }
                 Err(error) => {
-                    // The memory that the part does not use is free, because no other part is submitted.
+                    // Memory that the failed part does not use is free, because the later parts are not submitted.
                     let used = part.used();
                     accesses.retain(|access| used.contains(&access.memory().id()));
                     self.0.parking.park(wait.left(), accesses, Some(part));
@@ -555,7 +561,7 @@ impl Device {
         submission::accessed(steps).map(enter).collect()
     }
 
-    /// Waits until nothing conflicts with an access to some memory, which is `what` in errors.
+    /// Waits until an access to some memory conflicts with no other. `what` names the memory in errors.
     fn enter(
         &self,
         memory: &Arc<Memory>,

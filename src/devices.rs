@@ -1,11 +1,12 @@
-//! The bundled profiles: what devices guarantee. `profile!` makes others, each from one of these.
+//! The bundled profiles: features and limits that devices guarantee. `profile!` derives other profiles from these.
 //!
-//! A schedule is made for a profile, by its path: `schedule! { pub FAST: conv2d for tilewright::devices::arm_valhall { … } }`.
+//! A schedule names the profile that it is for by its path: `schedule! { pub FAST: conv2d for tilewright::devices::arm_valhall { …
+//! } }`.
 
 use tilewright_macros::__bundled_profile;
 
 __bundled_profile! {
-    /// What every Vulkan 1.1 device guarantees: the table of required limits in the specification, and no feature.
+    /// The guarantees of every Vulkan 1.1 device: the required limits of the specification, and no features.
     pub vulkan_1_1
 }
 
@@ -15,7 +16,7 @@ __bundled_profile! {
 }
 
 __bundled_profile! {
-    /// The same from Mesa 26 on, with cooperative matrices.
+    /// Mesa's lavapipe from version 26 on, with cooperative matrices.
     pub mesa_lavapipe_26
 }
 
@@ -40,6 +41,7 @@ __bundled_profile! {
 }
 
 __bundled_profile! {
-    /// Intel's Xe2 (Arc B-series, Lunar Lake) with Mesa's driver. Made from the driver's tables: no such device has run anything yet.
+    /// Intel's Xe2 (Arc B-series, Lunar Lake) with Mesa's driver. It is derived from the driver's tables; no kernel has run on such
+    /// a device yet.
     pub intel_xe2
 }

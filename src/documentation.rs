@@ -1,4 +1,4 @@
-//! The examples of the documentation, as doctests: they compile, and those that do something run.
+//! The examples of the documentation, as doctests: they are compiled, and run if they have code to run.
 
 /// `README.md`.
 #[doc = include_str!("../README.md")]

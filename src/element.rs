@@ -1,4 +1,4 @@
-//! The element types of tensors, on this side and in device memory.
+//! The element types of tensors, on the host and in device memory.
 
 use crate::error::{Error, Result};
 use half::{bf16, f16};
@@ -11,32 +11,33 @@ mod sealed {
 
 /// An element of a tensor.
 ///
-/// All but `bool` lie in device memory as they do here; a `bool` is there a 32-bit word that is 0 or 1.
+/// All types but `bool` have the same representation in device memory as on the host. In device memory, a `bool` is a 32-bit word
+/// that is 0 or 1.
 pub trait Element: sealed::Sealed + Copy + Default + Send + Sync + 'static {
     /// Its dtype.
     const DTYPE: DType;
 
-    /// The bytes of these elements in device memory.
+    /// Returns the bytes of these elements in device memory.
     #[doc(hidden)]
     fn to_device(values: &[Self]) -> Result<Cow<'_, [u8]>>;
 
-    /// Reads `count` elements by `read`, which fills in bytes of device memory.
+    /// Reads `count` elements with `read`, which fills a slice with bytes of device memory.
     #[doc(hidden)]
     fn from_device(count: usize, read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Vec<Self>>;
 
-    /// The 32 bits in which a scalar of this type travels.
+    /// Returns the 32 bits in which a scalar of this type is passed to a kernel.
     #[doc(hidden)]
     fn scalar_bits(self) -> u32;
 }
 
-/// An empty list of that capacity, if the host has the memory.
+/// Returns an empty list with this capacity, if the host has the memory.
 pub(crate) fn reserved<T>(count: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
     list.try_reserve_exact(count).map_err(|_| lacking::<T>(count))?;
     Ok(list)
 }
 
-/// So many zeros on the host, which take no time until they are touched.
+/// Returns `count` zeros on the host. They usually cost no time until they are accessed.
 fn zeros<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
     bytemuck::allocation::try_zeroed_vec(count).map_err(|()| lacking::<T>(count))
 }

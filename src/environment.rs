@@ -1,4 +1,4 @@
-//! What environment variables say of how a device is opened. A value that means nothing is an error that names its variable.
+//! Reads the options of a device from environment variables. An unknown value is an error that names its variable.
 
 use crate::device::Options;
 use crate::error::{Error, Result};
@@ -8,10 +8,10 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Looks a variable up.
+/// A function that looks up a variable.
 type Lookup<'a> = &'a dyn Fn(&'static str) -> Option<OsString>;
 
-/// The options that variables describe.
+/// Returns the options that the variables describe.
 pub(crate) fn options(lookup: Lookup<'_>) -> Result<Options> {
     let options = Options::new();
     Ok(Options {
@@ -26,7 +26,7 @@ pub(crate) fn options(lookup: Lookup<'_>) -> Result<Options> {
     })
 }
 
-/// A variable that is set, and not to nothing.
+/// Returns a variable that is set to a value that is not empty.
 fn value(lookup: Lookup<'_>, name: &'static str) -> Option<OsString> {
     lookup(name).filter(|v| !v.is_empty())
 }
@@ -40,7 +40,7 @@ fn text(lookup: Lookup<'_>, name: &'static str, wanted: &'static str) -> Result<
     value.into_string().map(Some).map_err(|v| wrong(name, &v, wanted))
 }
 
-/// The switch that a word is.
+/// Parses a switch.
 fn switch(word: &str) -> Option<bool> {
     match word.trim().to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Some(true),
@@ -55,15 +55,16 @@ fn flag(lookup: Lookup<'_>, name: &'static str) -> Result<bool> {
     switch(&word).ok_or_else(|| wrong(name, word.as_ref(), WANTED))
 }
 
-/// The folder of the pipeline cache; `None`: switched off, or the platform has no folder for caches.
+/// Returns the folder of the pipeline cache; `None` if it is switched off, or if the platform has no folder for caches.
 fn cache(lookup: Lookup<'_>) -> Result<Option<PathBuf>> {
     const NAME: &str = "TILEWRIGHT_CACHE";
-    const WANTED: &str = "`off`, `on`, or the path of a folder (of one beside the program's: `./name`)";
+    const WANTED: &str = "`off`, `on`, or the path of a folder (for a folder in the working directory: `./name`)";
     let Some(value) = lookup(NAME) else { return Ok(platform(lookup)) };
     match value.to_str().and_then(switch) {
         Some(true) => Ok(platform(lookup)),
         Some(false) => Ok(None),
-        // A single word is more likely a switch misspelled than a folder. An empty value may be meant as `off`, or as not set.
+        // Neither is accepted: a single word is more likely a misspelled switch than a folder, and an empty value may mean `off` or
+        // not set.
         None if !value.as_encoded_bytes().iter().any(|b| std::path::is_separator(char::from(*b))) => {
             Err(wrong(NAME, &value, WANTED))
         }
@@ -71,8 +72,8 @@ fn cache(lookup: Lookup<'_>) -> Result<Option<PathBuf>> {
     }
 }
 
-/// `tilewright` in the platform's folder for caches, by an absolute path. If a file has its name, the cache is off: the user
-/// did not ask for this folder, so it is not an error.
+/// Returns the absolute path of `tilewright` in the platform's folder for caches. If that is a file, the cache is off: it is not an
+/// error, because the user did not ask for this folder.
 fn platform(lookup: Lookup<'_>) -> Option<PathBuf> {
     let path = |name| value(lookup, name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = if cfg!(windows) {
@@ -108,7 +109,7 @@ fn queues(lookup: Lookup<'_>) -> Result<Option<NonZeroU32>> {
 mod tests {
     use super::*;
 
-    /// The options when one variable is set, beside the folder for caches.
+    /// Returns the options if one variable is set besides the platform's folder for caches.
     fn with(name: &'static str, value: &str) -> Result<Options, String> {
         let lookup = |wanted: &'static str| match wanted {
             _ if wanted == name => Some(OsString::from(value)),

@@ -1,92 +1,90 @@
-//! What can go wrong between opening a device and reading a result.
+//! The errors of the runtime.
 
 use std::fmt;
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why something did not work, and what would.
+/// An error of the runtime. The message says what failed, and where possible what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An environment variable that this crate reads, with a value that means nothing to it.
+    /// An environment variable that this crate reads has a value that it does not know.
     #[error("the environment variable {name} is {value:?}; it should be {wanted}")]
     Environment {
         /// The variable.
         name: &'static str,
         /// Its value.
         value: String,
-        /// What would be right.
+        /// The values that are accepted.
         wanted: &'static str,
     },
-    /// No Vulkan loader on this machine.
+    /// This machine has no Vulkan loader.
     #[error("no Vulkan loader was found ({reason}); {INSTALL}")]
     NoLoader {
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
-    /// A loader, but no driver that it can use.
+    /// The Vulkan loader found no driver that it can use.
     #[error("the Vulkan loader found no driver ({reason}); {INSTALL}")]
     NoDriver {
-        /// What the loader said.
+        /// The loader's message.
         reason: String,
     },
-    /// The Vulkan loader stops at a malformed manifest of a driver or a layer, whatever other drivers there are. Newer loaders pass
-    /// over it.
-    #[error(
-        "the Vulkan loader stops at the malformed manifest {file}: repair or remove it, or use a newer loader, which passes over it"
-    )]
+    /// The Vulkan loader stops at a malformed manifest of a driver or a layer, even if other drivers are present. Newer loaders
+    /// skip it.
+    #[error("the Vulkan loader stops at the malformed manifest {file}: repair or remove it, or use a newer loader, which skips it")]
     Manifest {
         /// The manifest.
         file: String,
     },
-    /// There are devices, but not the one asked for, or none that will do.
+    /// No device matches the request, or none is usable.
     #[error("no device {wanted}; there {are}", are = Listed(available))]
     NoDevice {
-        /// What was asked for.
+        /// The request.
         wanted: String,
-        /// The devices there are, one line each.
+        /// The available devices, one line each.
         available: Vec<String>,
     },
-    /// Validation was asked for and its layer is not installed.
+    /// Validation was requested, but its layer is not installed.
     #[error(
         "TILEWRIGHT_VALIDATION asks for the layer VK_LAYER_KHRONOS_validation, which is not installed \
          (Debian and Ubuntu: apt install vulkan-validationlayers)"
     )]
     NoValidationLayer,
-    /// The validation layers complained.
+    /// The validation layers reported messages.
     #[error("the Vulkan validation layers report: {}", messages.join("\n"))]
     Validation {
         /// Their messages.
         messages: Vec<String>,
     },
-    /// A call stopped waiting, as [`Options::timeout`](crate::Options::timeout) says. What it waited for may go on: until it has
-    /// ended, what it uses is [`Error::InFlight`].
+    /// A call stopped waiting after [`Options::timeout`](crate::Options::timeout). The work that it waited for may continue on the
+    /// device; until it has ended, the memory that it uses is [`Error::InFlight`].
     #[error("{what} has not ended after {after:?}, the timeout of this device (`Options::timeout`, `TILEWRIGHT_TIMEOUT`)")]
     Timeout {
-        /// What was waited for.
+        /// The work that the call waited for.
         what: String,
-        /// How long.
+        /// The time after which it stopped.
         after: std::time::Duration,
     },
-    /// What is asked for is in use by work that a call stopped waiting for, by [`Error::Timeout`]. Once that work has ended, the
-    /// same call succeeds.
+    /// The memory is in use by work that a call stopped waiting for with [`Error::Timeout`]. Once that work has ended, the same
+    /// call succeeds.
     #[error("{what} is in use by work that had not ended at the timeout, and still has not")]
     InFlight {
-        /// What is in use.
+        /// The memory that is in use.
         what: String,
     },
-    /// The device is gone: a driver crash, a hang or a removed device. Its tensors are lost, and every later call gives this
-    /// error again; open it anew.
+    /// The device was lost: by a driver crash, a hang, or because it was removed. Its tensors are lost, and every later call
+    /// returns this error. To continue, open the device again.
     #[error("the device was lost during {during}")]
     DeviceLost {
-        /// What was going on.
+        /// The operation during which it was lost.
         during: &'static str,
     },
-    /// Not enough memory.
+    /// The device or the host does not have enough memory.
     #[error("out of memory: {what}")]
     OutOfMemory {
-        /// What was wanted.
+        /// The allocation that failed.
         what: String,
     },
     /// Any other failure of a Vulkan call.
@@ -94,30 +92,30 @@ pub enum Error {
     Vulkan {
         /// The call.
         call: &'static str,
-        /// Its result.
+        /// The result code.
         code: String,
     },
-    /// Bytes that are no launch program.
+    /// The bytes are not a launch program.
     #[error(transparent)]
     Decode(#[from] tilewright_launch::DecodeError),
-    /// A launch program that contradicts itself: no compiler of this version made it.
+    /// The launch program contradicts itself, so it was not made by this version's compiler.
     #[error("the launch program of `{variant}` is malformed: {reason}")]
     Malformed {
         /// The variant.
         variant: String,
-        /// What is wrong with it.
+        /// The contradiction.
         reason: String,
     },
-    /// A variant whose schedule did not compile.
+    /// The variant's schedule did not compile.
     #[error("the schedule `{variant}` did not compile: see the error at its `schedule!`")]
     Broken {
         /// The variant.
         variant: &'static str,
     },
-    /// An empty list of variants.
+    /// The list of variants is empty.
     #[error("there is no variant to load: the list is empty")]
     NothingToLoad,
-    /// The device meets no variant's requirements.
+    /// The device does not meet the requirements of any variant.
     #[error("`{kernel}`: no variant runs on {device}{}", Reasons(reasons))]
     Unsupported {
         /// The kernel.
@@ -127,38 +125,39 @@ pub enum Error {
         /// Each variant and the first requirement that is not met.
         reasons: Vec<(String, String)>,
     },
-    /// Variants that cannot be loaded together.
+    /// Two variants cannot be loaded together.
     #[error("`{first}` and `{second}` cannot be loaded together: {reason}")]
     Disagree {
         /// One variant.
         first: String,
         /// The other.
         second: String,
-        /// Where they differ.
+        /// The difference.
         reason: String,
     },
-    /// An argument of the wrong number, kind or dtype.
+    /// The number of arguments is wrong, or an argument has the wrong kind or dtype.
     #[error("`{kernel}`: {message}")]
     Argument {
         /// The kernel.
         kernel: String,
-        /// What is wrong, and what would be right.
+        /// The mistake, and the expected argument.
         message: String,
     },
-    /// A shape that the kernel does not take.
+    /// A tensor has a shape that the kernel does not take.
     #[error("`{kernel}`: {message}")]
     Shape {
         /// The kernel.
         kernel: String,
-        /// Which tensor has which shape, and what it should be.
+        /// The tensor, its shape, and the expected shape.
         message: String,
     },
-    /// Sizes for which a fact of the kernel does not hold: one that its `where` states, or one that it needs for its indices.
+    /// A fact of the kernel does not hold for the sizes of the launch. The fact is stated after `where`, or the kernel's indices
+    /// need it.
     #[error("`{kernel}` {message}")]
     Needs {
         /// The kernel.
         kernel: String,
-        /// Which fact, and what the sizes are.
+        /// The fact and the sizes.
         message: String,
     },
     /// No variant takes these arguments.
@@ -166,10 +165,10 @@ pub enum Error {
     NoVariant {
         /// The kernel.
         kernel: String,
-        /// Each variant and the first thing that keeps it from being taken.
+        /// Each variant and the first reason for which it does not take the arguments.
         reasons: Vec<(String, String)>,
     },
-    /// Memory that a launch writes is also read or written by it under another name.
+    /// A launch writes memory that it also reads or writes through another argument.
     #[error("`{kernel}`: `{written}` is written, but shares memory with `{other}`")]
     Overlap {
         /// The kernel.
@@ -179,82 +178,82 @@ pub enum Error {
         /// The tensor that it overlaps.
         other: String,
     },
-    /// A shape whose elements are not as many as those given.
+    /// A shape has another number of elements than were given.
     #[error("shape {shape:?} has {wanted} elements, but there are {got}")]
     Elements {
         /// The shape.
         shape: Vec<usize>,
         /// Its number of elements.
         wanted: String,
-        /// The number there is.
+        /// The number of elements that were given.
         got: usize,
     },
-    /// A part or an order of a tensor's elements that it does not have.
+    /// A view selects elements that the tensor does not have, or a shape that the tensor cannot be viewed in.
     #[error("a view of a tensor of shape {shape:?}: {message}")]
     View {
         /// The tensor's shape.
         shape: Vec<usize>,
-        /// What there is not, and what there is.
+        /// The missing part, and the parts that exist.
         message: String,
     },
-    /// A dtype other than that of the tensor.
+    /// A tensor was converted to a dtype other than its own.
     #[error("the tensor's elements are {got}, not {wanted}")]
     DType {
-        /// What was asked for.
+        /// The requested dtype.
         wanted: tilewright_launch::DType,
-        /// What there is.
+        /// The tensor's dtype.
         got: tilewright_launch::DType,
     },
-    /// A layout other than that of the tensor.
+    /// A tensor was converted to a layout other than its own.
     #[error("the tensor is {got}, not {wanted}")]
     Layout {
-        /// What was asked for.
+        /// The requested layout.
         wanted: String,
-        /// What there is.
+        /// The tensor's layout.
         got: String,
     },
-    /// What a packed or prepared tensor cannot do.
+    /// A packed or prepared tensor does not support the operation.
     #[error("a tensor that is {layout} cannot be {what}")]
     Packed {
-        /// What was asked of it.
+        /// The operation.
         what: &'static str,
         /// Its layout.
         layout: String,
     },
-    /// A launch or tensor beyond what the device takes.
+    /// A launch or a tensor exceeds a limit of the device.
     #[error("{what}: {size}, where the device allows {limit}")]
     TooLarge {
-        /// What is too large.
+        /// The quantity that is too large.
         what: String,
         /// Its size.
         size: u64,
         /// The limit.
         limit: u64,
     },
-    /// Things of two devices in one launch.
+    /// A launch uses objects of two devices.
     #[error("{what} belongs to another device")]
     OtherDevice {
-        /// What does.
+        /// The object of another device.
         what: String,
     },
-    /// A tensor without contents: the batch that made it has not run.
+    /// The tensor has no contents yet, because the batch that writes it has not been submitted.
     #[error("{what} has no contents: the batch that writes it has not run")]
     NotSubmitted {
         /// The tensor.
         what: String,
     },
-    /// A tensor that will never have contents: the batch that was to write it ended with an error before the launch that writes it was
-    /// seen to end. For example, a batch of many launches is several submissions, and the first came to the timeout.
+    /// The tensor will never have contents, because its batch ended with an error before the launch that writes it was seen to end.
+    /// For example, a batch of many launches is several submissions, and the first reached the timeout.
     #[error("{what} will never have contents: its batch failed before the launch that writes it had ended")]
     NeverWritten {
         /// The tensor.
         what: String,
     },
-    /// A listener of [`Options::on_message`](crate::Options::on_message) uses a device. The validation layers call it while they hold their
-    /// locks, so the call would wait for itself.
-    #[error("a listener of `Options::on_message` cannot use a device: note the message, and act once the listener has returned")]
+    /// A listener of [`Options::on_message`](crate::Options::on_message) used a device. The validation layers call it while they
+    /// hold their locks, so the call would deadlock.
+    #[error("a listener of `Options::on_message` cannot use a device: store the message, and act after the listener has returned")]
     InListener,
-    /// A path that cannot be the folder of the pipeline cache.
+    /// The path cannot be the folder of the pipeline cache.
     #[error("{folder:?} cannot be the folder of the pipeline cache: {reason}")]
     CacheFolder {
         /// The path.
@@ -262,35 +261,35 @@ pub enum Error {
         /// The reason, and what to pass instead.
         reason: String,
     },
-    /// A kernel did what it must not, as found by the reference device. Compiled schedules never do: it is a fault of the
-    /// compiler.
+    /// The reference device found that a kernel violated a rule, for example by an access out of bounds. Compiled schedules never
+    /// do this, so it is a bug of the compiler.
     #[error("`{variant}`, dispatch `{dispatch}`: {fault}")]
     Fault {
         /// The kernel and the variant.
         variant: String,
         /// The dispatch.
         dispatch: String,
-        /// What was found.
+        /// The violation.
         fault: Box<tilewright_reference::Fault>,
     },
-    /// A tensor's contents are asked for, and the reference device knows that nothing has written them all.
-    #[error("the tensor is read at byte {byte}, which nothing has written")]
+    /// A tensor was read, and the reference device found that some of its elements were never written.
+    #[error("the tensor is read at byte {byte}, which was never written")]
     Unwritten {
-        /// The first byte that has no value.
+        /// The first byte that was never written.
         byte: u64,
     },
-    /// Words that the reference device cannot run.
+    /// The reference device cannot run the SPIR-V module.
     #[error("`{variant}`, dispatch `{dispatch}`: {reason}")]
     Words {
         /// The kernel and the variant.
         variant: String,
         /// The dispatch.
         dispatch: String,
-        /// Why.
+        /// The reason.
         reason: tilewright_reference::DecodeError,
     },
-    /// The queue of the device has no timestamps.
-    #[error("{device} has no timestamps on its compute queue: nothing can be timed on it")]
+    /// The device's compute queue has no timestamps.
+    #[error("{device} has no timestamps on its compute queue: it cannot time launches")]
     NoTimestamps {
         /// The device.
         device: String,
@@ -300,7 +299,7 @@ pub enum Error {
 const INSTALL: &str =
     "install one: on Debian and Ubuntu `apt install mesa-vulkan-drivers libvulkan1`, or the driver of the GPU's vendor";
 
-/// One reason a line.
+/// Prints one reason per line.
 struct Reasons<'a>(&'a [(String, String)]);
 
 impl fmt::Display for Reasons<'_> {
@@ -309,7 +308,7 @@ impl fmt::Display for Reasons<'_> {
     }
 }
 
-/// The devices there are.
+/// Prints the available devices.
 struct Listed<'a>(&'a [String]);
 
 impl fmt::Display for Listed<'_> {

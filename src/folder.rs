@@ -1,11 +1,11 @@
-//! The folder of the pipeline cache, and the paths that can be one.
+//! Checks the folder of the pipeline cache.
 
 use crate::error::{Error, Result};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Returns the folder that a path names now. It stays the same when the process changes its working directory.
+/// Returns the absolute path of a folder, so that it stays the same when the process changes its working directory.
 ///
 /// # Errors
 /// [`Error::CacheFolder`], if the path is empty, or names something other than a folder.
@@ -39,8 +39,8 @@ mod tests {
         }
         let here = std::env::current_dir().expect("there is one");
         assert_eq!(of(Path::new("./x/y")), Ok(here.join("x/y")));
-        let text = "\"\" cannot be the folder of the pipeline cache: it is empty; `Options::cache(None)` keeps nothing on disk, and \".\" is \
-                    the working directory";
+        let text = "\"\" cannot be the folder of the pipeline cache: it is empty; `Options::cache(None)` keeps nothing on disk, \
+                    and \".\" is the working directory";
         assert_eq!(of(Path::new("")), Err(text.to_owned()));
         let text = "cannot be the folder of the pipeline cache: there is a file of this name; name a folder, or remove the file";
         assert_eq!(of(&file), Err(format!("{file:?} {text}")));

@@ -1,4 +1,4 @@
-//! Typed kernels: the traits and types that the expansions of `kernel!` and `schedule!` name.
+//! Typed kernels: the traits and types that are named by the expansions of `kernel!` and `schedule!`.
 
 use crate::argument::Argument;
 use crate::element::Element;
@@ -11,19 +11,20 @@ use std::fmt;
 use std::marker::PhantomData;
 use tilewright_launch::Program;
 
-/// A kernel with its dtypes: `conv2d::Kernel<f32>`. Implemented by `kernel!`.
+/// A kernel with its dtypes, for example `conv2d::Kernel<f32>`. Implemented by `kernel!`.
 pub trait Kernel: 'static {
     /// The kernel's name.
     const NAME: &'static str;
-    /// Its arguments: `conv2d::Args<'a, f32>`, which is also made from a tuple in the kernel's order.
+    /// The kernel's arguments, for example `conv2d::Args<'a, f32>`. They can also be made from a tuple in the kernel's order.
     type Args<'a>: Arguments<'a>;
-    /// A tensor, a tuple of tensors, or `()` where it only updates; of more than eight outputs, a struct of the kernel's names.
+    /// The kernel's outputs: a tensor, a tuple of tensors, or `()` if it only updates tensors; more than eight outputs are a struct
+    /// that has the kernel's names.
     type Outputs: Outputs;
-    /// What packs and prepares a loaded kernel's arguments, and unpacks its results.
+    /// The methods that pack and prepare a loaded kernel's arguments, and unpack its results.
     type Packing: Packing;
 }
 
-/// What packs and prepares a loaded kernel's arguments, and unpacks its results. Implemented by `kernel!`.
+/// The methods that pack and prepare a loaded kernel's arguments, and unpack its results. Implemented by `kernel!`.
 pub trait Packing: 'static {
     #[doc(hidden)]
     fn new(kernel: DynKernel) -> Self;
@@ -40,13 +41,13 @@ pub trait Arguments<'a> {
 }
 
 pub(crate) mod sealed {
-    /// Keeps implementations to this crate and to what `kernel!` expands to.
+    /// Prevents implementations outside of this crate and of expansions of `kernel!`.
     pub trait Sealed {}
 }
 
-/// What a kernel returns: a tensor, a tuple of tensors, or `()`; of more than eight, a struct that `kernel!` makes.
+/// The outputs of a kernel: a tensor, a tuple of tensors, or `()`; more than eight are a struct that `kernel!` defines.
 pub trait Outputs: Sized + sealed::Sealed {
-    /// The same, as `run_into` takes it: with `&mut` before each tensor.
+    /// The outputs as `run_into` takes them: with `&mut` before each tensor.
     type Into<'a>;
 
     #[doc(hidden)]
@@ -56,7 +57,7 @@ pub trait Outputs: Sized + sealed::Sealed {
     fn from_list(list: Vec<AnyTensor>) -> Result<Self>;
 }
 
-/// `N` outputs from a list.
+/// Converts a list to `N` outputs.
 #[doc(hidden)]
 pub fn exactly<const N: usize>(list: Vec<AnyTensor>) -> Result<[AnyTensor; N]> {
     let got = list.len();
@@ -122,21 +123,22 @@ tuples! {
     8: A K a, B L b, C M c, D N d, E O e, F P f, G Q g, H R h;
 }
 
-/// A compiled schedule of the kernel `K`: what `schedule!` defines, and [`Device::load`](crate::Device::load) takes.
+/// A compiled schedule of the kernel `K`. `schedule!` defines it, and [`Device::load`](crate::Device::load) loads it.
 pub struct Variant<K> {
     name: &'static str,
-    /// `None`: its schedule did not compile.
+    /// `None` if the schedule did not compile.
     program: Option<&'static [u8]>,
     rounding: &'static [Rounding],
     kernel: PhantomData<fn() -> K>,
 }
 
-/// The type of `DEFAULT` in the module of a kernel that lacks a default schedule. No function takes it.
+/// The type of `DEFAULT` in the module of a kernel that has no default schedule. No function takes it.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct NoDefault;
 
-/// How a result rounds that a schedule decomposes, known before anything runs. The page of `decompose_winograd` says of which inputs.
+/// The rounding error of a result that a schedule decomposes, known before the kernel runs. The page of `decompose_winograd` says
+/// which inputs it assumes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rounding {
     /// The result's name in the kernel.
@@ -162,10 +164,10 @@ impl<K> fmt::Debug for Variant<K> {
 }
 
 impl<K> Variant<K> {
-    /// Written by the macros.
+    /// Constructs a variant. Called by the macros.
     ///
     /// # Safety
-    /// The bytes are what the compiler of this version encoded, of a program for the kernel `K`: see [`Device::load_programs`].
+    /// The bytes must be a program for the kernel `K` that this version's compiler encoded: see [`Device::load_programs`].
     ///
     /// [`Device::load_programs`]: crate::Device::load_programs
     #[doc(hidden)]
@@ -173,7 +175,7 @@ impl<K> Variant<K> {
         Variant { name, program: Some(program), rounding: &[], kernel: PhantomData }
     }
 
-    /// Written by the macros.
+    /// Adds the rounding errors of decompositions. Called by the macros.
     #[doc(hidden)]
     #[must_use]
     pub const fn __rounds(mut self, rounding: &'static [Rounding]) -> Self {
@@ -181,30 +183,31 @@ impl<K> Variant<K> {
         self
     }
 
-    /// Stands where a schedule did not compile, so that what names it has no second error.
+    /// Constructs a placeholder for a schedule that did not compile, so that its uses do not cause more errors.
     #[doc(hidden)]
     pub const fn __broken(name: &'static str) -> Self {
         Variant { name, program: None, rounding: &[], kernel: PhantomData }
     }
 
-    /// Its name.
+    /// Returns the variant's name.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// How its schedule's decompositions round, one for each; empty, where it decomposes nothing.
+    /// Returns the rounding error of each decomposition of the schedule; empty if it has none.
     pub const fn rounding(&self) -> &'static [Rounding] {
         self.rounding
     }
 
-    /// Its launch program.
+    /// Decodes the variant's launch program.
     pub fn program(&self) -> Result<Program> {
         let bytes = self.program.ok_or(Error::Broken { variant: self.name })?;
         Ok(Program::decode(bytes)?)
     }
 }
 
-/// A kernel loaded onto a device. Clones share it. By dereferencing, it has what `kernel!` made for it: `conv.pack_filter(&filter)?`.
+/// A kernel that is loaded onto a device. Clones share it. It dereferences to the methods that `kernel!` defined for it, for
+/// example `conv.pack_filter(&filter)?`.
 pub struct Loaded<K: Kernel> {
     kernel: DynKernel,
     packing: K::Packing,
@@ -235,29 +238,29 @@ impl<K: Kernel> Loaded<K> {
         Loaded { packing: K::Packing::new(kernel.clone()), kernel }
     }
 
-    /// Runs the first variant that takes these arguments; the outputs are allocated. Arguments are a tuple in the kernel's
+    /// Runs the first variant that takes these arguments, and allocates the outputs. The arguments are a tuple in the kernel's
     /// order, or the kernel's `Args`.
     pub fn run<'a>(&self, args: impl Into<K::Args<'a>>) -> Result<K::Outputs> {
         K::Outputs::from_list(self.kernel.run(args.into().list())?)
     }
 
-    /// Runs the first variant that takes these arguments, into these outputs. All of each output is overwritten.
+    /// Runs the first variant that takes these arguments, and writes to these outputs. Each output is overwritten as a whole.
     pub fn run_into<'a, 'b>(&self, args: impl Into<K::Args<'a>>, outputs: <K::Outputs as Outputs>::Into<'b>) -> Result<()> {
         self.kernel.run_into(args.into().list(), K::Outputs::into_list(outputs))
     }
 
-    /// [`Loaded::run`], timed by the device.
+    /// Runs the kernel as [`Loaded::run`] does, and returns the device's time.
     pub fn run_timed<'a>(&self, args: impl Into<K::Args<'a>>) -> Result<(K::Outputs, Timing)> {
         let (outputs, timing) = self.kernel.run_timed(args.into().list())?;
         Ok((K::Outputs::from_list(outputs)?, timing))
     }
 
-    /// The name of the variant that [`Loaded::run`] would take.
+    /// Returns the name of the variant that [`Loaded::run`] would take.
     pub fn variant_for<'a>(&self, args: impl Into<K::Args<'a>>) -> Result<&str> {
         self.kernel.variant_for(args.into().list())
     }
 
-    /// This kernel with its arguments known at run time only.
+    /// Returns this kernel as one whose arguments are known at run time only.
     pub fn as_dyn(&self) -> &DynKernel {
         &self.kernel
     }

@@ -1,7 +1,8 @@
-//! Layouts of tensors in their Rust types: a tensor that a schedule wants packed cannot be mistaken for a row-major one.
+//! Layouts as part of tensors' Rust types, so that a tensor that a schedule wants packed cannot be confused with a row-major one.
 //!
-//! `Packed<(Axis<0>, Quotient<1, 4>, Axis<2>, Remainder<1, 4>)>` is the layout of `pack(w[a, b, c] => [a, b / 4, c, b % 4])`: schedules
-//! that pack a tensor in the same way give its argument the same type. Kernels' `pack_…` and `unpack_…` convert.
+//! `Packed<(Axis<0>, Quotient<1, 4>, Axis<2>, Remainder<1, 4>)>` is the layout of `pack(w[a, b, c] => [a, b / 4, c, b % 4])`.
+//! Schedules that pack a tensor in the same way give its argument the same type. A kernel's `pack_…` and `unpack_…` methods convert
+//! between layouts.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -11,22 +12,22 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// How a tensor's elements lie in memory.
+/// The order of a tensor's elements in memory.
 pub trait Layout: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
-    /// The same at run time; `None`: row-major.
+    /// Returns the layout at run time; `None` is row-major.
     #[doc(hidden)]
     fn layout() -> Option<launch::Layout>;
 
-    /// Whether what a kernel computed of it comes along.
+    /// True if the tensor comes with data that a kernel precomputed from it.
     #[doc(hidden)]
     const PREPARED: bool = false;
 }
 
-/// Row by row. Views of such tensors may leave gaps.
+/// Row-major order. Views of such tensors may have gaps.
 #[derive(Clone, Copy, Debug)]
 pub struct RowMajor;
 
-/// Row by row, and what a kernel computed of it: made by that kernel's `prepare_…`.
+/// Row-major order, with data that a kernel precomputed from the tensor. Such tensors are made by that kernel's `prepare_…`.
 #[derive(Clone, Copy, Debug)]
 pub struct Prepared;
 
@@ -40,7 +41,8 @@ impl Layout for Prepared {
     const PREPARED: bool = true;
 }
 
-/// The dimensions in memory are digits of indices, outermost first: a tuple of [`Axis`], [`Quotient`], [`Remainder`] and [`Middle`].
+/// A packed layout. Its dimensions in memory are components of the tensor's indices, outermost first: a tuple of [`Axis`],
+/// [`Quotient`], [`Remainder`] and [`Middle`].
 #[derive(Debug)]
 pub struct Packed<D>(PhantomData<fn() -> D>);
 
@@ -52,13 +54,13 @@ impl<D> Clone for Packed<D> {
 
 impl<D> Copy for Packed<D> {}
 
-/// A digit of an index.
+/// A component of an index.
 pub trait Digit: sealed::Sealed + Debug + 'static {
     #[doc(hidden)]
     const DIGIT: launch::Digit;
 }
 
-/// The index `A` as it is.
+/// The whole index `A`.
 #[derive(Debug)]
 pub struct Axis<const A: u32>;
 
@@ -115,7 +117,7 @@ macro_rules! packed {
     )*};
 }
 
-// As many as the compiler lets a caller's tensor have.
+// Up to as many dimensions as the compiler allows for a caller's tensor.
 packed! {
     A;
     A B;

@@ -1,19 +1,19 @@
 //! Tilewright: a scheduling language for GPU kernels, embedded in Rust.
 //!
-//! What a kernel computes is written once, in `kernel!`; how it runs on a device is written apart from it, in `schedule!`.
-//! Both are compiled, while the user's crate compiles, to SPIR-V words and a launch program. This crate's runtime runs them:
+//! A kernel's computation is written once, in `kernel!`. How it runs on a device is written separately, in `schedule!`. Both are
+//! compiled to SPIR-V and a launch program while the user's crate compiles. This crate's runtime runs them:
 //!
 //! ```text
 //! Device::open ── upload ──────────────▶ Tensor ──┐
 //!        └─ load(&[Variant]) ─▶ Loaded ── run((&tensor, …)) ─▶ Tensor ── download
 //! ```
 //!
-//! [`Device`] opens a Vulkan device, or the reference device, which runs the same words on the CPU and reports what they do
-//! wrong; [`Device::load`] keeps the variants that it can run, [`Loaded::run`] solves the
-//! kernel's dims from its arguments' shapes, takes the first variant that allows them, and runs it. A [`Batch`] sends many
-//! launches at once. [`DynKernel`] does the same for programs that are compiled at run time.
+//! [`Device`] opens a Vulkan device, or the reference device, which interprets the same SPIR-V on the CPU and reports violations.
+//! [`Device::load`] keeps the variants that the device can run. [`Loaded::run`] solves the kernel's dims from the shapes of its
+//! arguments, chooses the first variant that takes them, and runs it. A [`Batch`] submits many launches at once. [`DynKernel`] does
+//! the same for programs that are compiled at run time.
 
-// The macros name this crate by its name, also here.
+// The macros refer to this crate by its name, also inside of it.
 extern crate self as tilewright;
 
 mod access;
@@ -57,10 +57,10 @@ pub use load::DynKernel;
 pub use tensor::{AnyTensor, Tensor};
 pub use tilewright_launch::{DType, Feature};
 
-/// Defines a kernel: what is computed.
+/// Defines a kernel, the computation that schedules implement.
 ///
-/// It becomes a module of its name: `Args`, the arguments by name; `Kernel<T>`, the type of the kernel; and, where no dtype is
-/// open, `DEFAULT`, the variant that every device runs.
+/// It becomes a module with the kernel's name. The module has `Args`, the arguments by name; `Kernel<T>`, the type of the kernel;
+/// and, if the kernel has no generic dtype, `DEFAULT`, the variant that runs on every device.
 ///
 /// ```
 /// use tilewright::{Device, kernel};
@@ -81,16 +81,16 @@ pub use tilewright_launch::{DType, Feature};
 /// # }
 /// ```
 ///
-/// Several results are a tuple, of which `let split::Outputs { low, whole } = split.run(&x)?.into();` makes a struct of their names.
-/// More than eight are that struct, and `run_into` takes an `OutputsMut`.
+/// Several results are a tuple, which `let split::Outputs { low, whole } = split.run(&x)?.into();` converts to a struct with their
+/// names. More than eight results are always that struct, and `run_into` takes an `OutputsMut`.
 ///
-/// A size that no shape tells is an argument of type `dim`, and a launch is given it as a `usize`. What sizes must satisfy stands
-/// after `where`: the compiler relies on it, and a launch where it does not hold is an [`Error::Needs`].
+/// A size that does not follow from a shape is an argument of type `dim`, and a launch passes it as a `usize`. Conditions on sizes
+/// are written after `where`. The compiler relies on them, and a launch that violates one is an [`Error::Needs`].
 ///
 /// ```
 /// # use tilewright::{Device, kernel};
 /// kernel! {
-///     /// The nearest elements, as many as are wanted.
+///     /// The nearest elements, `n` in all.
 ///     pub fn resample<N>(x: f32[N], n: dim) -> y: f32[n] where N >= 1 {
 ///         y[i] = x.clamp()[i * N / n];
 ///     }
@@ -108,8 +108,8 @@ pub use tilewright_launch::{DType, Feature};
 /// ```
 pub use tilewright_macros::kernel;
 
-/// Defines a profile: what a device guarantees, as the difference from another profile. It becomes a module of its name, to be
-/// named by schedules and by other profiles.
+/// Defines a profile, the features and limits that a device guarantees, as the difference from another profile. It becomes a module
+/// with the profile's name, which schedules and other profiles refer to.
 ///
 /// ```
 /// tilewright::profile! {
@@ -124,11 +124,11 @@ pub use tilewright_macros::kernel;
 /// }
 /// ```
 ///
-/// What is not said is the other profile's. `subgroup` is a size, or `none` where it is not known.
+/// Values that are left out are the other profile's. `subgroup` is a size, or `none` if it is not known.
 pub use tilewright_macros::profile;
 
-/// Defines a variant: a kernel as it runs on the devices of a profile, compiled here and now. It becomes a constant, whose
-/// documentation shows the schedule as it is written, the nest, every obligation and what became of it, and the cost.
+/// Defines a variant: a kernel with a schedule for the devices of a profile, compiled with the user's crate. It becomes a constant
+/// whose documentation shows the schedule as written, the nest, every obligation and how it was discharged, and the cost.
 ///
 /// ```
 /// use tilewright::devices::arm_valhall;
@@ -156,7 +156,7 @@ pub use tilewright_macros::profile;
 pub use tilewright_macros::schedule;
 pub use timing::Timing;
 
-/// What the macros' expansions name. Not for users: it changes without notice.
+/// Items that the macros' expansions refer to. They are not for users, and change without notice.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::argument::{Argument, Scalar};

@@ -1,4 +1,4 @@
-//! Loading: which variants a device can run, whether they belong together, and the loaded kernel.
+//! Loading: selects the variants that a device can run, checks that they belong together, and compiles them.
 
 use crate::argument::Argument;
 use crate::conversion::Conversion;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tilewright_launch::{Addressing, Program, Role, Size, Tensor};
 
-/// A kernel loaded onto a device from launch programs, whose arguments are known at run time only. Clones share it.
+/// A kernel that is loaded onto a device from launch programs. Its arguments are known at run time only. Clones share it.
 #[derive(Clone)]
 pub struct DynKernel(Arc<Inner>);
 
@@ -22,29 +22,29 @@ struct Inner {
     device: Device,
     kernel: String,
     variants: Vec<Loadable>,
-    /// Told apart from every other.
+    /// Unique among loaded kernels.
     id: u64,
     preparations: Vec<Preparation>,
-    /// Of packed tensors: all variants want and give the same ones.
+    /// The conversions of packed tensors. All variants have the same ones.
     conversions: Vec<Conversion>,
 }
 
 /// A variant that the device can run.
 pub(crate) struct Loadable {
     pub(crate) program: Program,
-    /// Whether it is a version of a variant under more facts: the plain one comes later.
+    /// True if it is a version of a variant under more facts. The plain version comes later.
     pub(crate) specialized: bool,
-    /// Which of the variants that were loaded it is, or is a version of.
+    /// The index, among the loaded variants, of the variant that it is, or is a version of.
     pub(crate) variant: usize,
     /// One for each dispatch.
     pub(crate) pipelines: Vec<Pipelines>,
 }
 
 impl DynKernel {
-    /// See [`Device::load_programs`].
+    /// Loads programs: see [`Device::load_programs`].
     ///
     /// # Safety
-    /// The programs are as the compiler made them.
+    /// The programs must be unchanged since the compiler made them.
     pub(crate) unsafe fn load(device: &Device, programs: Vec<Program>) -> Result<DynKernel> {
         let Some(kernel) = programs.first().map(|p| p.kernel.clone()) else { return Err(Error::NothingToLoad) };
         let versions = versions(programs)?;
@@ -59,7 +59,7 @@ impl DynKernel {
         for Version { program, specialized, variant } in versions {
             match unmet(&program, device.info()) {
                 None => variants.push(compile(device, program, specialized, variant)?),
-                // What is wanting for a variant is told of its plain version.
+                // Missing requirements are reported for a variant's plain version only.
                 Some(_) if specialized => {}
                 Some(reason) => reasons.push((program.variant, reason)),
             }
@@ -71,28 +71,28 @@ impl DynKernel {
         Ok(DynKernel(Arc::new(Inner { device: device.clone(), id: next_id(), kernel, variants, conversions, preparations })))
     }
 
-    /// The kernel's name.
+    /// Returns the kernel's name.
     pub fn name(&self) -> &str {
         &self.0.kernel
     }
 
-    /// The device on which it is loaded.
+    /// Returns the device on which the kernel is loaded.
     pub fn device(&self) -> &Device {
         &self.0.device
     }
 
-    /// The variants that this device can run, in order of preference.
+    /// Returns the variants that this device can run, in order of preference.
     pub fn variants(&self) -> impl ExactSizeIterator<Item = &Program> {
         self.0.variants.iter().map(|v| &v.program)
     }
 
-    /// Runs the first variant that takes these arguments; the outputs are allocated.
+    /// Runs the first variant that takes these arguments, and allocates the outputs.
     pub fn run<'a>(&self, args: impl IntoIterator<Item = Argument<'a>>) -> Result<Vec<AnyTensor>> {
         let launch = Launch::new(self, args, Target::Allocate, None)?;
         Ok(launch.run(false)?.0)
     }
 
-    /// Runs the first variant that takes these arguments, into these outputs.
+    /// Runs the first variant that takes these arguments, and writes to these outputs.
     pub fn run_into<'a, 'b>(
         &self,
         args: impl IntoIterator<Item = Argument<'a>>,
@@ -102,12 +102,12 @@ impl DynKernel {
         launch.run(false).map(drop)
     }
 
-    /// [`DynKernel::run`], timed by the device.
+    /// Runs the kernel as [`DynKernel::run`] does, and returns the device's time.
     pub fn run_timed<'a>(&self, args: impl IntoIterator<Item = Argument<'a>>) -> Result<(Vec<AnyTensor>, Timing)> {
         Launch::new(self, args, Target::Allocate, None)?.run(true)
     }
 
-    /// The name of the variant that [`DynKernel::run`] would take.
+    /// Returns the name of the variant that [`DynKernel::run`] would take.
     pub fn variant_for<'a>(&self, args: impl IntoIterator<Item = Argument<'a>>) -> Result<&str> {
         let at = crate::run::choose(self, args)?;
         Ok(self.loadable(at).map_or("", |v| &v.program.variant))
@@ -117,7 +117,7 @@ impl DynKernel {
         self.0.variants.get(at)
     }
 
-    /// Tells kernels apart.
+    /// Returns a number that is unique among loaded kernels.
     pub(crate) fn id(&self) -> u64 {
         self.0.id
     }
@@ -147,14 +147,14 @@ fn next_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// A version of a variant, as a program of its own.
+/// A version of a variant, as a separate program.
 struct Version {
     program: Program,
     specialized: bool,
     variant: usize,
 }
 
-/// Every version of some variants, in order of preference, each found to be consistent.
+/// Returns every version of some variants, in order of preference, and checks that each is consistent.
 fn versions(programs: Vec<Program>) -> Result<Vec<Version>> {
     let mut all = Vec::new();
     for (variant, program) in programs.into_iter().enumerate() {
@@ -177,7 +177,7 @@ fn compile(device: &Device, program: Program, specialized: bool, variant: usize)
     Ok(Loadable { program, specialized, variant, pipelines })
 }
 
-/// The first of a program's requirements that a device does not meet.
+/// Returns the first of a program's requirements that a device does not meet.
 fn unmet(program: &Program, info: &DeviceInfo) -> Option<String> {
     let (r, l) = (&program.requires, &info.limits);
     let within =
@@ -208,7 +208,7 @@ fn unmet_subgroup(program: &Program, size: u32, info: &DeviceInfo) -> Option<Str
     }
     let most = program.dispatches.iter().map(|d| invocations(d.local)).max().unwrap_or(0);
     (most > u64::from(size) * u64::from(l.subgroups))
-        .then(|| format!("needs {most} invocations in subgroups of {size}, of which the device has {}", l.subgroups))
+        .then(|| format!("needs {most} invocations in subgroups of {size}, but a workgroup has at most {} subgroups", l.subgroups))
 }
 
 fn unmet_matrices(program: &Program, info: &DeviceInfo) -> Option<String> {
@@ -216,10 +216,10 @@ fn unmet_matrices(program: &Program, info: &DeviceInfo) -> Option<String> {
     let missing = program.requires.matrices.iter().find(|wanted| !known.contains(wanted))?;
     let list: Vec<String> = known.iter().map(ToString::to_string).collect();
     let has = if list.is_empty() { "none".to_owned() } else { list.join(", ") };
-    Some(format!("multiplies matrices of {missing}, the device those of {has}"))
+    Some(format!("needs matrices of {missing}, the device has {has}"))
 }
 
-/// The invocations of a workgroup.
+/// Returns the number of invocations in a workgroup.
 fn invocations(local: [u32; 3]) -> u64 {
     local.iter().fold(1, |all, n| all.saturating_mul(u64::from(*n)))
 }
@@ -249,7 +249,7 @@ fn unmet_dispatch(d: &tilewright_launch::Dispatch, info: &DeviceInfo) -> Option<
     })
 }
 
-/// The version of a module, and the Vulkan version that takes it.
+/// Returns the SPIR-V version of a module, and the Vulkan version that accepts it.
 fn spirv_version(words: &[u8]) -> Option<((u8, u8), (u32, u32))> {
     let &[_, minor, major, _] = words.get(4..8)?.first_chunk::<4>()?;
     let vulkan = match (major, minor) {
@@ -260,8 +260,8 @@ fn spirv_version(words: &[u8]) -> Option<((u8, u8), (u32, u32))> {
     Some(((major, minor), vulkan))
 }
 
-/// Whether two variants can be loaded together: the same signature, and the same parameters unless the shapes tell the two
-/// apart.
+/// Checks that two variants can be loaded together: they must have the same signature, and the same parameters unless shapes
+/// distinguish the two.
 fn agree(a: &Program, b: &Program) -> Result<()> {
     let differ = |reason: String| Err(Error::Disagree { first: a.variant.clone(), second: b.variant.clone(), reason });
     if a.kernel != b.kernel {
@@ -283,10 +283,10 @@ fn agree(a: &Program, b: &Program) -> Result<()> {
     if let Some((x, y)) = ours.iter().zip(&theirs).find(|(x, y)| !same(x, y)) {
         let layout = |t: &Tensor| t.layout.as_ref().map_or_else(String::new, |l| format!(", packed as {l}"));
         let show = |t: &Tensor| format!("`{}: {}` with {} dimensions{}", t.name, t.dtype, t.shape.len(), layout(t));
-        return differ(format!("the one has {}, the other {}", show(x), show(y)));
+        return differ(format!("the first has {}, the second {}", show(x), show(y)));
     }
     if let Some(tensor) = ours.iter().find(|t| prepares(a, t) != prepares(b, t)) {
-        return differ(format!("the one wants `{}` prepared, the other does not", tensor.name));
+        return differ(format!("only one of them takes `{}` prepared", tensor.name));
     }
     if told_apart(&ours, &theirs) {
         return Ok(());
@@ -295,20 +295,20 @@ fn agree(a: &Program, b: &Program) -> Result<()> {
         match b.parameters.iter().find(|(n, _)| n == name) {
             Some((_, other)) if other == value => {}
             Some((_, other)) => {
-                return differ(format!("they differ in {name}, {value} and {other}, and no input's shape tells which is meant"));
+                return differ(format!("they differ in {name}, {value} and {other}, and no input's shape distinguishes them"));
             }
-            None => return differ(format!("the one has a parameter {name}, the other has none")),
+            None => return differ(format!("only the first has a parameter {name}")),
         }
     }
     Ok(())
 }
 
-/// Whether a program wants an input prepared.
+/// Returns true if a program takes an input prepared.
 fn prepares(program: &Program, tensor: &Tensor) -> bool {
     program.preparations.iter().any(|p| program.tensors.get(p.input as usize).is_some_and(|t| t.name == tensor.name))
 }
 
-/// Whether no shape fits both: a literal in the shape of an argument of the one is another literal in the other.
+/// Returns true if no shape fits both: some literal in an argument's shape is a different literal in the other.
 fn told_apart(a: &[Tensor], b: &[Tensor]) -> bool {
     let given = |t: &&Tensor| matches!(t.role, Role::Input | Role::Update);
     let mut places = a.iter().filter(given).zip(b.iter().filter(given)).flat_map(|(x, y)| x.shape.iter().zip(&y.shape));
@@ -322,7 +322,7 @@ mod tests {
     use crate::launch::samples::{conv, lit};
     use tilewright_launch::{DType, Dispatch, Feature, Matrices};
 
-    /// A device that has no more than Vulkan guarantees.
+    /// A device with the limits that Vulkan guarantees.
     fn info(features: Vec<Feature>) -> DeviceInfo {
         let limits = Limits {
             invocations: 128,
@@ -389,9 +389,9 @@ mod tests {
         let on = |matrices| unmet(&program, &DeviceInfo { matrices, ..info(vec![]) });
         assert_eq!(on(None), None);
         assert_eq!(on(Some(vec![Matrices { shape: [8; 3], ..wanted }, wanted])), None);
-        let none = "multiplies matrices of 16 x 16 x 16 f32 f32 f32, the device those of none";
+        let none = "needs matrices of 16 x 16 x 16 f32 f32 f32, the device has none";
         assert_eq!(on(Some(vec![])).as_deref(), Some(none));
-        let other = "multiplies matrices of 16 x 16 x 16 f32 f32 f32, the device those of 8 x 8 x 8 f32 f32 f32";
+        let other = "needs matrices of 16 x 16 x 16 f32 f32 f32, the device has 8 x 8 x 8 f32 f32 f32";
         assert_eq!(on(Some(vec![Matrices { shape: [8; 3], ..wanted }])).as_deref(), Some(other));
     }
 
@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(needs(32, vec![]).as_deref(), Some("needs subgroups of 32, and the device cannot be asked for a size"));
         assert_eq!(needs(8, able.clone()).as_deref(), Some("needs subgroups of 8, the device has 16 to 64"));
         assert_eq!(needs(24, able.clone()).as_deref(), Some("needs subgroups of 24, the device has 16 to 64"));
-        let many = "needs 128 invocations in subgroups of 16, of which the device has 4";
+        let many = "needs 128 invocations in subgroups of 16, but a workgroup has at most 4 subgroups";
         assert_eq!(needs(16, able).as_deref(), Some(many));
     }
 }

@@ -6,23 +6,23 @@ use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A lock whose holder cannot leave a broken state behind, so that poison says nothing.
+/// Locks a mutex and ignores poison, because no holder of these locks can leave a broken state behind.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A number that no other call gives; never 0.
+/// Returns a number that no other call returns; never 0.
 pub(crate) fn fresh_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Bytes allocated for a tensor of `bytes` bytes: never none, and whole 16-byte units, the widest access there is.
+/// Returns the bytes to allocate for a tensor of `bytes` bytes: at least one unit of 16 bytes, which is the widest access.
 pub(crate) fn allocated(bytes: u64) -> u64 {
     bytes.max(1).next_multiple_of(16)
 }
 
-/// How many bytes all memory of a device together may have: see [`crate::Options::memory`].
+/// The limit of all memory of a device together: see [`crate::Options::memory`].
 pub(crate) struct Quota {
     limit: u64,
     taken: AtomicU64,
@@ -33,7 +33,7 @@ impl Quota {
         Arc::new(Quota { limit: limit.unwrap_or(u64::MAX), taken: AtomicU64::new(0) })
     }
 
-    /// Takes bytes of it; they go back as what is returned is dropped.
+    /// Takes bytes from the quota. Dropping the share returns them.
     pub(crate) fn take(self: &Arc<Quota>, bytes: u64) -> Result<Share> {
         let fits = |taken: u64| taken.checked_add(bytes).filter(|all| *all <= self.limit);
         let taken = self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
@@ -56,12 +56,12 @@ impl Drop for Share {
     }
 }
 
-/// A piece of device memory; tensors of several shapes can share one.
+/// A piece of device memory, which tensors of several shapes can share.
 pub(crate) struct Memory {
     id: u64,
     buffer: Box<dyn Buffer>,
     share: Share,
-    /// Entered by whoever accesses the contents: the device or the host.
+    /// Controls the accesses of the device and the host to the contents.
     gate: Gate,
     contents: Mutex<Contents>,
 }
@@ -88,7 +88,7 @@ impl Memory {
         self.id
     }
 
-    /// Bytes that were allocated.
+    /// Returns the number of allocated bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.share.bytes
     }
@@ -145,10 +145,10 @@ impl Memory {
 pub(crate) struct Pool(Vec<Arc<Memory>>);
 
 impl Pool {
-    /// What is kept at most; the oldest goes first.
+    /// The most bytes that are kept. The oldest memory is dropped first.
     const KEPT_BYTES: u64 = 256 << 20;
 
-    /// The smallest memory of at least `bytes`, unless it is far too large.
+    /// Removes and returns the smallest memory of at least `bytes`, unless it is far too large.
     pub(crate) fn take(&mut self, bytes: u64) -> Option<Arc<Memory>> {
         let fits = |m: &Arc<Memory>| (bytes..=bytes.saturating_mul(4).max(4096)).contains(&m.bytes());
         let (at, _) = self.0.iter().enumerate().filter(|(_, m)| fits(m)).min_by_key(|(_, m)| m.bytes())?;
@@ -167,7 +167,7 @@ impl Pool {
         self.0.drain(..excess).collect()
     }
 
-    /// Gives all memory up.
+    /// Removes and returns all memory.
     pub(crate) fn drain(&mut self) -> Vec<Arc<Memory>> {
         std::mem::take(&mut self.0)
     }

@@ -1,8 +1,8 @@
-//! The submissions that calls stopped waiting for, because they had not ended at the timeout, with the objects that they use.
+//! Keeps submissions that calls stopped waiting for, because they had not ended at the timeout, with the objects that they use.
 //!
-//! Nothing of them is freed or accessed until they have ended, which is found out by asking, at the next launch or
-//! allocation. What has not ended when the device is dropped is leaked, with the device itself: waiting for it might never
-//! end, and freeing what a device still uses is undefined.
+//! Their objects are not freed or accessed until they have ended, which is polled at the next launch or allocation. Submissions
+//! that have not ended when the device is dropped are leaked, together with the device, because waiting for them might never end,
+//! and freeing objects that a device still uses is undefined behaviour.
 
 use crate::access::Access;
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use crate::submission::Part;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// A submission of a backend that nobody waits for, with what the backend needs for it.
+/// A submission of a backend that no call waits for, with the backend's objects that it uses.
 pub(crate) trait Flight: Send {
     /// True if it has ended, and all its commands were executed. The call does not wait.
     ///
@@ -40,17 +40,17 @@ impl Wait {
         Wait { timeout, left: Left::default() }
     }
 
-    /// How long a wait takes at most; `None`: for ever.
+    /// Returns the longest time that a wait takes; `None` is for ever.
     pub(crate) fn timeout(&self) -> Option<Duration> {
         self.timeout
     }
 
-    /// When a wait that begins now is over; `None`: never.
+    /// Returns the time at which a wait that begins now is over; `None` is never.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.timeout.and_then(|t| Instant::now().checked_add(t))
     }
 
-    /// The error of a wait for `what` that is over.
+    /// Returns the error of a wait for `what` that is over.
     pub(crate) fn over(&self, what: impl Into<String>) -> Error {
         Error::Timeout { what: what.into(), after: self.timeout.unwrap_or(Duration::MAX) }
     }
@@ -74,7 +74,7 @@ impl Wait {
 /// A submission that may not have ended.
 struct Parked {
     flights: Vec<Box<dyn Flight>>,
-    /// Refuse others until it has.
+    /// Held so that conflicting accesses are refused until the submission has ended.
     _accesses: Vec<Access>,
     /// The steps, which keep their pipelines.
     part: Option<Part>,
@@ -86,7 +86,7 @@ impl Parked {
     }
 }
 
-/// The submissions of a device that nobody waits for.
+/// The submissions of a device that no call waits for.
 #[derive(Default)]
 pub(crate) struct Parking(Mutex<Vec<Parked>>);
 
@@ -129,7 +129,7 @@ impl Parking {
             Err(_) => false,
         };
         let ended: Vec<Parked> = parked.extract_if(.., has_ended).collect();
-        // Freed without the lock: it may take a while.
+        // Freed without the lock, because it may take a while.
         drop(parked);
         drop(ended);
         result
@@ -141,7 +141,10 @@ impl Drop for Parking {
         let _ = self.reap();
         let left = std::mem::take(&mut *lock(&self.0));
         if !left.is_empty() {
-            log::warn!("{} submissions have not ended: what they use is leaked, and their device stays open", left.len());
+            log::warn!(
+                "{} submissions have not ended: the memory that they use is leaked, and their device stays open",
+                left.len()
+            );
             std::mem::forget(left);
         }
     }

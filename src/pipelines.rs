@@ -9,14 +9,14 @@ use tilewright_launch::{Dispatch, Program};
 
 /// The pipelines of a dispatch.
 pub(crate) enum Pipelines {
-    /// It has no constants.
+    /// The pipeline of a dispatch without constants.
     One(Arc<dyn Pipeline>),
-    /// By the values of its constants.
+    /// The pipelines by the values of the constants.
     Pinned(Mutex<Kept>),
 }
 
 impl Pipelines {
-    /// Of a dispatch without constants the pipeline is made now.
+    /// Creates the pipelines of a dispatch. The pipeline of a dispatch without constants is compiled now, others on first use.
     pub(crate) fn new(device: &Device, program: &Program, dispatch: &Dispatch) -> Result<Pipelines> {
         if dispatch.constants.is_empty() {
             return Ok(Pipelines::One(device.compile(program, dispatch, &[])?));
@@ -24,7 +24,7 @@ impl Pipelines {
         Ok(Pipelines::Pinned(Mutex::default()))
     }
 
-    /// The pipeline for some values of the constants, made where it is not there yet.
+    /// Returns the pipeline for some values of the constants, and compiles it if needed.
     pub(crate) fn get(&self, device: &Device, program: &Program, dispatch: &Dispatch, values: &[u32]) -> Result<Arc<dyn Pipeline>> {
         let kept = match self {
             Pipelines::One(pipeline) => return Ok(pipeline.clone()),
@@ -33,7 +33,8 @@ impl Pipelines {
         if let Some(pipeline) = lock(kept).used(values) {
             return Ok(pipeline);
         }
-        // Others launch meanwhile; that two make the same one does no harm.
+        // The lock is not held, so that other launches can proceed. If two threads compile the same pipeline, only one result is
+        // kept.
         let pipeline = device.compile(program, dispatch, values)?;
         device.save_cache();
         lock(kept).keep(values, pipeline.clone());
@@ -41,15 +42,15 @@ impl Pipelines {
     }
 }
 
-/// Pipelines by the values of constants, the last used one last.
+/// Pipelines by the values of constants, the most recently used one last.
 #[derive(Default)]
 pub(crate) struct Kept(Vec<(Vec<u32>, Arc<dyn Pipeline>)>);
 
 impl Kept {
-    /// How many there are at most; the one that was used longest ago goes first.
+    /// The most pipelines that are kept. The least recently used one is dropped first.
     const MOST: usize = 64;
 
-    /// The pipeline for some values, which becomes the last used one.
+    /// Returns the pipeline for some values, which becomes the most recently used one.
     fn used(&mut self, values: &[u32]) -> Option<Arc<dyn Pipeline>> {
         let at = self.0.iter().position(|(v, _)| v == values)?;
         let entry = self.0.remove(at);
@@ -58,7 +59,7 @@ impl Kept {
         Some(pipeline)
     }
 
-    /// Keeps the pipeline for some values, unless there is one by now.
+    /// Adds the pipeline for some values, unless there is one by now.
     fn keep(&mut self, values: &[u32], pipeline: Arc<dyn Pipeline>) {
         if self.used(values).is_some() {
             return;

@@ -1,4 +1,4 @@
-//! What a kernel computes of an input before its launches, once: [`DynKernel::prepare`].
+//! Data that a kernel precomputes from an input once, before its launches: [`DynKernel::prepare`].
 
 use crate::argument::Argument;
 use crate::error::{Error, Result};
@@ -7,24 +7,24 @@ use crate::tensor::AnyTensor;
 use std::sync::OnceLock;
 use tilewright_launch::Program;
 
-/// What a kernel computed of an input, for each of its variants.
+/// The data that a kernel precomputed from an input, for each of its variants.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// The kernel, by [`DynKernel::id`].
     kernel: u64,
     /// The input's name.
     input: String,
-    /// By variant: what it reads, or why it was not prepared.
+    /// For each variant, the tensors that it reads, or the reason why they were not prepared.
     variants: Vec<std::result::Result<Vec<AnyTensor>, String>>,
 }
 
 impl Prepared {
-    /// Whether a kernel made it of the input of this name.
+    /// Returns true if this kernel prepared it from the input of this name.
     pub(crate) fn is_of(&self, kernel: &DynKernel, input: &str) -> bool {
         self.kernel == kernel.id() && self.input == input
     }
 
-    /// What a variant reads; or why it cannot be taken.
+    /// Returns the tensors that a variant reads, or the reason why the variant cannot be taken.
     pub(crate) fn of_variant(&self, variant: usize) -> std::result::Result<&[AnyTensor], String> {
         match self.variants.get(variant) {
             Some(Ok(tensors)) => Ok(tensors),
@@ -34,7 +34,7 @@ impl Prepared {
     }
 }
 
-/// What prepares an input for a variant; loaded when it is first wanted.
+/// A kernel that prepares an input for a variant. It is loaded when it is first used.
 pub(crate) struct Preparation {
     input: String,
     variant: usize,
@@ -43,7 +43,7 @@ pub(crate) struct Preparation {
 }
 
 impl Preparation {
-    /// Those of a variant.
+    /// Returns the preparations of a variant.
     pub(crate) fn of(program: &Program, variant: usize) -> Vec<Preparation> {
         let one = |p: &tilewright_launch::Preparation| {
             let input = program.tensors.get(p.input as usize)?.name.clone();
@@ -52,7 +52,7 @@ impl Preparation {
         program.preparations.iter().filter_map(one).collect()
     }
 
-    /// The input's name.
+    /// Returns the input's name.
     pub(crate) fn input(&self) -> &str {
         &self.input
     }
@@ -61,7 +61,7 @@ impl Preparation {
         let loaded = match self.kernel.get() {
             Some(loaded) => loaded,
             None => {
-                // SAFETY: it is a part of a program that was loaded under the same contract.
+                // SAFETY: the program is a part of one that was loaded under the same contract.
                 let loaded = unsafe { DynKernel::load(kernel.device(), vec![self.program.clone()]) }?;
                 self.kernel.get_or_init(|| loaded)
             }
@@ -71,8 +71,9 @@ impl Preparation {
 }
 
 impl DynKernel {
-    /// Computes what the kernel's variants want computed of an input, once. The tensor that comes back is what launches take for
-    /// that input, of this kernel and no other; it shares the given one's memory, and does not see later changes of it.
+    /// Precomputes, once, the data that the kernel's variants need from an input. Launches of this kernel, and of no other, take
+    /// the returned tensor for that input. It shares the memory of `tensor`, but the precomputed data does not follow later changes
+    /// of it.
     pub fn prepare(&self, input: &str, tensor: &AnyTensor) -> Result<AnyTensor> {
         let wrong = |message: String| Error::Argument { kernel: self.name().to_owned(), message };
         let mut variants = Vec::new();
@@ -86,7 +87,7 @@ impl DynKernel {
                 Err(Error::Needs { message, .. }) => Err(message),
                 Err(error) => return Err(error),
             };
-            variants.resize_with(preparation.variant, || Err("it prepares nothing".to_owned()));
+            variants.resize_with(preparation.variant, || Err("it does not prepare this input".to_owned()));
             variants.push(made);
         }
         if variants.is_empty() {

@@ -1,32 +1,32 @@
-//! The bytes of a memory that a tensor occupies: runs without gaps, at the points of a grid.
+//! The bytes of a memory that a tensor occupies: contiguous runs at the points of a grid.
 
-/// Bytes in a piece of memory.
+/// A set of bytes in a piece of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
-    /// Where the first of them is.
+    /// The offset of the first byte.
     pub(crate) start: u64,
-    /// How many lie side by side; 0: there are none.
+    /// The number of contiguous bytes in a run; 0 if the region is empty.
     pub(crate) run: u64,
-    /// Where there are as many again: the dimensions of a grid, outermost first. None: there is one run.
+    /// The dimensions of the grid at whose points there are runs, outermost first. Empty if there is one run.
     pub(crate) steps: Vec<Step>,
 }
 
 /// A dimension of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Its points, at least two.
+    /// The number of points, at least two.
     pub(crate) count: u64,
-    /// Bytes from one to the next.
+    /// The stride in bytes.
     pub(crate) bytes: u64,
 }
 
 impl Region {
-    /// Bytes side by side.
+    /// Returns a region of contiguous bytes.
     pub(crate) fn dense(start: u64, bytes: u64) -> Region {
         Region { start, run: bytes, steps: Vec::new() }
     }
 
-    /// The elements of a tensor, which have `each` bytes: where the first is, and by how many elements each dimension steps.
+    /// Returns the region of a tensor with elements of `each` bytes, given its first element and its strides, in elements.
     pub(crate) fn of(first: usize, shape: &[usize], strides: &[usize], each: u32) -> Region {
         let each = u64::from(each);
         let mut region = Region { start: first as u64 * each, run: each, steps: Vec::new() };
@@ -49,17 +49,17 @@ impl Region {
         self.run == 0
     }
 
-    /// Bytes from the first to behind the last, with those that lie between and are not the tensor's.
+    /// Returns the number of bytes from the first to the last, including gaps that are not the tensor's.
     pub(crate) fn bytes(&self) -> u64 {
         self.steps.iter().fold(self.run, |all, step| all + (step.count - 1) * step.bytes)
     }
 
-    /// Where the last of them ends.
+    /// Returns the offset behind the last byte.
     pub(crate) fn end(&self) -> u64 {
         self.start + self.bytes()
     }
 
-    /// Where each run begins, in the order of the tensor's elements.
+    /// Returns the offset of each run, in the order of the tensor's elements.
     pub(crate) fn runs(&self) -> impl Iterator<Item = u64> + '_ {
         let count = if self.is_empty() { 0 } else { self.steps.iter().fold(1, |n, step| n * step.count) };
         let mut index = vec![0u64; self.steps.len()];
@@ -76,7 +76,7 @@ impl Region {
         })
     }
 
-    /// Whether two regions of one memory have a byte in common. Where it would have to be searched for, the answer is yes.
+    /// Returns true if two regions of one memory may share a byte. Cases that would need a search count as sharing.
     pub(crate) fn overlaps(&self, other: &Region) -> bool {
         if self.is_empty() || other.is_empty() || self.end() <= other.start || other.end() <= self.start {
             return false;
@@ -84,7 +84,7 @@ impl Region {
         !self.are_boxes_apart(other)
     }
 
-    /// Whether the two are boxes of one grid, and have no coordinate in common in one of its dimensions.
+    /// Returns true if both regions are boxes in a common grid and are disjoint in one of its dimensions.
     fn are_boxes_apart(&self, other: &Region) -> bool {
         let mut radices: Vec<u64> = self.steps.iter().chain(&other.steps).map(|step| step.bytes).chain([1]).collect();
         radices.sort_unstable_by(|a, b| b.cmp(a));
@@ -98,8 +98,8 @@ impl Region {
         }
     }
 
-    /// Of each dimension of a grid, whose widest step comes first, the first coordinate of a box and how many there are. `None`: it is
-    /// no box there.
+    /// Returns the first coordinate and the extent of the region in each dimension of a grid, whose widest step comes first. `None`
+    /// if the region is not a box of that grid.
     fn coordinates(&self, radices: &[u64]) -> Option<Vec<(u64, u64)>> {
         let (mut rest, mut room, mut found) = (self.start, u64::MAX, Vec::new());
         for radix in radices {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn parts_of_a_tensor_that_are_apart_do_not_overlap() {
-        // Of [6, 8]: columns, rows, and both.
+        // Parts of a tensor of shape [6, 8]: columns, rows, and both.
         let (left, right) = (of(0, &[6, 4], &[8, 1]), of(4, &[6, 4], &[8, 1]));
         assert!(!left.overlaps(&right) && !right.overlaps(&left));
         assert!(left.overlaps(&of(3, &[6, 2], &[8, 1])));
@@ -148,13 +148,13 @@ mod tests {
         assert!(even.overlaps(&left) && !even.overlaps(&of(8, &[8], &[1])));
         assert!(!of(0, &[24], &[2]).overlaps(&of(1, &[24], &[2])), "every second element, and the others");
         assert!(!of(0, &[8], &[1]).overlaps(&of(8, &[8], &[1])));
-        // What goes over the end of a row is no box.
+        // A region that extends over the end of a row is not a box.
         assert!(left.overlaps(&of(6, &[5, 4], &[8, 1])));
-        // Steps of 2 and of 3 elements meet now and then.
+        // Steps of 2 and of 3 elements share some elements.
         assert!(of(0, &[10], &[2]).overlaps(&of(1, &[10], &[3])));
     }
 
-    /// Against the sets of bytes themselves: what is apart by its answer is so.
+    /// Compares with the sets of bytes: regions that do not overlap by the answer are disjoint.
     #[test]
     fn no_two_regions_that_overlap_are_said_to_be_apart() {
         let regions: Vec<Region> = (0..4)

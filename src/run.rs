@@ -1,4 +1,4 @@
-//! One launch: arguments bound, a variant chosen, memory found, steps made.
+//! A launch: binds the arguments, chooses a variant, allocates memory, and builds the steps.
 
 use crate::argument::{Argument, Scalar};
 use crate::backend::{Piece, Step, Use};
@@ -15,11 +15,11 @@ use crate::timing::{Span, Timed, Timing};
 use std::sync::Arc;
 use tilewright_launch::{self as program, Dispatch, MOST, Program, Role};
 
-/// Where a launch's outputs go.
+/// The destination of a launch's outputs.
 pub(crate) enum Target<'a> {
-    /// Into new tensors.
+    /// New tensors.
     Allocate,
-    /// Into the caller's, in the kernel's order.
+    /// The caller's tensors, in the kernel's order.
     Into(Vec<&'a AnyTensor>),
 }
 
@@ -29,7 +29,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// A batch, as its launches see it: its id, and where it finds memory of temporaries.
+/// The parts of a batch that its launches use: its id, and memory for temporaries.
 pub(crate) struct InBatch<'a> {
     pub(crate) id: u64,
     pub(crate) temporaries: &'a mut Spare,
@@ -56,7 +56,7 @@ impl Launch {
         build(kernel, &bound, choice, target, batch)
     }
 
-    /// Runs it alone and waits for it. Timed, its time comes back too.
+    /// Runs the launch alone and waits for it. If it is `timed`, also returns its time.
     pub(crate) fn run(self, timed: bool) -> Result<(Vec<AnyTensor>, Timing)> {
         let steps: Arc<[Step]> = self.steps.into();
         let spans = self.device.submit(&steps, if timed { Timed::Steps } else { Timed::Nothing });
@@ -66,12 +66,12 @@ impl Launch {
     }
 }
 
-/// The times of a launch's steps.
+/// Returns the times of a launch's steps.
 pub(crate) fn timing(variant: &str, steps: &[Step], spans: &[Span]) -> Timing {
     Timing::new(variant, steps.iter().map(|s| s.name.as_str()).zip(spans.iter().copied()))
 }
 
-/// The index of the variant that takes these arguments.
+/// Returns the index of the variant that takes these arguments.
 pub(crate) fn choose<'a>(kernel: &DynKernel, args: impl IntoIterator<Item = Argument<'a>>) -> Result<usize> {
     Ok(choose_variant(kernel, &Bound::new(kernel, args)?, &Target::Allocate)?.at)
 }
@@ -118,7 +118,7 @@ impl<'a> Bound<'a> {
         self.tensors.iter().map(|t| t.shape()).collect()
     }
 
-    /// How what the caller brings lies in memory, by the places of a program's tensors.
+    /// Returns the strides and regions of the caller's tensors, indexed as the program's tensors.
     fn given<'t>(&'t self, program: &Program, target: &'t Target<'_>) -> Vec<Option<Given<'t>>> {
         let outputs: &[&AnyTensor] = if let Target::Into(outputs) = target { outputs } else { &[] };
         let (mut inputs, mut outputs) = (self.tensors.iter(), outputs.iter());
@@ -141,7 +141,7 @@ fn bind_tensor<'a>(kernel: &DynKernel, wanted: &program::Tensor, got: Argument<'
     let tensor = match (got, wanted.role) {
         (Argument::Read(t), Role::Input) => t,
         (Argument::Update(t), _) => &*t,
-        (Argument::Read(_), _) => return Err(wrong(format!("`{name}` is updated in place, so it is given as `&mut`"))),
+        (Argument::Read(_), _) => return Err(wrong(format!("`{name}` is updated in place, so pass it as `&mut`"))),
         (Argument::Scalar(s), _) => {
             return Err(wrong(format!("`{name}` is a tensor, but was given a number of type {}", s.dtype())));
         }
@@ -150,15 +150,15 @@ fn bind_tensor<'a>(kernel: &DynKernel, wanted: &program::Tensor, got: Argument<'
     check_tensor(kernel, wanted, tensor)?;
     let wants = kernel.preparations().iter().any(|p| p.input() == name);
     match tensor.preparation() {
-        None if wants => Err(wrong(format!("`{name}` is to be prepared: by `prepare_{name}`, or `DynKernel::prepare`"))),
+        None if wants => Err(wrong(format!("`{name}` must be prepared, by `prepare_{name}` or `DynKernel::prepare`"))),
         Some(prepared) if !prepared.is_of(kernel, name) => {
-            Err(wrong(format!("`{name}` was prepared for another kernel: this one has to prepare it itself")))
+            Err(wrong(format!("`{name}` was prepared by another kernel: prepare it by this one")))
         }
         _ => Ok(tensor),
     }
 }
 
-/// Whether a tensor has the right dtype and device.
+/// Checks a tensor's dtype, layout and device.
 fn check_tensor(kernel: &DynKernel, wanted: &program::Tensor, got: &AnyTensor) -> Result<()> {
     let (name, kernel_name) = (&wanted.name, kernel.name());
     if got.dtype() != wanted.dtype {
@@ -196,14 +196,14 @@ fn bind_size(name: &str, got: &Argument<'_>) -> Result<i64, String> {
     }
 }
 
-/// A variant, and what its dims and shapes are for some arguments.
+/// A variant, with its dims and shapes for some arguments.
 struct Choice {
     at: usize,
     dims: Vec<i64>,
     shapes: Vec<Vec<usize>>,
 }
 
-/// The first variant that takes the arguments.
+/// Chooses the first variant that takes the arguments.
 fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>, target: &Target<'_>) -> Result<Choice> {
     let mut refusals: Vec<(bool, String, Refusal)> = Vec::new();
     // All variants have the same arguments and outputs, which come first among their tensors.
@@ -218,19 +218,19 @@ fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>, target: &Target<'_>) ->
             Err(refusal) => refusals.push((*specialized, program.variant.clone(), refusal)),
         }
     }
-    // What the kernel needs is the same for all variants of the same parameters.
+    // Variants with the same parameters share the facts that the kernel needs.
     if let Some((.., needed)) = refusals.iter().find(|(.., refusal)| refusal.kind == Wrong::Needed)
         && kernel.variants().is_sorted_by(|a, b| a.parameters == b.parameters)
     {
         return Err(Error::Needs { kernel: kernel.name().to_owned(), message: needed.reason.clone() });
     }
-    // A variant's plain version is refused for fewer reasons than its others, and says enough.
+    // The refusal of a variant's plain version is enough, because its other versions have the same requirements and more.
     let all_specialized = refusals.iter().all(|(specialized, ..)| *specialized);
     let told = refusals.into_iter().filter(|(specialized, ..)| all_specialized || !specialized);
     let refusals: Vec<(String, Refusal)> = told.map(|(_, variant, refusal)| (variant, refusal)).collect();
     let kernel = kernel.name().to_owned();
     match refusals.first() {
-        // Shapes that are wrong for all in the same way are wrong for the kernel.
+        // If the shapes are wrong for all variants in the same way, they are wrong for the kernel.
         Some((_, first)) if first.kind == Wrong::Shape && refusals.iter().all(|(_, r)| r == first) => {
             Err(Error::Shape { kernel, message: first.reason.clone() })
         }
@@ -259,7 +259,7 @@ fn try_variant(
     Ok((dims, shapes))
 }
 
-/// What was computed of a variant's inputs, by the places of its tensors.
+/// Returns the tensors that were precomputed for a variant, with the indices of the program's tensors.
 fn prepared<'a>(program: &Program, variant: usize, bound: &Bound<'a>) -> Result<Vec<(u32, &'a AnyTensor)>, Refusal> {
     let mut found = Vec::new();
     for preparation in &program.preparations {
@@ -271,7 +271,7 @@ fn prepared<'a>(program: &Program, variant: usize, bound: &Bound<'a>) -> Result<
     Ok(found)
 }
 
-/// The prepared tensor at a place, which has the shape that the launch gives it.
+/// Returns the prepared tensor at an index, if it has the shape that the launch gives it.
 fn prepared_as<'a>(
     program: &Program,
     at: usize,
@@ -280,7 +280,7 @@ fn prepared_as<'a>(
 ) -> Result<&'a &'a AnyTensor> {
     let found = prepared.iter().find(|(n, tensor)| *n as usize == at && tensor.shape() == shape);
     let name = program.tensors.get(at).map_or("?", |t| &t.name);
-    let malformed = || Error::Malformed { variant: program.variant.clone(), reason: format!("nothing prepares `{name}`") };
+    let malformed = || Error::Malformed { variant: program.variant.clone(), reason: format!("`{name}` is never prepared") };
     found.map(|(_, tensor)| tensor).ok_or_else(malformed)
 }
 
@@ -337,7 +337,7 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
     Ok(launch)
 }
 
-/// The caller's outputs against what the variant writes.
+/// Checks the caller's outputs against those of the variant.
 fn check_outputs(kernel: &DynKernel, program: &Program, choice: &Choice, outputs: &[&AnyTensor]) -> Result<()> {
     let wanted: Vec<_> = program.tensors.iter().enumerate().filter(|(_, t)| t.role == Role::Output).collect();
     if wanted.len() != outputs.len() {
@@ -353,7 +353,7 @@ fn check_outputs(kernel: &DynKernel, program: &Program, choice: &Choice, outputs
     Ok(())
 }
 
-/// Memory for every tensor: the caller's, new outputs, temporaries.
+/// Chooses the memory of every tensor: the caller's, new outputs, or temporaries.
 fn place(
     program: &Program,
     variant: usize,
@@ -391,7 +391,7 @@ fn place(
         let memory = match (caller, tensor.role) {
             (Some(t), _) => t.memory().clone(),
             (None, Role::Temporary) => {
-                // What an earlier launch of the batch used: a barrier keeps the two apart.
+                // Memory that an earlier launch of the batch used can be reused, because a barrier separates the two.
                 let kept = batch.as_mut().and_then(|b| b.temporaries.take(allocated(bytes)));
                 let memory = kept.map_or_else(|| launch.device.take_temporary(bytes), Ok)?;
                 launch.temporaries.push(memory.clone());
@@ -408,7 +408,7 @@ fn place(
                 memory
             }
         };
-        // A result without elements that another dispatch reads.
+        // A result without elements needs memory if another dispatch reads it.
         placed.push(match bytes == 0 && !idle && is_read(program, n) {
             true => nothing(&launch.device, tensor, laid)?,
             false => Placed { memory, region, given: caller.is_some() },
@@ -417,25 +417,25 @@ fn place(
     Ok(placed)
 }
 
-/// Whether a dispatch reads a tensor.
+/// Returns true if a dispatch reads a tensor.
 fn is_read(program: &Program, tensor: usize) -> bool {
     program.dispatches.iter().flat_map(|d| &d.buffers).any(|used| used.reads && used.tensor as usize == tensor)
 }
 
-/// Whether all that a dispatch writes has no elements.
+/// Returns true if no tensor that a dispatch writes has elements.
 fn writes_nothing(dispatch: &Dispatch, shapes: &[Vec<usize>]) -> bool {
     let mut written = dispatch.buffers.iter().filter(|u| u.writes).map(|u| shapes.get(u.tensor as usize));
     written.all(|shape| shape.is_some_and(|shape| shape.contains(&0)))
 }
 
-/// Whether a launch has nothing to write.
+/// Returns true if no result of a launch has elements.
 fn is_idle(program: &Program, shapes: &[Vec<usize>]) -> bool {
     let results = program.tensors.iter().zip(shapes).filter(|(t, _)| matches!(t.role, Role::Output | Role::Update));
     results.into_iter().all(|(_, shape)| shape.contains(&0))
 }
 
-/// Memory in the place of a tensor without elements. A read that may lie outside of it still reads, near its first element,
-/// and takes the fill instead of what it has read: so there must be something, as far as the other dimensions reach.
+/// Allocates memory for a tensor without elements. A read whose index may be out of bounds still loads an element near the first
+/// one, and then replaces it by the fill. So there must be memory, as far as the other dimensions reach.
 fn nothing(device: &Device, tensor: &program::Tensor, shape: &[usize]) -> Result<Placed> {
     let shape: Vec<usize> = shape.iter().map(|n| *n.max(&1)).collect();
     let zeros = device.zeros_any(tensor.dtype, &shape)?;
@@ -451,16 +451,16 @@ fn check_overlap(program: &Program, placed: &[Placed]) -> Result<()> {
     })
 }
 
-/// A parameter that does not fit 32 bits.
+/// Returns the error for a parameter that does not fit 32 bits.
 fn too_large(kernel: &DynKernel, dispatch: &Dispatch, size: u64) -> Error {
     let what = format!("a parameter of `{}` of `{}`", dispatch.name, kernel.name());
     Error::TooLarge { what, size, limit: i32::MAX as u64 }
 }
 
-/// Parts of a grid, each with its parameter block. A grid of a workgroup for each of 2^31 elements has less than a tenth of it.
+/// The most parts of a grid. A grid with a workgroup for each of 2^31 elements has less than a tenth of it.
 const MOST_PIECES: u64 = 1 << 20;
 
-/// A dispatch's grid within the device's limits, with the parameter block of each part.
+/// Splits a dispatch's grid by the device's limits, and builds the parameter block of each part.
 fn pieces(kernel: &DynKernel, dispatch: &Dispatch, sources: &params::Sources<'_>) -> Result<Vec<Piece>> {
     let name = || format!("`{}` of `{}`", dispatch.name, kernel.name());
     let mut grid = [0u32; 3];

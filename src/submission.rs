@@ -1,5 +1,5 @@
-//! Splits steps into parts. Each part is one submission, and gives contents to the new tensors that it completes when it is seen to
-//! end.
+//! Splits steps into parts. Each part is one submission. When a part is seen to end, the new tensors that it completes get
+//! contents.
 
 use crate::backend::Step;
 use crate::memory::Memory;
@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Returns each memory that some steps access, whether a step writes it, and the name of the first step that accesses it. They are in
-/// order of id, so that two threads that take the accesses never wait for each other.
+/// Returns each memory that some steps access, whether a step writes it, and the name of the first step that accesses it. They are
+/// ordered by id, so that two threads that take the accesses cannot deadlock.
 pub(crate) fn accessed(steps: &[Step]) -> impl Iterator<Item = (&Arc<Memory>, bool, &str)> {
     let mut accessed: BTreeMap<u64, (&Arc<Memory>, bool, &str)> = BTreeMap::new();
     for (step, u) in steps.iter().flat_map(|s| s.uses.iter().map(move |u| (s, u))) {

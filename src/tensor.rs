@@ -1,4 +1,4 @@
-//! Tensors: in the memory of a device, row-major, or packed as a kernel wants it. Views of them are in [`crate::view`].
+//! Tensors in the memory of a device: row-major, or packed for a kernel. Views of them are in [`crate::view`].
 
 use crate::argument::Argument;
 use crate::device::Device;
@@ -20,17 +20,17 @@ pub struct AnyTensor {
     memory: Arc<Memory>,
     dtype: DType,
     shape: Vec<usize>,
-    /// Where its first element is in the memory, in elements.
+    /// The offset of its first element in the memory, in elements.
     offset: usize,
-    /// By how many elements each axis steps; `None`: there are no gaps.
+    /// The stride of each axis in elements; `None` if there are no gaps.
     strides: Option<Vec<usize>>,
-    /// `None`: row-major.
+    /// `None` if it is row-major.
     layout: Option<Arc<launch::Layout>>,
-    /// What a kernel computed of it.
+    /// Data that a kernel precomputed from it.
     prepared: Option<Arc<Prepared>>,
 }
 
-/// The number of elements of a shape, if it is one that index arithmetic of 32 bits can reach.
+/// Returns the number of elements of a shape, or an error if 32-bit index arithmetic cannot reach all of them.
 pub(crate) fn elements(shape: &[usize]) -> Result<usize> {
     const LIMIT: u128 = launch::MOST as u128;
     let count = if shape.contains(&0) { 0 } else { shape.iter().fold(1u128, |n, &d| n.saturating_mul(d as u128)) };
@@ -41,29 +41,31 @@ pub(crate) fn elements(shape: &[usize]) -> Result<usize> {
     Ok(count as usize)
 }
 
-/// The number of elements of a shape for which [`elements`] has one: a product before a dimension of 0 may have none.
+/// Returns the number of elements of a shape that [`elements`] has checked. The product is not computed if a dimension is 0,
+/// because the other dimensions may overflow.
 fn count(shape: &[usize]) -> usize {
     if shape.contains(&0) { 0 } else { shape.iter().product() }
 }
 
 impl AnyTensor {
-    /// A tensor in memory that has its size.
+    /// Creates a tensor that occupies a memory of its size.
     pub(crate) fn new(device: Device, memory: Arc<Memory>, dtype: DType, shape: Vec<usize>) -> AnyTensor {
         AnyTensor { device, memory, dtype, shape, offset: 0, strides: None, layout: None, prepared: None }
     }
 
-    /// The same tensor, whose memory has a layout.
+    /// Returns the tensor with a packed layout.
     pub(crate) fn packed(self, layout: Option<&launch::Layout>) -> AnyTensor {
         AnyTensor { layout: layout.cloned().map(Arc::new), ..self }
     }
 
-    /// The same tensor, with what a kernel computed of it.
+    /// Returns the tensor with data that a kernel precomputed from it.
     pub(crate) fn prepared(&self, prepared: Prepared) -> AnyTensor {
         let shared = self.seen(self.offset, self.shape.clone(), self.strides());
         AnyTensor { prepared: Some(Arc::new(prepared)), ..shared }
     }
 
-    /// Elements of its memory, from one on, by these strides: they are elements of this row-major tensor.
+    /// Returns a view of this row-major tensor's memory, with this offset, shape and strides. All its elements are elements of this
+    /// tensor.
     pub(crate) fn seen(&self, offset: usize, shape: Vec<usize>, strides: Vec<usize>) -> AnyTensor {
         let whole = AnyTensor::new(self.device.clone(), self.memory.clone(), self.dtype, shape);
         let strides = view::settled(&whole.shape, &strides);
@@ -71,17 +73,17 @@ impl AnyTensor {
         AnyTensor { offset, strides, ..whole }
     }
 
-    /// What a kernel computed of it.
+    /// Returns the data that a kernel precomputed from it.
     pub(crate) fn preparation(&self) -> Option<&Prepared> {
         self.prepared.as_deref()
     }
 
-    /// Where its elements are; `None`: row-major.
+    /// Returns the order of the elements in memory; `None` is row-major.
     pub fn layout(&self) -> Option<&launch::Layout> {
         self.layout.as_deref()
     }
 
-    /// What works for row-major tensors only.
+    /// Checks that the tensor is row-major, for an operation `what` that supports no other layout.
     pub(crate) fn row_major(&self, what: &'static str) -> Result<()> {
         match (&self.layout, &self.prepared) {
             (None, None) => Ok(()),
@@ -90,52 +92,53 @@ impl AnyTensor {
         }
     }
 
-    /// Elements per dimension, outermost first.
+    /// Returns the number of elements in each dimension, outermost first.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The element type.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         count(&self.shape)
     }
 
-    /// Whether it has no elements.
+    /// Returns true if the tensor has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The device on which it lies.
+    /// Returns the tensor's device.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// By how many elements each axis steps in memory, outermost first. Of a packed tensor this is as if it were row-major.
+    /// Returns the stride of each axis in memory in elements, outermost first. The strides of a packed tensor are those of a
+    /// row-major one.
     pub fn strides(&self) -> Vec<usize> {
         self.strides.clone().unwrap_or_else(|| view::dense(&self.shape))
     }
 
-    /// The same, unless there are no gaps.
+    /// Returns the strides, or `None` if there are no gaps.
     pub(crate) fn gaps(&self) -> Option<&[usize]> {
         self.strides.as_deref()
     }
 
-    /// Where its first element is in its memory, in elements: 0, unless it is a view.
+    /// Returns the offset of the first element in its memory, in elements: 0, unless the tensor is a view.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Whether its elements lie side by side, row by row.
+    /// Returns true if the elements are contiguous and in row-major order.
     pub fn is_dense(&self) -> bool {
         self.strides.is_none() && self.layout.is_none()
     }
 
-    /// Its bytes in device memory.
+    /// Returns its bytes in device memory.
     pub(crate) fn region(&self) -> Region {
         let each = self.dtype.bytes();
         match &self.strides {
@@ -144,7 +147,7 @@ impl AnyTensor {
         }
     }
 
-    /// The elements that its memory has room for.
+    /// Returns the number of elements that its memory has room for, including padding.
     fn places(&self) -> usize {
         let memory = self.layout.as_ref().and_then(|l| l.memory(&self.shape));
         count(memory.as_ref().unwrap_or(&self.shape))
@@ -154,10 +157,10 @@ impl AnyTensor {
         &self.memory
     }
 
-    /// Copies the elements to the host, row-major, whatever their layout or strides. The dtype is checked.
+    /// Copies the elements to the host in row-major order, regardless of their layout or strides. `T` must be the tensor's dtype.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] where the host has no room for them.
+    /// [`Error::OutOfMemory`] if the host has no memory for them.
     pub fn download<T: Element>(&self) -> Result<Vec<T>> {
         self.check_dtype::<T>()?;
         self.check_ready()?;
@@ -170,7 +173,7 @@ impl AnyTensor {
         Ok(elements)
     }
 
-    /// Overwrites all elements, row-major. The dtype is checked.
+    /// Overwrites all elements, in row-major order. `T` must be the tensor's dtype.
     pub fn write<T: Element>(&mut self, values: &[T]) -> Result<()> {
         self.check_dtype::<T>()?;
         self.row_major("written by the host")?;
@@ -181,14 +184,14 @@ impl AnyTensor {
         self.put(values)
     }
 
-    /// Writes all elements of a new tensor that does not share its memory. It has contents from then on.
+    /// Writes all elements of a new tensor that does not share its memory. Afterwards the tensor has contents.
     pub(crate) fn fill<T: Element>(&self, values: &[T]) -> Result<()> {
         self.put(values)?;
         self.memory.set_written();
         Ok(())
     }
 
-    /// Sets all elements of a new tensor to zero. It does not share its memory, and has contents from then on.
+    /// Sets all elements of a new tensor that does not share its memory to zero. Afterwards the tensor has contents.
     pub(crate) fn clear(&self) -> Result<()> {
         self.device.clear(&self.memory, allocated(self.region().bytes()), || self.described())?;
         self.memory.set_written();
@@ -211,12 +214,12 @@ impl AnyTensor {
         format!("the tensor of shape {:?}", self.shape)
     }
 
-    /// This tensor with its element type in its Rust type.
+    /// Returns this tensor with its element type in its Rust type.
     pub fn typed<T: Element>(self) -> Result<Tensor<T>> {
         self.typed_as()
     }
 
-    /// This tensor with its element type and its layout in its Rust type.
+    /// Returns this tensor with its element type and its layout in its Rust type.
     pub fn typed_as<T: Element, L: Layout>(self) -> Result<Tensor<T, L>> {
         self.check_dtype::<T>()?;
         let (wanted, got) = ((L::layout(), L::PREPARED), (self.layout().cloned(), self.prepared.is_some()));
@@ -244,56 +247,56 @@ impl fmt::Debug for AnyTensor {
     }
 }
 
-/// A tensor of `T`, row-major unless its type says otherwise.
+/// A tensor of elements `T`, in row-major order unless its layout `L` is another.
 pub struct Tensor<T, L = RowMajor> {
     any: AnyTensor,
     types: PhantomData<fn() -> (T, L)>,
 }
 
 impl<T: Element> Tensor<T> {
-    /// Overwrites all elements, row-major.
+    /// Overwrites all elements, in row-major order.
     pub fn write(&mut self, values: &[T]) -> Result<()> {
         self.any.write(values)
     }
 }
 
 impl<T: Element, L: Layout> Tensor<T, L> {
-    /// Elements per dimension, outermost first.
+    /// Returns the number of elements in each dimension, outermost first.
     pub fn shape(&self) -> &[usize] {
         self.any.shape()
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.any.len()
     }
 
-    /// Whether it has no elements.
+    /// Returns true if the tensor has no elements.
     pub fn is_empty(&self) -> bool {
         self.any.is_empty()
     }
 
-    /// The device on which it lies.
+    /// Returns the tensor's device.
     pub fn device(&self) -> &Device {
         self.any.device()
     }
 
-    /// Copies the elements to the host, row-major, whatever their layout.
+    /// Copies the elements to the host in row-major order, regardless of their layout.
     pub fn download(&self) -> Result<Vec<T>> {
         self.any.download()
     }
 
-    /// This tensor with its types known at run time only.
+    /// Returns this tensor as one whose types are known at run time only.
     pub fn as_any(&self) -> &AnyTensor {
         &self.any
     }
 
-    /// This tensor with its types known at run time only, to be written.
+    /// Returns this tensor, mutably, as one whose types are known at run time only.
     pub fn as_any_mut(&mut self) -> &mut AnyTensor {
         &mut self.any
     }
 
-    /// This tensor with its types known at run time only.
+    /// Converts this tensor to one whose types are known at run time only.
     pub fn into_any(self) -> AnyTensor {
         self.any
     }

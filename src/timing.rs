@@ -1,30 +1,30 @@
-//! Times measured on the device.
+//! Times that the device measures.
 
 use std::time::Duration;
 
-/// How long one launch took on the device, by its timestamps: the host has no part in it.
+/// The time that one launch took on the device, by its timestamps. It does not include work of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// The variant that ran.
     pub variant: String,
     /// From the beginning of the first dispatch to the end of the last.
     pub total: Duration,
-    /// Each dispatch by its name, in order. Empty where the shapes left nothing to do.
+    /// The name and the time of each dispatch, in order. Empty if the shapes left no work to do.
     pub dispatches: Vec<(String, Duration)>,
 }
 
-/// Of what a submission takes the time.
+/// The parts of a submission whose time is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timed {
-    /// Of nothing: steps without a hazard between them may overlap.
+    /// None: steps without a hazard between them may overlap.
     Nothing,
-    /// Of each step, none of which overlaps another.
+    /// Each step. Steps do not overlap.
     Steps,
-    /// From the beginning of the first step to the end of the last, of which no two overlap.
+    /// All steps, from the beginning of the first to the end of the last. Steps do not overlap.
     Whole,
 }
 
-/// When a dispatch, or several, began and ended, in nanoseconds of the device's clock.
+/// The beginning and the end of one or several dispatches, in nanoseconds of the device's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) begin: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Span {
 }
 
 impl Timing {
-    /// Of the dispatches of one launch.
+    /// Collects the times of the dispatches of one launch.
     pub(crate) fn new<'a>(variant: &str, spans: impl IntoIterator<Item = (&'a str, Span)>) -> Timing {
         let (mut first, mut last, mut dispatches) = (None, 0, Vec::new());
         for (name, Span { begin, end }) in spans {

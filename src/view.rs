@@ -1,15 +1,15 @@
-//! Views: a part of a tensor's elements, or another order of its axes, in the same memory.
+//! Views: tensors that show a part of another tensor's elements, or its axes in another order, in the same memory.
 //!
-//! A view is a tensor that begins at some element of its memory; each of its axes has a stride in elements. Views are made by taking fewer
-//! coordinates of an axis and by exchanging axes. So no two elements share an address: a stride exceeds all that the axes of smaller
-//! strides reach.
+//! A view begins at some element of its memory, and each of its axes has a stride in elements. Views are made by selecting
+//! coordinates of an axis and by permuting axes. Therefore no two elements share an address: a stride exceeds the reach of all axes
+//! with smaller strides.
 
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::tensor::{AnyTensor, Tensor, elements};
 use std::ops::{Bound, RangeBounds};
 
-/// The strides of a shape without gaps.
+/// Returns the strides of a shape without gaps.
 pub(crate) fn dense(shape: &[usize]) -> Vec<usize> {
     let mut strides: Vec<usize> = Vec::with_capacity(shape.len());
     let mut next = 1usize;
@@ -21,7 +21,7 @@ pub(crate) fn dense(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// Strides, with those of axes that never step made as if there were no gaps.
+/// Replaces the strides of axes of one element, which do not matter, by the strides without gaps.
 pub(crate) fn settled(shape: &[usize], strides: &[usize]) -> Vec<usize> {
     if shape.contains(&0) {
         return dense(shape);
@@ -37,7 +37,7 @@ pub(crate) fn settled(shape: &[usize], strides: &[usize]) -> Vec<usize> {
     settled
 }
 
-/// Whether no two elements lie at one place: each step goes over all that the narrower ones reach.
+/// Returns true if no two elements share an address: each stride exceeds the reach of all axes with smaller strides.
 pub(crate) fn is_one_to_one(shape: &[usize], strides: &[usize]) -> bool {
     let mut steps: Vec<(usize, usize)> = strides.iter().copied().zip(shape.iter().copied()).filter(|(_, n)| *n > 1).collect();
     steps.sort_unstable();
@@ -51,8 +51,8 @@ pub(crate) fn is_one_to_one(shape: &[usize], strides: &[usize]) -> bool {
 }
 
 impl AnyTensor {
-    /// The elements with these coordinates in one axis: a view of the same memory, as all that is written through one is seen through
-    /// the other. `tensor.slice(0, 2..5)` has rows 2, 3 and 4.
+    /// Returns a view of the elements with these coordinates in one axis. It shares the tensor's memory, so data that is written
+    /// through one can be read through the other. For example, `tensor.slice(0, 2..5)` has rows 2, 3 and 4.
     pub fn slice(&self, axis: usize, range: impl RangeBounds<usize>) -> Result<AnyTensor> {
         let extent = self.extent("sliced", axis)?;
         let shown = (range.start_bound().cloned(), range.end_bound().cloned());
@@ -66,9 +66,11 @@ impl AnyTensor {
             Bound::Excluded(n) => Some(n),
             Bound::Unbounded => Some(extent),
         };
-        let (Some(start), Some(end)) = (start, end) else { return Err(self.no_view(format!("axis {axis} has no such range"))) };
+        let (Some(start), Some(end)) = (start, end) else {
+            return Err(self.no_view(format!("the range of axis {axis} does not fit a `usize`")));
+        };
         if start > end || end > extent {
-            return Err(self.no_view(format!("axis {axis} has {extent} coordinates, and no range {start}..{end}")));
+            return Err(self.no_view(format!("axis {axis} has {extent} coordinates, so the range {start}..{end} is invalid")));
         }
         let mut shape = self.shape().to_vec();
         if let Some(n) = shape.get_mut(axis) {
@@ -77,7 +79,7 @@ impl AnyTensor {
         Ok(self.part(axis, start, shape, self.strides()))
     }
 
-    /// Every `step`-th coordinate of an axis, from the first on: a view of the same memory.
+    /// Returns a view of every `step`-th coordinate of an axis, from the first on.
     pub fn step_by(&self, axis: usize, step: usize) -> Result<AnyTensor> {
         let extent = self.extent("stepped over", axis)?;
         if step == 0 {
@@ -90,12 +92,12 @@ impl AnyTensor {
         Ok(self.part(axis, 0, shape, strides))
     }
 
-    /// The elements at one coordinate of an axis, without that axis: a view of the same memory. `tensor.select(0, 3)` is element 3 of a
-    /// batch.
+    /// Returns a view of the elements at one coordinate of an axis, without that axis. For example, `tensor.select(0, 3)` is
+    /// element 3 of a batch.
     pub fn select(&self, axis: usize, at: usize) -> Result<AnyTensor> {
         let extent = self.extent("selected from", axis)?;
         if at >= extent {
-            return Err(self.no_view(format!("axis {axis} has {extent} coordinates, and no {at}")));
+            return Err(self.no_view(format!("axis {axis} has {extent} coordinates, so coordinate {at} is out of bounds")));
         }
         let (mut shape, mut strides) = (self.shape().to_vec(), self.strides());
         shape.remove(axis);
@@ -103,7 +105,7 @@ impl AnyTensor {
         Ok(self.part(axis, at, shape, strides))
     }
 
-    /// The axes in another order, outermost first: a view of the same memory. `matrix.permute([1, 0])` is its transpose.
+    /// Returns a view with the axes in another order, outermost first. For example, `matrix.permute([1, 0])` is the transpose.
     pub fn permute(&self, axes: impl AsRef<[usize]>) -> Result<AnyTensor> {
         self.row_major("permuted")?;
         let (axes, strides) = (axes.as_ref(), self.strides());
@@ -111,21 +113,21 @@ impl AnyTensor {
         sorted.sort_unstable();
         if !sorted.iter().copied().eq(0..self.shape().len()) {
             let wanted = format!("each of 0 to {} once", self.shape().len().saturating_sub(1));
-            return Err(self.no_view(format!("{axes:?} is no order of its axes, which names {wanted}")));
+            return Err(self.no_view(format!("{axes:?} is not an order of its axes, which names {wanted}")));
         }
         let of = |list: &[usize]| axes.iter().filter_map(|a| list.get(*a).copied()).collect::<Vec<usize>>();
         Ok(self.part(0, 0, of(self.shape()), of(&strides)))
     }
 
-    /// The elements from coordinate `first` of an axis on.
+    /// Returns a view that begins at coordinate `first` of an axis.
     fn part(&self, axis: usize, first: usize, shape: Vec<usize>, strides: Vec<usize>) -> AnyTensor {
         let step = self.strides().get(axis).copied().unwrap_or(0);
-        // What has no elements begins where any tensor can.
+        // A view without elements begins at 0, because the computed offset may be out of bounds.
         let offset = if shape.contains(&0) { 0 } else { self.offset() + first * step };
         self.seen(offset, shape, strides)
     }
 
-    /// The coordinates of an axis of what can be viewed.
+    /// Returns the extent of an axis, after checking that the tensor can be viewed.
     fn extent(&self, what: &'static str, axis: usize) -> Result<usize> {
         self.row_major(what)?;
         self.shape().get(axis).copied().ok_or_else(|| self.no_view(format!("there is no axis {axis}")))
@@ -135,10 +137,11 @@ impl AnyTensor {
         Error::View { shape: self.shape().to_vec(), message }
     }
 
-    /// The same memory under another shape of as many elements. Of a view that has gaps, or whose axes are in another order, there is no
-    /// such shape.
+    /// Returns a view with another shape that has the same number of elements. A view that has gaps, or whose axes are permuted,
+    /// cannot be reshaped.
     ///
-    /// What is written through one is seen through the other. A launch refuses to write elements that another of its arguments has too.
+    /// Data that is written through one tensor can be read through the other. A launch refuses to write elements that another of
+    /// its arguments shares.
     pub fn reshape(&self, shape: impl AsRef<[usize]>) -> Result<AnyTensor> {
         self.row_major("reshaped")?;
         let shape = shape.as_ref();
@@ -149,7 +152,7 @@ impl AnyTensor {
         if !self.is_dense() {
             let strides = self.strides();
             return Err(
-                self.no_view(format!("it has strides {strides:?}, and only elements without gaps, in order, can be reshaped"))
+                self.no_view(format!("it has strides {strides:?}, but only a row-major tensor without gaps can be reshaped"))
             );
         }
         Ok(self.seen(self.offset(), shape.to_vec(), dense(shape)))
@@ -157,8 +160,8 @@ impl AnyTensor {
 }
 
 impl<T: Element> Tensor<T> {
-    /// The elements with these coordinates in one axis: a view of the same memory, as all that is written through one is seen through
-    /// the other. `tensor.slice(0, 2..5)` has rows 2, 3 and 4.
+    /// Returns a view of the elements with these coordinates in one axis. It shares the tensor's memory, so data that is written
+    /// through one can be read through the other. For example, `tensor.slice(0, 2..5)` has rows 2, 3 and 4.
     ///
     /// ```
     /// # fn main() -> tilewright::Result<()> {
@@ -172,34 +175,34 @@ impl<T: Element> Tensor<T> {
     /// # }
     /// ```
     ///
-    /// It is an argument like any tensor. A launch takes it where the elements lie as a variant wants them, and copies nothing: a variant
-    /// whose schedule does not say `strided` wants no gaps, and wide loads want a multiple of their bytes. What it wants
-    /// and the view has not is said in the error.
+    /// A view can be an argument like any tensor. A launch never copies it, so a variant must take its strides and alignment. A
+    /// variant whose schedule does not say `strided` takes only tensors without gaps, and wide loads need an offset that is a
+    /// multiple of their bytes. The error says which requirement the view does not meet.
     pub fn slice(&self, axis: usize, range: impl RangeBounds<usize>) -> Result<Tensor<T>> {
         self.as_any().slice(axis, range)?.typed()
     }
 
-    /// Every `step`-th coordinate of an axis, from the first on: a view, as [`Tensor::slice`] gives.
+    /// Returns a view of every `step`-th coordinate of an axis, from the first on: see [`Tensor::slice`].
     pub fn step_by(&self, axis: usize, step: usize) -> Result<Tensor<T>> {
         self.as_any().step_by(axis, step)?.typed()
     }
 
-    /// The elements at one coordinate of an axis, without that axis: a view, as [`Tensor::slice`] gives.
+    /// Returns a view of the elements at one coordinate of an axis, without that axis: see [`Tensor::slice`].
     pub fn select(&self, axis: usize, at: usize) -> Result<Tensor<T>> {
         self.as_any().select(axis, at)?.typed()
     }
 
-    /// The axes in another order, outermost first: a view, as [`Tensor::slice`] gives.
+    /// Returns a view with the axes in another order, outermost first: see [`Tensor::slice`].
     pub fn permute(&self, axes: impl AsRef<[usize]>) -> Result<Tensor<T>> {
         self.as_any().permute(axes)?.typed()
     }
 
-    /// The same memory under another shape of as many elements; see [`AnyTensor::reshape`].
+    /// Returns a view with another shape that has the same number of elements: see [`AnyTensor::reshape`].
     pub fn reshape(&self, shape: impl AsRef<[usize]>) -> Result<Tensor<T>> {
         self.as_any().reshape(shape)?.typed()
     }
 
-    /// By how many elements each axis steps in memory, outermost first.
+    /// Returns the stride of each axis in memory in elements, outermost first.
     pub fn strides(&self) -> Vec<usize> {
         self.as_any().strides()
     }

@@ -1,4 +1,4 @@
-//! What must hold before a variant is launched: its shapes, facts and limits; and that nothing written overlaps.
+//! Checks that precede the launch of a variant: its shapes, facts and limits, and that written tensors do not overlap others.
 
 use super::strides::Given;
 use super::{Refusal, text};
@@ -7,7 +7,8 @@ use crate::memory::allocated;
 use crate::region::Region;
 use tilewright_launch::{Addressing, Condition, Dispatch, Feature, MOST, Program, REACH, Role, Tensor};
 
-/// The shapes of all tensors for these dims, compared with those given; `given[i]` belongs to `program.tensors[i]`.
+/// Returns the shapes of all tensors for these dims, and compares them with the given shapes; `given[i]` belongs to
+/// `program.tensors[i]`.
 pub(crate) fn shapes(program: &Program, dims: &[i64], given: &[&[usize]]) -> Result<Vec<Vec<usize>>, Refusal> {
     let mut shapes = Vec::with_capacity(program.tensors.len());
     for (i, tensor) in program.tensors.iter().enumerate() {
@@ -28,7 +29,7 @@ pub(crate) fn shapes(program: &Program, dims: &[i64], given: &[&[usize]]) -> Res
     Ok(shapes)
 }
 
-/// Whether a tensor has the shape that the dims give it.
+/// Checks that a tensor has the shape that follows from the dims.
 pub(crate) fn compare(program: &Program, dims: &[i64], tensor: usize, wanted: &[usize], got: &[usize]) -> Result<(), Refusal> {
     let Some(tensor) = program.tensors.get(tensor).filter(|_| wanted != got) else { return Ok(()) };
     let symbols = text::shape(program, &tensor.shape);
@@ -44,7 +45,8 @@ fn check_count(name: &str, shape: &[usize]) -> Result<(), Refusal> {
     }
 }
 
-/// The bytes of the tensors that the dispatches which run reach, where the device reaches so many by descriptor.
+/// Checks that each tensor is small enough for the dispatches that run and use it. `by_descriptor` is the device's limit for
+/// buffers that are bound by descriptor.
 pub(crate) fn bytes(
     program: &Program,
     shapes: &[Vec<usize>],
@@ -56,25 +58,26 @@ pub(crate) fn bytes(
     for dispatch in program.dispatches.iter().filter(|d| runs(d)) {
         let (most, how) = match dispatch.addressing {
             Addressing::Address if is_far => continue,
-            Addressing::Address => (Limits::ADDRESSED_BYTES, "by address in 32 bits; a profile with `int64` reaches more"),
+            Addressing::Address => (Limits::ADDRESSED_BYTES, "by address in 32 bits; a profile with `int64` allows more"),
             Addressing::Descriptor => (by_descriptor, "by descriptor on this device"),
         };
         for used in &dispatch.buffers {
             let at = used.tensor as usize;
             let Some((tensor, shape)) = program.tensors.get(at).zip(shapes.get(at)) else { continue };
-            // What a view steps over is within its reach, too.
+            // The gaps of a view count, too.
             let reach = given.get(at).copied().flatten().map_or(0, |given| given.bytes);
             let size = bytes_of(tensor, shape, used.reads).max(allocated(reach));
             if size > most {
                 let name = &tensor.name;
-                return Err(Refusal::variant(format!("`{name}` has {size} bytes, and at most {most} are reached {how}")));
+                return Err(Refusal::variant(format!("`{name}` has {size} bytes, but at most {most} can be accessed {how}")));
             }
         }
     }
     Ok(())
 }
 
-/// What is read has elements also where it has none: a read that may lie outside still reads.
+/// Returns the bytes that a tensor occupies. A tensor that is read occupies memory even if it has no elements, because a read whose
+/// index may be out of bounds still loads something.
 fn bytes_of(tensor: &Tensor, shape: &[usize], is_read: bool) -> u64 {
     let laid = tensor.layout.as_ref().and_then(|l| l.memory(shape));
     let least = usize::from(is_read);
@@ -82,7 +85,7 @@ fn bytes_of(tensor: &Tensor, shape: &[usize], is_read: bool) -> u64 {
     allocated(elements.saturating_mul(tensor.dtype.bytes().into()).min(u64::MAX - 16))
 }
 
-/// The facts and limits of a variant. `scalars`: the bits of each.
+/// Checks the facts and limits of a variant. `scalars` has the bits of each scalar.
 pub(crate) fn facts(program: &Program, dims: &[i64], scalars: &[u32]) -> Result<(), Refusal> {
     for fact in &program.facts {
         let (holds, values) = match &fact.condition {
@@ -120,17 +123,17 @@ pub(crate) fn facts(program: &Program, dims: &[i64], scalars: &[u32]) -> Result<
     Ok(())
 }
 
-/// A tensor's place in memory, for [`overlap`].
+/// The memory of a tensor, for [`overlap`].
 pub(crate) struct Place<'a> {
     pub(crate) name: &'a str,
     pub(crate) role: Role,
-    /// Which memory.
+    /// The id of the memory.
     pub(crate) memory: u64,
-    /// Which part of it.
+    /// The part of that memory that the tensor occupies.
     pub(crate) region: &'a Region,
 }
 
-/// A written tensor and another that has elements of it, too. Inputs may share theirs.
+/// Finds a written tensor that shares elements with another tensor. Inputs may share elements with each other.
 pub(crate) fn overlap<'a>(places: &[Place<'a>]) -> Option<(&'a str, &'a str)> {
     let written = |p: &Place<'_>| matches!(p.role, Role::Update | Role::Output);
     places.iter().enumerate().find_map(|(i, a)| {
@@ -208,17 +211,17 @@ mod tests {
         let told = |program: &Program, n| bytes(program, &shapes(n), &[], 1 << 22, |_| true).map_err(|r| r.reason);
         program.dispatches = vec![dispatch(Addressing::Descriptor, &[uses(0, true, false), uses(2, false, true)])];
         assert_eq!(told(&program, 1 << 10), Ok(()));
-        let reason = "`input` has 4198400 bytes, and at most 4194304 are reached by descriptor on this device";
+        let reason = "`input` has 4198400 bytes, but at most 4194304 can be accessed by descriptor on this device";
         assert_eq!(told(&program, (1 << 10) + 1), Err(reason.into()));
         assert_eq!(bytes(&program, &shapes(1 << 20), &[], 1 << 22, |_| false), Ok(()));
         program.dispatches[0].addressing = Addressing::Address;
         assert_eq!(told(&program, 1 << 20), Ok(()));
-        let reason = "`input` has 4294971392 bytes, and at most 4294967296 are reached by address in 32 bits; a profile with `int64` \
-                      reaches more";
+        let reason = "`input` has 4294971392 bytes, but at most 4294967296 can be accessed by address in 32 bits; a profile with \
+                      `int64` allows more";
         assert_eq!(told(&program, (1 << 20) + 1), Err(reason.into()));
         program.requires.features = vec![Feature::Int64];
         assert_eq!(told(&program, (1 << 20) + 1), Ok(()));
-        // What is read in the place of a tensor without elements has some.
+        // A tensor without elements occupies memory if it is read.
         program.dispatches = vec![dispatch(Addressing::Descriptor, &[uses(1, true, false)])];
         assert!(told(&program, 1).is_err());
         program.dispatches = vec![dispatch(Addressing::Descriptor, &[uses(1, false, true)])];

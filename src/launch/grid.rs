@@ -1,13 +1,13 @@
-//! Grids within a device's limits.
+//! Splits grids so that they fit a device's limits.
 
-/// A part of a grid: the workgroup it begins at, and how many there are.
+/// A part of a grid: its first workgroup, and the number of its workgroups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) base: [u32; 3],
     pub(crate) groups: [u32; 3],
 }
 
-/// Cuts a grid into parts that the device can dispatch. A grid without workgroups has no parts.
+/// Splits a grid into parts that the device can dispatch. A grid without workgroups has no parts.
 pub(crate) fn parts(grid: [u32; 3], limit: [u32; 3]) -> Vec<Part> {
     let [xs, ys, zs] = [0, 1, 2].map(|axis| cuts(grid[axis], limit[axis]));
     let mut parts = Vec::with_capacity(xs.len() * ys.len() * zs.len());
@@ -19,12 +19,12 @@ pub(crate) fn parts(grid: [u32; 3], limit: [u32; 3]) -> Vec<Part> {
     parts
 }
 
-/// How many parts [`parts`] cuts a grid into.
+/// Returns the number of parts that [`parts`] splits a grid into.
 pub(crate) fn count(grid: [u32; 3], limit: [u32; 3]) -> u64 {
     grid.into_iter().zip(limit).fold(1, |all, (n, limit)| all.saturating_mul(n.div_ceil(limit.max(1)).into()))
 }
 
-/// `0..count` in pieces of at most `limit`: where each begins and how long it is.
+/// Splits `0..count` into pieces of at most `limit`, and returns the start and the length of each.
 fn cuts(count: u32, limit: u32) -> Vec<(u32, u32)> {
     let limit = limit.max(1);
     (0..count).step_by(limit as usize).map(|base| (base, limit.min(count - base))).collect()

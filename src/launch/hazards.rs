@@ -1,27 +1,27 @@
-//! Where a sequence of dispatches needs barriers.
+//! Decides where a sequence of dispatches needs barriers.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// What was read and written since the last barrier.
+/// The memory that was read and written since the last barrier.
 #[derive(Default)]
 pub(crate) struct Hazards {
-    /// Of each memory: which bytes, and whether they were written.
+    /// The accessed bytes of each memory, and whether they were written.
     since: HashMap<u64, Vec<(Range<u64>, bool)>>,
 }
 
-/// Bytes of a memory that a dispatch touches.
+/// Bytes of a memory that a dispatch accesses.
 #[derive(Clone)]
 pub(crate) struct Touch {
     pub(crate) memory: u64,
-    /// Also what lies between the elements of a view: a barrier more does no harm.
+    /// Includes the gaps between the elements of a view, because an unneeded barrier does no harm.
     pub(crate) bytes: Range<u64>,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
 }
 
 impl Hazards {
-    /// Whether a barrier must precede a dispatch that touches these.
+    /// Returns true if a barrier must precede a dispatch with these accesses, and records the accesses.
     pub(crate) fn barrier_before(&mut self, touches: impl Iterator<Item = Touch> + Clone) -> bool {
         let meets = |a: &Range<u64>, b: &Range<u64>| a.start < b.end && b.start < a.end;
         let clash = |touch: Touch| {
@@ -50,7 +50,7 @@ mod tests {
     const R: (bool, bool) = (true, false);
     const W: (bool, bool) = (false, true);
 
-    /// A memory, some of its bytes, and how they are used.
+    /// A memory, a range of its bytes, and whether they are read and written.
     type Use = (u64, Range<u64>, (bool, bool));
 
     fn barriers(steps: &[&[(u64, (bool, bool))]]) -> Vec<bool> {

@@ -1,7 +1,8 @@
-//! From arguments to steps: the pure part of a launch, which knows no device.
+//! The part of a launch that is independent of devices: it computes dims, checks and parameters from the arguments.
 //!
-//! [`validate`] once, at load; then for each launch [`solve`] (shapes to dims), [`strides`] (how tensors lie in memory), [`check`] (shapes,
-//! facts, limits, overlap), [`grid`] (pieces within the device's limits) and [`params`] (parameter blocks). [`hazards`] says where barriers go.
+//! [`validate`] checks a program once, when it is loaded. Each launch then uses [`solve`] (dims from shapes), [`strides`] (strides
+//! and alignment of tensors), [`check`] (shapes, facts, limits, overlap), [`grid`] (pieces within the device's limits) and
+//! [`params`] (parameter blocks). [`hazards`] decides where barriers are needed.
 
 pub(crate) mod check;
 pub(crate) mod grid;
@@ -15,21 +16,21 @@ pub(crate) mod validate;
 #[cfg(test)]
 pub(crate) mod samples;
 
-/// Why a variant does not take some arguments.
+/// The reason for which a variant does not take some arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// What is wrong.
+    /// The kind of mistake.
     pub(crate) kind: Wrong,
-    /// The reason, for the user.
+    /// The explanation for the user.
     pub(crate) reason: String,
 }
 
-/// What is wrong with arguments.
+/// The kinds of mistakes in arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
-    /// Their shapes.
+    /// The shapes are wrong.
     Shape,
-    /// What the kernel needs, whatever the variant, does not hold.
+    /// A fact that the kernel needs for every variant does not hold.
     Needed,
     /// A fact or a limit of this variant does not hold.
     Variant,

@@ -1,8 +1,8 @@
-//! Parameter blocks: the bytes that a dispatch finds in its push constants, or in a buffer when there are too many.
+//! Parameter blocks: the bytes that a dispatch reads from push constants, or from a buffer if they do not fit there.
 
 use tilewright_launch::{Dispatch, ParamValue, Size};
 
-/// What the values of a parameter block come from.
+/// The values from which a parameter block is built.
 pub(crate) struct Sources<'a> {
     /// The dims of the launch.
     pub(crate) dims: &'a [i64],
@@ -12,10 +12,9 @@ pub(crate) struct Sources<'a> {
     pub(crate) scalars: &'a [u32],
 }
 
-/// The block of one dispatch, a validated one, whose workgroups begin at `base`.
+/// Returns the block of a validated dispatch whose workgroups begin at `base`, or `None` if a size does not fit 128 bits.
 ///
-/// Of a size, the low 32 bits: where more of them matter, a limit of the program has excluded that there are any. `None`: 128
-/// bits do not hold a size.
+/// A size is stored as its low 32 bits. Where more bits would matter, a limit of the program has excluded sizes that need them.
 pub(crate) fn block(dispatch: &Dispatch, sources: &Sources<'_>, base: [u32; 3]) -> Option<Vec<u8>> {
     let mut bytes = vec![0; dispatch.param_bytes as usize];
     for param in &dispatch.params {
@@ -36,12 +35,12 @@ pub(crate) fn block(dispatch: &Dispatch, sources: &Sources<'_>, base: [u32; 3]) 
     Some(bytes)
 }
 
-/// The values of a dispatch's specialization constants, as [`block`] has sizes.
+/// Returns the values of a dispatch's specialization constants, which are sizes as in [`block`].
 pub(crate) fn constants(dispatch: &Dispatch, dims: &[i64]) -> Option<Vec<u32>> {
     dispatch.constants.iter().map(|size| low(size, dims)).collect()
 }
 
-/// The low 32 bits of a size.
+/// Returns the low 32 bits of a size.
 fn low(size: &Size, dims: &[i64]) -> Option<u32> {
     size.eval_wide(dims).map(|value| value as u32)
 }

@@ -1,4 +1,4 @@
-//! A launch program without words, for the tests of the pure part.
+//! A launch program without SPIR-V modules, for the tests of this folder.
 
 use tilewright_launch::*;
 

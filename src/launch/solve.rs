@@ -1,4 +1,4 @@
-//! The dims of a launch from its arguments: those that are given, and those that shapes tell.
+//! Computes the dims of a launch from its arguments: from dims that are given, and from shapes.
 
 use super::{Refusal, text};
 use tilewright_launch::{Argument, MOST, Program, Size, Solve};
@@ -21,15 +21,15 @@ pub(super) fn dims_of(size: &Size, found: &mut dyn FnMut(u32)) {
     }
 }
 
-/// Whether all dims that a size names are known.
+/// Returns true if all dims that a size names are known.
 pub(super) fn is_known(size: &Size, known: &[bool]) -> bool {
     let mut all = true;
     dims_of(size, &mut |d| all &= known.get(d as usize).is_some_and(|k| *k));
     all
 }
 
-/// The values of all dims. `shapes[i]` is the shape given for `program.tensors[i]`, inputs and updates only; `sizes` are the values of
-/// those dims that are arguments, in the arguments' order.
+/// Returns the values of all dims. `shapes[i]` is the shape of `program.tensors[i]`, for inputs and updates only. `sizes` has the
+/// values of the dims that are arguments, in order.
 pub(crate) fn solve(program: &Program, shapes: &[&[usize]], sizes: &[i64]) -> Result<Vec<i64>, Refusal> {
     check_ranks(program, shapes)?;
     let mut dims = vec![0; program.dims.len()];
@@ -67,7 +67,7 @@ fn check_ranks(program: &Program, shapes: &[&[usize]]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The dim that one equation determines.
+/// Solves one equation for its dim.
 fn solve_one(program: &Program, shapes: &[&[usize]], s: &Solve, dims: &[i64]) -> Result<i64, Refusal> {
     let got = shapes.get(s.tensor as usize).and_then(|shape| shape.get(s.axis as usize));
     let got = got.and_then(|&n| i64::try_from(n).ok());
@@ -93,7 +93,7 @@ fn no_solution(program: &Program, shapes: &[&[usize]], s: &Solve, dims: &[i64]) 
     format!("`{}` has shape {shape:?}, but should have {symbols}: no {name} >= 0 makes {wanted} equal to {got}{with}", tensor.name)
 }
 
-/// Evaluates the derived dims whose own dims are known by now.
+/// Evaluates the derived dims whose operands are known by now.
 fn derive(program: &Program, shapes: &[&[usize]], dims: &mut [i64], known: &mut [bool]) -> Result<(), Refusal> {
     for (i, dim) in program.dims.iter().enumerate() {
         let Some(size) = dim.derived.as_ref().filter(|s| !known.get(i).is_some_and(|k| *k) && is_known(s, known)) else {
@@ -117,7 +117,7 @@ fn bad_derived(program: &Program, shapes: &[&[usize]], dim: usize, size: &Size, 
     format!("{name} = {} {value}{with}{from}", text::size(program, size))
 }
 
-/// The tensors whose shapes the dims of a size come from.
+/// Describes the tensors whose shapes determine the dims of a size.
 fn sources(program: &Program, shapes: &[&[usize]], size: &Size) -> String {
     let (mut pending, mut seen, mut tensors) = (Vec::new(), Vec::new(), Vec::new());
     dims_of(size, &mut |d| pending.push(d));

@@ -1,4 +1,4 @@
-//! How the tensors of a launch lie in memory, against what a variant takes: strides and alignment.
+//! Checks the strides and the alignment of a launch's tensors against the requirements of a variant.
 
 use super::{Refusal, text};
 use crate::view;
@@ -8,26 +8,26 @@ use tilewright_launch::{Addressing, Dispatch, Program, Role, Size, Tensor};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given<'a> {
     pub(crate) shape: &'a [usize],
-    /// By how many elements each axis steps; `None`: there are no gaps.
+    /// The stride of each axis in elements; `None` if the tensor has no gaps.
     pub(crate) strides: Option<&'a [usize]>,
-    /// Where it begins in its memory, and how far it reaches from there: bytes.
+    /// The offset in its memory and the length, in bytes.
     pub(crate) start: u64,
     pub(crate) bytes: u64,
 }
 
-/// Reads the dims that are strides off the tensors that are given, and compares all other strides with those that the variant wants.
-/// `given[i]` belongs to `program.tensors[i]`; those that are not given will be made without gaps.
+/// Reads the dims that stand for strides from the given tensors, and compares all other strides with those that the variant
+/// requires. `given[i]` belongs to `program.tensors[i]`. Tensors that are not given will be created without gaps.
 pub(crate) fn strides(
     program: &Program,
     dims: &mut [i64],
     shapes: &[Vec<usize>],
     given: &[Option<Given<'_>>],
 ) -> Result<(), Refusal> {
-    // An output of another shape is told so later.
+    // An output with a wrong shape is reported later.
     let gaps = |n: usize, shape: &[usize]| given.get(n).copied().flatten().filter(|g| g.shape == shape).and_then(|g| g.strides);
     let outer = |t: &Tensor| !matches!(t.role, Role::Temporary | Role::Prepared);
     let tensors = program.tensors.iter().zip(shapes).enumerate().filter(|(_, (t, _))| outer(t));
-    // Most have neither gaps nor free strides.
+    // Most tensors have neither gaps nor free strides.
     let told = tensors.filter(|(n, (t, shape))| t.strides.is_some() || gaps(*n, shape).is_some());
     let told: Vec<(&Tensor, &[usize], Vec<usize>)> = told
         .map(|(n, (t, shape))| {
@@ -46,20 +46,22 @@ pub(crate) fn strides(
         compare(program, dims, tensor, shape, strides)?;
         if tensor.role != Role::Input && !view::is_one_to_one(shape, strides) {
             let name = &tensor.name;
-            return Err(Refusal::variant(format!("`{name}` is written, and several of its elements lie at one place")));
+            return Err(Refusal::variant(format!("`{name}` is written, but several of its elements share an address")));
         }
     }
     Ok(())
 }
 
-/// The dim that is read off an axis. (Around an axis of one element, another may have the same stride, which follows from it.)
+/// Returns the dim whose value is the stride of this axis. If several axes have the same stride dim, which happens around an axis
+/// of one element, only the innermost of them is read.
 pub(super) fn free(program: &Program, tensor: &Tensor, axis: usize) -> Option<usize> {
     let (_, rest) = tensor.strides.as_deref()?.split_at_checked(axis)?;
     let (stride, inner) = rest.split_first()?;
     program.free_stride(stride).filter(|dim| !inner.iter().any(|s| program.free_stride(s) == Some(*dim)))
 }
 
-/// The stride of an axis whose stride is free. One that never steps has what an axis outside of it needs that steps over it without gaps.
+/// Returns the stride of an axis whose stride is free. An axis of one element has no meaningful stride, so it gets the stride of
+/// the next outer axis that depends on it, as if there were no gaps.
 fn read_off(program: &Program, tensor: &Tensor, shape: &[usize], strides: &[usize], axis: usize) -> usize {
     let is_free = |axis: usize| free(program, tensor, axis).is_some();
     let steps = |axis: &usize| shape.get(*axis) != Some(&1);
@@ -74,24 +76,26 @@ fn compare(program: &Program, dims: &[i64], tensor: &Tensor, shape: &[usize], ha
         Some(sizes) => sizes.iter().map(|s| s.eval(dims).and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX)).collect(),
     };
     let mut axes = shape.iter().zip(has).zip(&wanted).enumerate();
-    // An axis that never steps has no stride to speak of, nor has any axis of a tensor without elements.
+    // The stride of an axis of one element does not matter, nor do the strides of a tensor without elements.
     let differs = axes.find(|(_, ((extent, has), wanted))| **extent > 1 && has != wanted).filter(|_| !shape.contains(&0));
     let Some((axis, ((_, has), wanted))) = differs else { return Ok(()) };
     let name = &tensor.name;
     let rest = match &tensor.strides {
-        None => format!("that of a tensor without gaps; `strided({name})` in a schedule takes others"),
+        None => format!("the stride of a tensor without gaps; `strided({name})` in the schedule allows others"),
         Some(sizes) => sizes.get(axis).map_or_else(String::new, |size| match size {
-            Size::Const(_) => format!("as its schedule says `strided` of other axes; `strided({name}[{axis}])` takes any"),
+            Size::Const(_) => {
+                format!("its schedule says `strided` for other axes only; `strided({name}[{axis}])` allows any stride")
+            }
             size => text::size(program, size),
         }),
     };
     Err(Refusal::variant(format!(
-        "`{name}` is a view whose axis {axis} has a stride of {has} elements, and it takes {wanted}: {rest}"
+        "`{name}` is a view whose axis {axis} has a stride of {has} elements, but the variant takes {wanted}: {rest}"
     )))
 }
 
-/// Whether what is given lies where the words of the dispatches that run can load and store it. `by_descriptor`: of what the device
-/// wants a multiple where it binds buffers.
+/// Checks that the given tensors are aligned for the loads and stores of the dispatches that run. `by_descriptor` is the alignment
+/// that the device requires where it binds buffers.
 pub(crate) fn alignment(
     program: &Program,
     given: &[Option<Given<'_>>],
@@ -108,18 +112,18 @@ pub(crate) fn alignment(
             if given.bytes > 0 && !given.start.is_multiple_of(wanted) {
                 let (name, start, dtype) = (&tensor.name, given.start, tensor.dtype);
                 let why = match words >= bound {
-                    true => "which its words load or store at a time".into(),
+                    true => "the size of its widest load or store".into(),
                     false if given.start.is_multiple_of(words) => {
-                        "as this device binds buffers: a schedule for a profile with `address` takes it".into()
+                        "because this device binds buffers: a schedule for a profile with `address` takes this view".into()
                     }
                     false => format!(
-                        "as this device binds buffers: a schedule for a profile with `address` takes multiples of {words} bytes"
+                        "because this device binds buffers: a schedule for a profile with `address` takes multiples of {words} bytes"
                     ),
                 };
                 let elements = wanted / u64::from(dtype.bytes());
                 return Err(Refusal::variant(format!(
-                    "`{name}` is a view that begins at byte {start} of its memory, and it takes multiples of {wanted} bytes \
-                     ({elements} elements of {dtype}), {why}"
+                    "`{name}` is a view that begins at byte {start} of its memory, but the variant takes multiples of {wanted} \
+                     bytes ({elements} elements of {dtype}), {why}"
                 )));
             }
         }
@@ -150,8 +154,8 @@ mod tests {
     #[test]
     fn a_variant_that_takes_no_gaps_says_where_there_are_some() {
         assert!(told(&conv(), 0, &[7, 27, 3, 1]).is_ok(), "an axis that never steps");
-        let reason = "`input` is a view whose axis 1 has a stride of 54 elements, and it takes 27: that of a tensor without gaps; \
-                      `strided(input)` in a schedule takes others";
+        let reason = "`input` is a view whose axis 1 has a stride of 54 elements, but the variant takes 27: the stride of a tensor \
+                      without gaps; `strided(input)` in the schedule allows others";
         assert_eq!(told(&conv(), 0, &[486, 54, 3, 1]), Err(reason.to_owned()));
     }
 
@@ -162,10 +166,10 @@ mod tests {
         program.tensors[0].strides = Some(vec![Size::Mul(dim(1).into(), dim(6).into()), dim(6), dim(2), lit(1)]);
         assert_eq!(told(&program, 0, &[243, 54, 3, 1]).map(|dims| dims[6]), Ok(54));
         assert_eq!(told(&program, 1, &[72, 24, 8, 1]).map(|dims| dims[6]), Ok(27), "one that is not given has no gaps");
-        let reason = "`input` is a view whose axis 2 has a stride of 6 elements, and it takes 3: IC";
+        let reason = "`input` is a view whose axis 2 has a stride of 6 elements, but the variant takes 3: IC";
         assert_eq!(told(&program, 0, &[243, 54, 6, 1]), Err(reason.to_owned()));
-        let reason = "`input` is a view whose axis 3 has a stride of 2 elements, and it takes 1: as its schedule says `strided` of other \
-                      axes; `strided(input[3])` takes any";
+        let reason = "`input` is a view whose axis 3 has a stride of 2 elements, but the variant takes 1: its schedule says \
+                      `strided` for other axes only; `strided(input[3])` allows any stride";
         assert_eq!(told(&program, 0, &[243, 54, 3, 2]), Err(reason.to_owned()));
     }
 
@@ -189,16 +193,17 @@ mod tests {
             |program: &Program, start| alignment(program, &given(0, &[243, 27, 3, 1], start), 64, |_| true).map_err(|r| r.reason);
         program.dispatches = vec![dispatch(Addressing::Address)];
         assert_eq!((told(&program, 8), told(&program, 0)), (Ok(()), Ok(())));
-        let reason = "`input` is a view that begins at byte 12 of its memory, and it takes multiples of 8 bytes (2 elements of f32), which \
-                      its words load or store at a time";
+        let reason = "`input` is a view that begins at byte 12 of its memory, but the variant takes multiples of 8 bytes (2 \
+                      elements of f32), the size of its widest load or store";
         assert_eq!(told(&program, 12), Err(reason.to_owned()));
         program.dispatches = vec![dispatch(Addressing::Descriptor)];
         assert_eq!(told(&program, 128), Ok(()));
-        let reason = "`input` is a view that begins at byte 8 of its memory, and it takes multiples of 64 bytes (16 elements of f32), as \
-                      this device binds buffers: a schedule for a profile with `address` takes it";
+        let reason = "`input` is a view that begins at byte 8 of its memory, but the variant takes multiples of 64 bytes (16 \
+                      elements of f32), because this device binds buffers: a schedule for a profile with `address` takes this view";
         assert_eq!(told(&program, 8), Err(reason.to_owned()));
-        let reason = "`input` is a view that begins at byte 12 of its memory, and it takes multiples of 64 bytes (16 elements of f32), as \
-                      this device binds buffers: a schedule for a profile with `address` takes multiples of 8 bytes";
+        let reason = "`input` is a view that begins at byte 12 of its memory, but the variant takes multiples of 64 bytes (16 \
+                      elements of f32), because this device binds buffers: a schedule for a profile with `address` takes multiples \
+                      of 8 bytes";
         assert_eq!(told(&program, 12), Err(reason.to_owned()));
     }
 }

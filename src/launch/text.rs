@@ -1,24 +1,24 @@
-//! Sizes and shapes as the user wrote them, with the values of their dims.
+//! Prints sizes and shapes as the user wrote them, with the values of their dims.
 
 use super::solve::dims_of;
 use tilewright_launch::{Program, Size};
 
-/// A size as text.
+/// Prints a size.
 pub(super) fn size(program: &Program, size: &Size) -> String {
     size.display(&|d| dim_name(program, d)).to_string()
 }
 
-/// A shape as text: `[N, 2 * OH + 1]`.
+/// Prints a shape, for example `[N, 2 * OH + 1]`.
 pub(super) fn shape(program: &Program, shape: &[Size]) -> String {
     format!("[{}]", shape.iter().map(|s| size(program, s)).collect::<Vec<_>>().join(", "))
 }
 
-/// The dims that sizes name and their values: `OH = 3, OW = 4`; empty if they name none.
+/// Prints the dims that sizes name and their values, for example `OH = 3, OW = 4`; empty if they name none.
 pub(super) fn values<'a>(program: &Program, dims: &[i64], sizes: impl IntoIterator<Item = &'a Size>) -> String {
     named(program, dims, sizes, "=")
 }
 
-/// The same in a sentence: `OH is 3, OW is 4`.
+/// Prints the same values for a sentence: `OH is 3, OW is 4`.
 pub(super) fn are<'a>(program: &Program, dims: &[i64], sizes: impl IntoIterator<Item = &'a Size>) -> String {
     named(program, dims, sizes, "is")
 }
@@ -36,12 +36,12 @@ fn named<'a>(program: &Program, dims: &[i64], sizes: impl IntoIterator<Item = &'
     named.into_iter().filter_map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// A scalar's name and value, joined in the same way.
+/// Prints a scalar's name and value, joined by `verb`.
 pub(super) fn scalar(program: &Program, scalar: u32, value: f64, verb: &str) -> String {
     program.scalars.get(scalar as usize).map_or_else(String::new, |scalar| format!("{} {verb} {value:?}", scalar.name))
 }
 
-/// A dim's name.
+/// Returns a dim's name.
 pub(super) fn dim_name(program: &Program, dim: u32) -> String {
     program.dims.get(dim as usize).map_or_else(|| "?".to_owned(), |d| d.name.clone())
 }

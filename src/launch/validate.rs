@@ -1,10 +1,10 @@
-//! Whether a launch program is consistent in itself, checked once at load, so that a launch can rely on it.
+//! Checks, once at load, that a launch program is consistent, so that launches can rely on it.
 
 use super::solve::{dims_of, is_known};
 use super::strides;
 use tilewright_launch::{Addressing, Argument, Condition, Dispatch, ParamValue, Program, Role, Size};
 
-/// The first contradiction in a program.
+/// Returns the first contradiction in a program as an error.
 pub(crate) fn validate(program: &Program) -> Result<(), String> {
     arguments(program)?;
     dims(program)?;
@@ -12,12 +12,13 @@ pub(crate) fn validate(program: &Program) -> Result<(), String> {
     program.dispatches.iter().try_for_each(|d| dispatch(program, d).map_err(|e| format!("dispatch `{}`: {e}", d.name)))
 }
 
-/// `what` unless `holds`.
+/// Returns the error `what` unless `holds`.
 fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// Arguments name all inputs, updates and scalars, each once and in order, and dims, each at most once; then come outputs, then temporaries.
+/// Checks that the arguments name all inputs, updates and scalars, each once and in order, and dims at most once; and that inputs
+/// and updates are followed by outputs, and these by temporaries.
 fn arguments(program: &Program) -> Result<(), String> {
     let (mut tensors, mut scalars, mut sizes) = (0, 0, vec![false; program.dims.len()]);
     for argument in &program.arguments {
@@ -25,7 +26,7 @@ fn arguments(program: &Program) -> Result<(), String> {
             Argument::Dim(d) => {
                 let symbolic = program.dims.get(*d as usize).is_some_and(|d| d.derived.is_none());
                 let first = sizes.get_mut(*d as usize).is_some_and(|seen| !std::mem::replace(seen, true));
-                ensure(symbolic && first, || format!("dim {d} is an argument, but is none to give"))?;
+                ensure(symbolic && first, || format!("dim {d} cannot be an argument: it is derived, given twice, or missing"))?;
                 continue;
             }
             Argument::Tensor(t) => (&mut tensors, *t),
@@ -45,13 +46,13 @@ fn arguments(program: &Program) -> Result<(), String> {
         (d.axis as usize) < t.shape.len() && d.divide > 0 && d.modulo != Some(0)
     };
     let askew = program.tensors.iter().find(|t| t.layout.as_ref().is_some_and(|l| !l.0.iter().all(|d| digit(t, d))));
-    ensure(askew.is_none(), || format!("the layout of `{}` is none of its shape", askew.map_or("?", |t| &t.name)))?;
+    ensure(askew.is_none(), || format!("the layout of `{}` does not fit its shape", askew.map_or("?", |t| &t.name)))?;
     let given = program.tensors.iter().take_while(|t| rank(t.role) == 0).count();
     ensure(tensors as usize == given, || "the arguments do not name all inputs and updates".to_owned())?;
     ensure(program.tensors.is_sorted_by_key(|t| rank(t.role)), || "the tensors are out of order".to_owned())
 }
 
-/// Every dim is found, by what is known before it.
+/// Checks that every dim is determined by values that are known before it.
 fn dims(program: &Program) -> Result<(), String> {
     let mut known = vec![false; program.dims.len()];
     for argument in &program.arguments {
@@ -64,21 +65,25 @@ fn dims(program: &Program) -> Result<(), String> {
     for tensor in program.tensors.iter().filter(|t| t.strides.is_some()) {
         let outer = !matches!(tensor.role, Role::Temporary | Role::Prepared) && tensor.layout.is_none();
         let axes = tensor.strides.as_ref().map_or(0, Vec::len);
-        ensure(outer && axes == tensor.shape.len(), || format!("the strides of `{}` are none of its shape", tensor.name))?;
+        ensure(outer && axes == tensor.shape.len(), || format!("the strides of `{}` do not fit its shape", tensor.name))?;
         for dim in (0..axes).filter_map(|axis| strides::free(program, tensor, axis)) {
             let first = known.get_mut(dim).is_some_and(|k| !std::mem::replace(k, true));
-            ensure(first, || format!("dim {dim} is a stride of `{}`, but is known otherwise", tensor.name))?;
+            ensure(first, || format!("dim {dim} is a stride of `{}`, but is also determined elsewhere", tensor.name))?;
         }
     }
     derive(program, &mut known);
     for s in &program.solve {
         let i = s.dim as usize;
         let symbolic = program.dims.get(i).is_some_and(|d| d.derived.is_none());
-        ensure(symbolic && !known.get(i).is_some_and(|k| *k), || format!("dim {i} is solved, but is none to solve"))?;
+        ensure(symbolic && !known.get(i).is_some_and(|k| *k), || {
+            format!("dim {i} cannot be solved: it is derived, known already, or missing")
+        })?;
         let tensor = program.tensors.get(s.tensor as usize);
         let tensor = tensor.filter(|t| matches!(t.role, Role::Input | Role::Update) && (s.axis as usize) < t.shape.len());
-        ensure(tensor.is_some(), || format!("dim {i} is solved by a shape that is not given"))?;
-        ensure(is_known(&s.minus, &known) && is_known(&s.divide, &known), || format!("dim {i} is solved before what it needs"))?;
+        ensure(tensor.is_some(), || format!("dim {i} is solved from a shape that is not given"))?;
+        ensure(is_known(&s.minus, &known) && is_known(&s.divide, &known), || {
+            format!("dim {i} is solved before the dims that it needs")
+        })?;
         if let Some(k) = known.get_mut(i) {
             *k = true;
         }
@@ -86,11 +91,11 @@ fn dims(program: &Program) -> Result<(), String> {
     }
     match known.iter().position(|k| !k) {
         None => Ok(()),
-        Some(i) => Err(format!("dim {i} is never found")),
+        Some(i) => Err(format!("dim {i} is never determined")),
     }
 }
 
-/// Marks the derived dims whose own dims are known.
+/// Marks the derived dims whose operands are known.
 fn derive(program: &Program, known: &mut [bool]) {
     for (i, dim) in program.dims.iter().enumerate() {
         let derivable = dim.derived.as_ref().is_some_and(|s| is_known(s, known));
@@ -100,7 +105,7 @@ fn derive(program: &Program, known: &mut [bool]) {
     }
 }
 
-/// Sizes name dims that exist, and facts scalars.
+/// Checks that sizes name existing dims, and facts existing scalars.
 fn sizes(program: &Program) -> Result<(), String> {
     let shapes = program.tensors.iter().flat_map(|t| t.shape.iter().chain(t.strides.iter().flatten()));
     let limits = program.limits.iter().flat_map(|l| [&l.least, &l.most]);
@@ -122,25 +127,29 @@ fn size(program: &Program, size: &Size) -> Result<(), String> {
 fn dispatch(program: &Program, d: &Dispatch) -> Result<(), String> {
     d.grid.iter().chain(&d.constants).try_for_each(|s| size(program, s))?;
     let magic = d.spirv.first_chunk::<4>().is_some_and(|w| u32::from_le_bytes(*w) == 0x0723_0203);
-    ensure(magic && d.spirv.len().is_multiple_of(4) && d.spirv.len() >= 20, || "its words are no SPIR-V".to_owned())?;
-    ensure(d.entry().is_some(), || "its words have no entry point".to_owned())?;
+    ensure(magic && d.spirv.len().is_multiple_of(4) && d.spirv.len() >= 20, || "it is not a SPIR-V module".to_owned())?;
+    ensure(d.entry().is_some(), || "its SPIR-V module has no entry point".to_owned())?;
     ensure(!d.local.contains(&0), || format!("its local size is {:?}", d.local))?;
     ensure(d.param_bytes.is_multiple_of(4) && d.param_bytes <= 1 << 16, || format!("{} bytes of parameters", d.param_bytes))?;
     for u in &d.buffers {
         ensure((u.tensor as usize) < program.tensors.len(), || format!("there is no tensor {}", u.tensor))?;
-        ensure(u.align.is_power_of_two(), || format!("tensor {} is to lie at multiples of {} bytes", u.tensor, u.align))?;
+        ensure(u.align.is_power_of_two(), || {
+            format!("tensor {} has an alignment of {} bytes, which is not a power of two", u.tensor, u.align)
+        })?;
     }
     d.params.iter().try_for_each(|p| {
         let end = u64::from(p.offset) + u64::from(p.value.bytes());
         let aligned = p.offset.is_multiple_of(p.value.bytes());
-        ensure(aligned && end <= u64::from(d.param_bytes), || format!("the parameter at offset {} lies askew", p.offset))?;
+        ensure(aligned && end <= u64::from(d.param_bytes), || {
+            format!("the parameter at offset {} is misaligned or out of bounds", p.offset)
+        })?;
         match &p.value {
             ParamValue::Size(s) => size(program, s),
             ParamValue::Scalar(s) => ensure((*s as usize) < program.scalars.len(), || format!("there is no scalar {s}")),
             ParamValue::GroupBase(axis) => ensure(*axis < 3, || format!("there is no workgroup axis {axis}")),
             ParamValue::Address(t) => {
                 let used = d.addressing == Addressing::Address && d.buffers.iter().any(|b| b.tensor == *t);
-                ensure(used, || format!("the address of tensor {t}, which it does not use by address"))
+                ensure(used, || format!("it takes the address of tensor {t}, but does not use it by address"))
             }
         }
     })
@@ -174,19 +183,21 @@ mod tests {
             p.arguments.pop();
         });
         refused("Tensor(1) is out of order", |p| p.arguments.swap(0, 1));
-        refused("dim 3 is never found", |p| {
+        refused("dim 3 is never determined", |p| {
             p.solve.remove(3);
         });
-        refused("dim 0 is solved, but is none to solve", |p| p.solve[1].dim = 0);
-        refused("dim 0 is solved before what it needs", |p| p.solve[0].minus = dim(1));
-        refused("dim 5 is solved by a shape that is not given", |p| p.solve[4].tensor = 2);
-        refused("dim 9 is an argument, but is none to give", |p| p.arguments.push(Argument::Dim(9)));
-        refused("dim 4 is an argument, but is none to give", |p| p.arguments.push(Argument::Dim(4)));
-        refused("dim 3 is an argument, but is none to give", |p| p.arguments.extend([Argument::Dim(3), Argument::Dim(3)]));
-        refused("dim 3 is solved, but is none to solve", |p| p.arguments.push(Argument::Dim(3)));
+        refused("dim 0 cannot be solved: it is derived, known already, or missing", |p| p.solve[1].dim = 0);
+        refused("dim 0 is solved before the dims that it needs", |p| p.solve[0].minus = dim(1));
+        refused("dim 5 is solved from a shape that is not given", |p| p.solve[4].tensor = 2);
+        refused("dim 9 cannot be an argument: it is derived, given twice, or missing", |p| p.arguments.push(Argument::Dim(9)));
+        refused("dim 4 cannot be an argument: it is derived, given twice, or missing", |p| p.arguments.push(Argument::Dim(4)));
+        refused("dim 3 cannot be an argument: it is derived, given twice, or missing", |p| {
+            p.arguments.extend([Argument::Dim(3), Argument::Dim(3)]);
+        });
+        refused("dim 3 cannot be solved: it is derived, known already, or missing", |p| p.arguments.push(Argument::Dim(3)));
         refused("there is no dim 9", |p| p.limits[0].most = dim(9));
-        refused("the strides of `input` are none of its shape", |p| p.tensors[0].strides = Some(vec![dim(0)]));
-        refused("dim 6 is a stride of `filter`, but is known otherwise", |p| {
+        refused("the strides of `input` do not fit its shape", |p| p.tensors[0].strides = Some(vec![dim(0)]));
+        refused("dim 6 is a stride of `filter`, but is also determined elsewhere", |p| {
             p.dims.push(Dim { name: "input.stride(0)".into(), derived: None });
             p.tensors[0].strides = Some(vec![dim(6), dim(6), dim(2), dim(3)]);
             p.tensors[1].strides = Some(vec![dim(6), dim(2), dim(2), dim(3)]);

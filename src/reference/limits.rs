@@ -1,13 +1,13 @@
-//! What the reference device pretends to be: by default a device that has nearly all there is, else one of the bundled
-//! profiles, so that what is made for it can be tried.
+//! Limits and features of the reference device. By default it has nearly all features. With the name of a bundled profile it has
+//! that profile's limits, so that schedules for the profile can be tried.
 
 use crate::device::{DeviceInfo, DeviceKind, Limits};
 use tilewright_launch::Feature;
 
-/// The profile that is none: nearly everything.
+/// The name for nearly all features and large limits, which is not a bundled profile.
 pub(super) const PLAIN: &str = "all";
 
-/// What can stand after `reference:`.
+/// The names that can follow `reference:`.
 pub(super) const PROFILES: [&str; 9] = [
     PLAIN,
     "vulkan_1_1",
@@ -20,7 +20,7 @@ pub(super) const PROFILES: [&str; 9] = [
     "intel_xe2",
 ];
 
-/// The device's name under each of them.
+/// The device's name for each of [`PROFILES`].
 pub(super) const NAMES: [&str; 9] = [
     "reference device",
     "reference device (vulkan_1_1)",
@@ -33,7 +33,7 @@ pub(super) const NAMES: [&str; 9] = [
     "reference device (intel_xe2)",
 ];
 
-/// What a profile guarantees, as the compiler has it.
+/// The guarantees of a profile, as in the compiler.
 struct Profile {
     invocations: u32,
     local: [u32; 3],
@@ -44,13 +44,13 @@ struct Profile {
     lacks: &'static [Feature],
 }
 
-/// Features that the reference device cannot run. (Cooperative matrices it runs of any shape.)
+/// Features that the reference device does not support. (It supports cooperative matrices of any shape.)
 const MISSING: [Feature; 2] = [Feature::Storage8, Feature::I8];
 
-/// The subgroup size where a profile has none.
+/// The subgroup size for profiles that do not fix it.
 const SUBGROUP: u32 = 16;
 
-/// The device with everything.
+/// Returns the device with all features.
 pub(super) fn plain(index: usize) -> DeviceInfo {
     let profile = Profile {
         invocations: 1024,
@@ -64,7 +64,7 @@ pub(super) fn plain(index: usize) -> DeviceInfo {
     described(NAMES[0], &profile, index)
 }
 
-/// The device with the limits of a profile, if there is one of that name.
+/// Returns the device with the limits of a profile, if there is a profile of that name.
 pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
     let at = PROFILES.iter().position(|p| *p == name)?;
     let profile = match name {
@@ -181,7 +181,7 @@ fn described(name: &str, profile: &Profile, index: usize) -> DeviceInfo {
     let features: Vec<Feature> = ALL.into_iter().filter(has).collect();
     let subgroup = profile.subgroup.unwrap_or(SUBGROUP);
     let sized = features.contains(&Feature::SubgroupSize);
-    // The specification's table of required limits, where a profile says nothing.
+    // A profile without features gets the required limits of the specification.
     let least = profile.lacks.len() == ALL.len();
     DeviceInfo {
         index,

@@ -1,7 +1,7 @@
-//! The reference device as a backend: it runs a dispatch's words on the CPU and reports what they do wrong.
+//! The reference device as a backend: it interprets a dispatch's SPIR-V on the CPU and reports violations.
 //!
-//! The work is done by the crate `tilewright-reference`; here is what a device needs around it. [`limits`] says what it
-//! pretends to be. It is what is opened where there is no Vulkan driver, and is said so once.
+//! The crate `tilewright-reference` is the interpreter; this module makes a device of it. [`limits`] defines its limits and
+//! features. It is opened if there is no Vulkan driver, and a message says so once.
 
 mod limits;
 
@@ -17,10 +17,10 @@ use std::time::Instant;
 use tilewright_launch::{Dispatch, Param, ParamValue, Program, Role};
 use tilewright_reference::{self as reference, Kernel, Launch, Memory, RunError};
 
-/// The name by which it is asked for.
+/// The name that selects it.
 const NAME: &str = "reference";
 
-/// The reference device, if that is what is asked for.
+/// Opens the reference device if `wanted` selects it.
 pub(crate) fn named(wanted: Option<&str>) -> Result<Option<Box<dyn Backend>>> {
     let Some(wanted) = wanted.map(|w| w.trim().to_lowercase()) else { return Ok(None) };
     let profile = match wanted.split_once(':') {
@@ -37,17 +37,18 @@ pub(crate) fn named(wanted: Option<&str>) -> Result<Option<Box<dyn Backend>>> {
     }
 }
 
-/// What is listed of it.
+/// Returns the reference device's entry in the list of devices.
 pub(crate) fn info(index: usize) -> DeviceInfo {
     limits::plain(index)
 }
 
-/// Whether it is opened in place of what Vulkan does not have.
+/// Returns true if the reference device replaces the missing Vulkan devices.
 pub(crate) fn stands_in(options: &Options, error: &Error) -> bool {
     matches!(error, Error::NoLoader { .. } | Error::NoDriver { .. }) && !options.asks_for_vulkan()
 }
 
-/// What is opened when Vulkan opens nothing: the reference device by default and by its index, else the error.
+/// Opens the reference device if Vulkan failed to open a device and either none was requested, or the reference device's index was.
+/// Otherwise returns the error.
 pub(crate) fn instead(options: &Options, error: Error) -> Result<Box<dyn Backend>> {
     let open = |index| -> Result<Box<dyn Backend>> { Ok(Box::new(ReferenceDevice::new(info(index)))) };
     let index = options.wanted().and_then(|w| w.trim().parse::<usize>().ok());
@@ -61,8 +62,8 @@ pub(crate) fn instead(options: &Options, error: Error) -> Result<Box<dyn Backend
             static SAID: Once = Once::new();
             SAID.call_once(|| {
                 eprintln!(
-                    "tilewright: {error}. Until then kernels run on the reference device, which checks all that they do and is \
-                     slow. (TILEWRIGHT_DEVICE={NAME} asks for it, and nothing is said.)"
+                    "tilewright: {error}. Until then, kernels run on the reference device, which is slow because it checks every \
+                     access. (TILEWRIGHT_DEVICE={NAME} selects it without this message.)"
                 );
             });
             open(0)
@@ -75,7 +76,7 @@ pub(crate) fn instead(options: &Options, error: Error) -> Result<Box<dyn Backend
 struct ReferenceDevice {
     info: DeviceInfo,
     threads: usize,
-    /// When its clock began.
+    /// The start of its clock.
     start: Instant,
 }
 
@@ -95,26 +96,27 @@ struct Buffer(Memory);
 
 impl backend::Buffer for Buffer {
     fn address(&self) -> u64 {
-        // The words of each launch are given others: see `Ready::addresses`.
+        // A launch passes other addresses to its SPIR-V module: see `Ready::addresses`.
         0
     }
 }
 
-/// A dispatch made ready.
+/// A decoded dispatch.
 struct Ready {
     kernel: Kernel,
     variant: String,
-    /// Where addresses stand in the parameter block, and of which buffers.
+    /// The offsets of addresses in the parameter block, and the buffers that they refer to.
     addresses: Vec<(usize, usize)>,
-    /// Of each buffer its name, the bytes of an element, and whether its contents mean nothing when this dispatch begins:
-    /// it is the first of its program to touch what the program itself is to write.
+    /// For each buffer, its name, the bytes of an element, and whether its contents are undefined when this dispatch begins. They
+    /// are if the program itself writes the tensor and this is its first dispatch that uses it.
     tensors: Vec<(String, u32, bool)>,
 }
 
 impl Pipeline for Ready {}
 
 impl Ready {
-    /// A parameter block with the addresses by which the reference device tells a launch's buffers apart, also parts of one memory.
+    /// Returns a parameter block with the addresses by which the reference device distinguishes a launch's buffers, even if they
+    /// are parts of one memory.
     fn with_addresses(&self, mut block: Vec<u8>) -> Vec<u8> {
         for (offset, buffer) in &self.addresses {
             if let Some(place) = block.get_mut(*offset..*offset + 8) {
@@ -125,7 +127,7 @@ impl Ready {
     }
 }
 
-/// Where a tensor's elements are, if there are gaps between them.
+/// Returns the steps between a tensor's elements if there are gaps between them.
 fn steps(region: &Region, element: u32) -> Vec<reference::Step> {
     let each = u64::from(element.max(1));
     let run = reference::Step { count: region.run / each, bytes: each };
@@ -212,7 +214,7 @@ impl Backend for ReferenceDevice {
 }
 
 impl ReferenceDevice {
-    /// Runs a step; `None`: not to its end, as the deadline has passed.
+    /// Runs a step; `None` if the deadline passed before its end.
     fn run(&self, step: &Step, deadline: Option<Instant>) -> Result<Option<()>> {
         let ready: &dyn Any = &*step.pipeline;
         let other = || Error::OtherDevice { what: format!("`{}`", step.name) };
@@ -245,7 +247,7 @@ impl ReferenceDevice {
     }
 }
 
-/// A buffer as the one of this backend that it is.
+/// Downcasts a buffer to this backend's type.
 fn own(buffer: &dyn backend::Buffer) -> Result<&Memory> {
     let any: &dyn Any = buffer;
     any.downcast_ref::<Buffer>().map(|b| &b.0).ok_or_else(|| Error::OtherDevice { what: "a buffer".to_owned() })

@@ -1,7 +1,7 @@
-//! What a device's heaps have left, asked before the driver is asked for memory.
+//! Checks the remaining budget of a device's heaps before memory is allocated from the driver.
 //!
-//! What happens when a driver has no memory left is its own matter: some fail, some take what other programs need, and some let
-//! the system end the process. So an allocation that does not fit is an error before it reaches the driver.
+//! Drivers behave differently when they run out of memory: some fail, some take memory that other programs need, and some let the
+//! system kill the process. Therefore an allocation that does not fit is an error before it reaches the driver.
 
 use super::context::Context;
 use crate::error::{Error, Result};
@@ -14,16 +14,17 @@ use std::sync::{Arc, Mutex};
 pub(super) struct Budget {
     context: Arc<Context>,
     memory: vk::PhysicalDeviceMemoryProperties,
-    /// By heap.
+    /// The remaining bytes of each heap.
     left: Mutex<[Left; vk::MAX_MEMORY_HEAPS]>,
 }
 
-/// What can be taken of a heap without asking the driver again: asking costs more than most allocations do.
+/// The bytes that can be taken from a heap before the driver's budget is queried again, because a query costs more than most
+/// allocations.
 #[derive(Clone, Copy, Default)]
 struct Left(u64);
 
 impl Left {
-    /// Takes bytes; `ask` tells how many the heap has. The error is that number.
+    /// Takes bytes; `ask` returns how many the heap has left. The error is that number.
     fn take(&mut self, bytes: u64, ask: impl FnOnce() -> u64) -> Result<(), u64> {
         if bytes <= self.0 {
             self.0 -= bytes;
@@ -31,7 +32,7 @@ impl Left {
         }
         let all = ask();
         let rest = all.checked_sub(bytes).ok_or(all)?;
-        // Others take memory too: with half of it gone, it is asked again.
+        // Other processes allocate memory, too, so the budget is queried again after half of it is used.
         self.0 = rest / 2;
         Ok(())
     }
@@ -44,10 +45,10 @@ impl Budget {
         Budget { context, memory, left: Mutex::default() }
     }
 
-    /// Takes what a buffer requires from the budget of its heap.
+    /// Takes the bytes that a buffer requires from the budget of its heap.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], where the heap has less.
+    /// [`Error::OutOfMemory`] if the heap has less.
     pub(super) fn take(
         &self,
         requirements: &vk::MemoryRequirements,
@@ -63,7 +64,8 @@ impl Budget {
         })
     }
 
-    /// The heap from which the allocator takes memory for a location: that of the first type that has all of the wanted flags.
+    /// Returns the heap from which the allocator takes memory for a location: the heap of the first memory type that has all wanted
+    /// flags.
     fn heap(&self, bits: u32, location: MemoryLocation) -> Option<usize> {
         use vk::MemoryPropertyFlags as Flags;
         let host = Flags::HOST_VISIBLE | Flags::HOST_COHERENT;
@@ -81,8 +83,9 @@ impl Budget {
         first(preferred).or_else(|| first(required))
     }
 
-    /// What a heap has left for this process: what of its size no buffer has, and no more than its budget, where there is
-    /// VK_EXT_memory_budget. (A budget alone says too much where a driver counts memory only when it is touched.)
+    /// Returns the bytes that a heap has left for this process: its size less all buffers, but at most its budget if
+    /// VK_EXT_memory_budget is available. The budget alone is too large with drivers that count memory only when it is first
+    /// accessed.
     fn ask(&self, heap: usize, held: Held) -> u64 {
         let size = self.memory.memory_heaps_as_slice().get(heap).map_or(0, |h| h.size).saturating_sub(held.used);
         if !self.context.details.extensions.contains(&ext::memory_budget::NAME) {
@@ -97,12 +100,12 @@ impl Budget {
     }
 }
 
-/// What the allocator has taken from the driver.
+/// The memory that the allocator has taken from the driver.
 #[derive(Clone, Copy)]
 pub(super) struct Held {
-    /// Bytes that buffers have of it.
+    /// Bytes that buffers occupy.
     pub(super) used: u64,
-    /// Bytes that no buffer has.
+    /// Bytes that no buffer occupies.
     pub(super) free: u64,
 }
 

@@ -1,6 +1,6 @@
-//! The pipeline cache: Vulkan's, and the file that it comes from and goes to.
+//! The pipeline cache: Vulkan's cache object, and the file from which it is loaded and to which it is saved.
 //!
-//! A file for each driver build: the device's pipeline-cache UUID names it. What is read and written is [`super::files`]'s.
+//! There is a file for each driver build, named by the device's pipeline-cache UUID. [`super::files`] reads and writes it.
 
 use super::context::Context;
 use super::failed;
@@ -12,23 +12,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Vulkan's cache, and the file that it comes from and goes to.
+/// Vulkan's cache object, with its file.
 pub(super) struct PipelineCache {
     raw: OwnCache,
     file: Option<PathBuf>,
     stored: Mutex<Stored>,
 }
 
-/// What is known of the file.
+/// The known state of the file.
 #[derive(Default)]
 struct Stored {
-    /// The checksum of what is in it.
+    /// The checksum of its contents.
     sum: Option<u64>,
-    /// When it was last written.
+    /// The time of the last write.
     at: Option<Instant>,
 }
 
-/// How long a file is left alone after it was written: whoever loads hundreds of kernels does not write it each time.
+/// The least time between two writes of a file, so that loading hundreds of kernels does not write it each time.
 const PAUSE: Duration = Duration::from_secs(2);
 
 impl PipelineCache {
@@ -38,7 +38,7 @@ impl PipelineCache {
         file.as_deref().filter(|_| data.is_some()).into_iter().for_each(files::used);
         let sum = data.as_deref().map(checksum);
         let raw = match OwnCache::new(&context, data.as_deref().unwrap_or_default()) {
-            // A driver that refuses what is on disk starts anew.
+            // If the driver refuses the file's contents, the cache starts empty.
             Err(_) if data.is_some() => OwnCache::new(&context, &[])?,
             other => other?,
         };
@@ -49,7 +49,7 @@ impl PipelineCache {
         self.raw.raw
     }
 
-    /// Writes the file if there is more to it than before, and unless that was a moment ago.
+    /// Writes the file if its contents have changed, unless it was written a moment ago.
     pub(super) fn save(&self) {
         let mut stored = lock(&self.stored);
         if stored.at.is_none_or(|at| at.elapsed() >= PAUSE) {
@@ -57,7 +57,7 @@ impl PipelineCache {
         }
     }
 
-    /// Writes the file if there is more to it than before. That it cannot be written is logged and harms nothing.
+    /// Writes the file if its contents have changed. A failure is only logged, because the cache is optional.
     fn write(&self, stored: &mut Stored) {
         let Some(file) = &self.file else { return };
         let data = match self.merged(file, stored.sum) {
@@ -74,11 +74,11 @@ impl PipelineCache {
         }
     }
 
-    /// What the cache holds, with what another process has put into the file since.
+    /// Returns the contents of the cache, merged with the entries that another process has added to the file since.
     fn merged(&self, file: &Path, known: Option<u64>) -> Result<Vec<u8>> {
         let theirs = read(file).filter(|d| known != Some(checksum(d)));
         let Some(theirs) = theirs.and_then(|d| OwnCache::new(&self.raw.context, &d).ok()) else { return self.raw.data() };
-        // Into a third one: what is merged into must not be in use, and this one is, by whoever compiles.
+        // The target is a third cache, because the target of a merge must not be in use, and threads that compile use this one.
         let both = OwnCache::new(&self.raw.context, &[])?;
         // SAFETY: all three are this device's, and the first is this function's alone.
         let merged = unsafe { self.raw.context.device.merge_pipeline_caches(both.raw, &[self.raw.raw, theirs.raw]) };
@@ -94,7 +94,7 @@ impl Drop for PipelineCache {
     }
 }
 
-/// A cache of Vulkan's.
+/// An owned Vulkan cache object.
 struct OwnCache {
     raw: vk::PipelineCache,
     context: Arc<Context>,
@@ -127,7 +127,7 @@ fn file_name(properties: &vk::PhysicalDeviceProperties) -> String {
     format!("{}{:x}-{:x}-{hex}{}", files::PREFIX, properties.vendor_id, properties.device_id, files::SUFFIX)
 }
 
-/// What a file holds; `None`: nothing that can be used, and why is logged.
+/// Returns the contents of a file; `None` if they cannot be used, and then the reason is logged.
 fn read(file: &Path) -> Option<Vec<u8>> {
     let read = files::read(file);
     read.unwrap_or_else(|e| {

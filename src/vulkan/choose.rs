@@ -1,4 +1,4 @@
-//! The physical devices: what each is, what it can do, and which one is meant.
+//! Describes the physical devices and chooses one.
 
 use super::failed;
 use super::instance::{Instance, NEWEST, has};
@@ -13,16 +13,16 @@ use tilewright_launch::Feature;
 pub(super) struct Candidate {
     pub(super) raw: vk::PhysicalDevice,
     pub(super) family: u32,
-    /// How many queues the family has.
+    /// The number of queues in the family.
     pub(super) queues: u32,
     pub(super) info: DeviceInfo,
     pub(super) details: Details,
 }
 
-/// What only this backend needs to know of a device.
+/// Properties of a device that only this backend needs.
 #[derive(Clone)]
 pub(super) struct Details {
-    /// The lesser of the device's version and the one asked for.
+    /// The lesser of the device's Vulkan version and the requested version.
     pub(super) api: u32,
     /// Extensions to enable.
     pub(super) extensions: Vec<&'static CStr>,
@@ -32,12 +32,12 @@ pub(super) struct Details {
     pub(super) timestamp_mask: u64,
     pub(super) storage_offset_alignment: u64,
     pub(super) max_buffer: u64,
-    /// Whether the driver is NVIDIA's own.
+    /// True if the driver is NVIDIA's proprietary one.
     pub(super) is_nvidia: bool,
     pub(super) properties: vk::PhysicalDeviceProperties,
 }
 
-/// The devices of Vulkan 1.1 that have a compute queue, in the order in which the loader lists them.
+/// Returns the devices with Vulkan 1.1 and a compute queue, in the order in which the loader lists them.
 pub(super) fn candidates(instance: &Instance) -> Result<Vec<Candidate>> {
     // SAFETY (this file): handles come from the instance, which lives.
     let devices = unsafe { instance.raw().enumerate_physical_devices() };
@@ -58,7 +58,7 @@ pub(super) fn candidates(instance: &Instance) -> Result<Vec<Candidate>> {
     Ok(candidates)
 }
 
-/// The candidate that `wanted` names, or by default the first of the best kind.
+/// Returns the candidate that `wanted` names; by default, the first of the best kind.
 pub(super) fn choose(mut candidates: Vec<Candidate>, wanted: Option<&str>) -> Result<Candidate> {
     let infos: Vec<&DeviceInfo> = candidates.iter().map(|c| &c.info).collect();
     match pick(&infos, wanted) {
@@ -73,7 +73,7 @@ pub(super) fn choose(mut candidates: Vec<Candidate>, wanted: Option<&str>) -> Re
     }
 }
 
-/// The index of the device that is meant.
+/// Returns the index of the device that `wanted` names.
 fn pick(infos: &[&DeviceInfo], wanted: Option<&str>) -> Option<usize> {
     let preference =
         |kind| [DeviceKind::Discrete, DeviceKind::Integrated, DeviceKind::Virtual, DeviceKind::Cpu].iter().position(|k| *k == kind);
@@ -89,7 +89,7 @@ fn pick(infos: &[&DeviceInfo], wanted: Option<&str>) -> Option<usize> {
     infos.iter().position(kind).or_else(|| infos.iter().position(|d| !wanted.is_empty() && name(d)))
 }
 
-/// What a physical device is and can do; `None` if it will not do.
+/// Queries the properties of a physical device; `None` if it cannot be used.
 fn examine(owner: &Instance, raw: vk::PhysicalDevice) -> Result<Option<Candidate>> {
     let instance = owner.raw();
     // SAFETY: see `candidates`.
@@ -131,8 +131,9 @@ fn examine(owner: &Instance, raw: vk::PhysicalDevice) -> Result<Option<Candidate
     Ok(Some(Candidate { raw, family: index as u32, queues: family.queue_count, info, details }))
 }
 
-/// Which compute family is best, least first: one with timestamps; one for compute alone, whose queues run side by side, where
-/// those of a family with graphics take turns (NVIDIA's do); the one with the most queues.
+/// Returns a key that orders compute families by preference, the best first. Families with timestamps are best. Then follow
+/// families without graphics, because their queues run in parallel, while queues of a family with graphics take turns (NVIDIA's
+/// do). Then follow families with more queues.
 fn preference(family: &vk::QueueFamilyProperties) -> impl Ord + use<> {
     let graphics = family.queue_flags.contains(vk::QueueFlags::GRAPHICS);
     (family.timestamp_valid_bits == 0, graphics, std::cmp::Reverse(family.queue_count))
@@ -166,24 +167,25 @@ fn limits(l: &vk::PhysicalDeviceLimits, more: &More, features: &Features, timest
     }
 }
 
-/// What a device offers beyond 1.1: by its version, or else by extension.
+/// The features of a device beyond Vulkan 1.1: by its version, or by extensions.
 struct Support<'a> {
     api: u32,
     extensions: &'a [vk::ExtensionProperties],
 }
 
 impl Support<'_> {
-    /// Whether something is there that became core in `core` and was the extension `name` before.
+    /// Returns true if a feature is available that became core in version `core`, and was the extension `name` before.
     fn has(&self, core: u32, name: &CStr) -> bool {
         self.api >= core || has(self.extensions, name)
     }
 
-    /// The extensions to enable for these features.
+    /// Returns the extensions to enable for these features.
     fn enabled(&self, features: &Features) -> Vec<&'static CStr> {
         let v12 = self.api < vk::API_VERSION_1_2;
         let wanted = [
             (features.address && v12, khr::buffer_device_address::NAME),
-            // What VK_KHR_buffer_device_address, VK_KHR_shader_float16_int8 and the others need is in 1.1.
+            // The extensions that VK_KHR_buffer_device_address, VK_KHR_shader_float16_int8 and the others depend on are core in
+            // 1.1.
             ((features.f16 || features.i8) && v12, khr::shader_float16_int8::NAME),
             (features.storage_8 && v12, khr::_8bit_storage::NAME),
             (features.memory_model && v12, khr::vulkan_memory_model::NAME),
@@ -193,9 +195,9 @@ impl Support<'_> {
             (features.cooperative_matrix, khr::cooperative_matrix::NAME),
             (features.matrix_reductions || features.matrix_conversions, matrices::MORE),
             (features.atomic_f32_add, ext::shader_atomic_float::NAME),
-            // It tells how much memory there is for this process.
+            // It reports how much memory this process may use.
             (true, ext::memory_budget::NAME),
-            // Where a device has it, it has to be enabled.
+            // The specification requires that it is enabled if a device has it.
             (true, khr::portability_subset::NAME),
         ];
         wanted.into_iter().filter(|(on, name)| *on && has(self.extensions, name)).map(|(_, name)| name).collect()
@@ -258,7 +260,8 @@ impl More {
         self.subgroup_range = (control.min_subgroup_size, control.max_subgroup_size);
         self.subgroups = control.max_compute_workgroup_subgroups;
         self.required_in_compute = control.required_subgroup_size_stages.contains(compute);
-        // A driver may allocate more than it says it does, and fails where it does not. A larger buffer than it says is not valid.
+        // The larger limit is used, because a driver may allocate more than its allocation limit, and otherwise fails. A larger
+        // buffer than `maxBufferSize` is not valid.
         self.max_buffer = buffers.max_buffer_size.max(maintenance.max_memory_allocation_size);
         let text = |s: Result<&CStr, _>| {
             s.map_or_else(|_: std::ffi::FromBytesUntilNulError| String::new(), |s| s.to_string_lossy().into_owned())
@@ -275,7 +278,7 @@ impl More {
     }
 }
 
-/// The optional features that matter here, each on if the device has it.
+/// The optional features that this crate uses, each on if the device has it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Features {
     pub(super) address: bool,
@@ -324,7 +327,7 @@ impl Features {
         known
     }
 
-    /// The features as variants name them.
+    /// Returns the features under the names that variants use.
     fn list(&self, more: &More) -> Vec<Feature> {
         let has = |f: Feature| match f {
             Feature::Address => self.address,
@@ -351,7 +354,7 @@ impl Features {
     }
 }
 
-/// The feature structs of Vulkan, to query and to enable.
+/// The feature structs of Vulkan, to query features and to enable them.
 #[derive(Default)]
 pub(super) struct Chain {
     address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>,
@@ -367,7 +370,7 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// The structs of these features, each with its features on, linked.
+    /// Links the structs of these features, with the features switched on.
     pub(super) fn link(&mut self, on: &Features) -> vk::PhysicalDeviceFeatures2<'_> {
         self.address = self.address.buffer_device_address(on.address);
         self.storage_16 = self.storage_16.storage_buffer16_bit_access(on.storage_16);
@@ -416,7 +419,7 @@ impl Chain {
         all
     }
 
-    /// What a query filled in. A struct that was not linked says that nothing is there.
+    /// Returns the features that a query filled in. A struct that was not linked has no features.
     fn read(&self) -> Features {
         let on = |b: vk::Bool32| b == vk::TRUE;
         Features {

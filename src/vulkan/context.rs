@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// An open device. Everything made on it holds it.
+/// An open device. Every object that is made on it keeps it open.
 pub(super) struct Context {
     pub(super) device: ash::Device,
     pub(super) info: DeviceInfo,
@@ -22,10 +22,10 @@ pub(super) struct Context {
     pub(super) physical: vk::PhysicalDevice,
     pub(super) family: u32,
     pub(super) queues: Queues,
-    /// Where the function is not core.
+    /// The function's extension, if the function is not core.
     address_khr: Option<khr::buffer_device_address::Device>,
     names: Option<ext::debug_utils::Device>,
-    /// Whether words have lines.
+    /// True if SPIR-V modules are given source lines.
     pub(super) lines: bool,
     /// The number of pipelines that the driver is compiling.
     compiling: AtomicUsize,
@@ -58,15 +58,15 @@ impl Context {
         Ok(Context { device, info, details, physical, family, queues, address_khr, names, lines, compiling, destroyer, instance })
     }
 
-    /// What the validation layers said since the last call.
+    /// Returns the messages of the validation layers since the last call as an error.
     pub(super) fn check_messages(&self) -> Result<()> {
         self.instance.messages().check()
     }
 
     /// Destroys an object for which a driver may wait while the device works. For example, lavapipe's `vkDestroyPipeline` waits for
-    /// the kernel that is running. No submission may use the object.
+    /// the running kernel. No submission may use the object.
     ///
-    /// The call does not wait: if a submission or a compilation is at work, or this is a listener, a thread destroys the object.
+    /// The call does not wait: if a submission or a compilation is running, or this is a listener, a thread destroys the object.
     pub(super) fn destroy(self: &Arc<Context>, end: impl FnOnce(&ash::Device) + Send + 'static) {
         let mut end = Some(end);
         if !is_listening() && !self.is_compiling() {
@@ -80,8 +80,8 @@ impl Context {
 
     /// Destroys an object that drivers destroy without a wait while others are in use. No submission may use the object.
     ///
-    /// It is destroyed at once, so that its memory is free when the drop returns. If a submission was given up, which may never end,
-    /// a thread destroys the object, because a driver may wait even so.
+    /// It is destroyed at once, so that its memory is free when the drop returns. But if a call stopped waiting for a submission,
+    /// which may never end, a thread destroys the object, because a driver may wait even for such objects.
     pub(super) fn free(self: &Arc<Context>, end: impl FnOnce(&ash::Device) + Send + 'static) {
         if is_listening() || self.queues.has_left() {
             let context = self.clone();
@@ -112,7 +112,7 @@ impl Context {
         self.destroyer.finish(limit);
     }
 
-    /// The address of a buffer that was made for being addressed.
+    /// Returns the device address of a buffer whose usage includes addresses.
     pub(super) fn address_of(&self, buffer: vk::Buffer) -> u64 {
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
         // SAFETY: the buffer has the usage, and the function is loaded: as core, or by its extension.
@@ -122,9 +122,9 @@ impl Context {
         }
     }
 
-    /// Begins a part of a command buffer that tools show by a name; `label` ends it.
+    /// Records a part of a command buffer that tools show by a name.
     ///
-    /// The command buffer is recording, and no other thread uses it.
+    /// The command buffer must be recording, and no other thread may use it.
     pub(super) fn label<T>(&self, commands: vk::CommandBuffer, name: &CStr, record: impl FnOnce() -> T) -> T {
         if let Some(names) = &self.names {
             let label = vk::DebugUtilsLabelEXT::default().label_name(name);
@@ -139,16 +139,16 @@ impl Context {
         result
     }
 
-    /// Names an object in tools and in the layers' messages. No other thread uses it yet.
+    /// Names an object in tools and in the layers' messages. No other thread may use the object yet.
     pub(super) fn name(&self, object: impl vk::Handle, name: &str) {
         let (Some(names), Ok(name)) = (&self.names, CString::new(name.replace('\0', ""))) else { return };
         let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(object).object_name(&name);
-        // SAFETY: the object is this device's. A name that is not taken is no loss.
+        // SAFETY: the object is this device's. A failure only loses the name.
         let _ = unsafe { names.set_debug_utils_object_name(&info) };
     }
 }
 
-/// A compilation that is counted.
+/// A guard that counts a running compilation.
 pub(super) struct Compiles<'a>(&'a AtomicUsize);
 
 impl Drop for Compiles<'_> {
@@ -157,7 +157,7 @@ impl Drop for Compiles<'_> {
     }
 }
 
-/// Whether the device has what names and labels need: functions that are not loaded must not be called.
+/// Returns true if the device has the functions for names and labels, because functions that are not loaded must not be called.
 fn has_names(instance: &Instance, device: &ash::Device) -> bool {
     let needed = [c"vkSetDebugUtilsObjectNameEXT", c"vkCmdBeginDebugUtilsLabelEXT", c"vkCmdEndDebugUtilsLabelEXT"];
     // SAFETY: the device is the instance's.
@@ -167,8 +167,8 @@ fn has_names(instance: &Instance, device: &ash::Device) -> bool {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: whatever was made on the device held it, so nothing is left; what a submission uses lives until that has
-        // ended, so none is at work. A lost device is destroyed like any other.
+        // SAFETY: every object made on the device held it, so none is left. The objects that a submission uses live until it has
+        // ended, so no submission is running. A lost device is destroyed like any other.
         unsafe { self.device.destroy_device(None) };
     }
 }

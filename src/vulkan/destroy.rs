@@ -1,8 +1,9 @@
 //! The thread that destroys Vulkan objects where a drop would wait.
 //!
-//! Functions that destroy may wait for the device. For example, lavapipe's `vkDestroyPipeline` waits for the running kernel, which
-//! may never end. [`Context::destroy`] and [`Context::free`] say when an object is destroyed here and not at once. An object that is
-//! sent here keeps its device open. So if the driver never destroys the object, it is leaked with its device.
+//! Functions that destroy objects may wait for the device. For example, lavapipe's `vkDestroyPipeline` waits for the running
+//! kernel, which may never end. [`Context::destroy`] and [`Context::free`] decide whether an object is destroyed here or at once.
+//! An object that is sent here keeps its device open. So if the driver never destroys the object, it is leaked together with its
+//! device.
 //!
 //! [`Context::destroy`]: super::context::Context::destroy
 //! [`Context::free`]: super::context::Context::free
@@ -13,10 +14,10 @@ use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// A destruction, with all that it needs.
+/// A function that destroys an object.
 type End = Box<dyn FnOnce() + Send>;
 
-/// The thread that destroys objects, from the first one on.
+/// The thread that destroys objects. It is started for the first object.
 #[derive(Default)]
 pub(super) struct Destroyer(Mutex<Option<Sender<End>>>);
 
@@ -32,11 +33,11 @@ impl Destroyer {
             Some(Ok(())) => {}
             // The object is leaked, because its drop may wait.
             Some(Err(unsent)) => std::mem::forget(unsent),
-            None => log::warn!("there is no thread that destroys an object of the device: it is leaked"),
+            None => log::warn!("the thread that destroys objects of the device cannot be started: an object is leaked"),
         }
     }
 
-    /// Waits until all that the thread was given is destroyed, but not beyond `limit`.
+    /// Waits until the thread has destroyed all objects that were sent, but not beyond `limit`.
     pub(super) fn finish(&self, limit: Option<Duration>) {
         let Some(thread) = lock(&self.0).clone() else { return };
         let (send, done) = sync_channel(1);

@@ -1,51 +1,51 @@
-//! The files of pipeline caches, and the bounds of their folder.
+//! The files of pipeline caches, and the size limits of their folder.
 //!
-//! A file begins with a header of our own, because drivers check what they are given only in part: what was cut off or changed
-//! on disk is not passed on to them. Only regular files are read and replaced, and none is read beyond a bound. A file is
-//! written beside and renamed, so that nobody sees half of it; whoever writes also removes what writers that were killed
-//! have left, and the files that were used longest ago where there are too many bytes. Nothing is touched but files of these names.
+//! A file begins with our own header, because drivers validate their input only in part. With its checksum, truncated or changed
+//! files are not passed on to them. Only regular files are read and replaced, and a file is never read beyond a limit. A file is
+//! written under a temporary name and renamed, so that readers never see half of it. Each write also removes temporary files of
+//! killed writers, and the least recently used files if there are too many bytes. Other files are never changed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Error, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How the names of all of them begin.
+/// The prefix of all files' names.
 pub(super) const PREFIX: &str = "pipelines-";
-/// How they end.
+/// The suffix of cache files.
 pub(super) const SUFFIX: &str = ".bin";
-/// How the names of those that are being written end.
+/// The suffix of files that are being written.
 const TEMPORARY: &str = ".tmp";
 
 const MAGIC: &[u8; 8] = b"tilewpc1";
-/// The magic and the checksum.
+/// The bytes of the header: the magic number and the checksum.
 const HEADER: u64 = 16;
 
-/// What a folder keeps.
+/// The limits of a folder.
 #[derive(Clone, Copy)]
 struct Bounds {
-    /// Bytes of a file.
+    /// The most bytes of a file.
     file: u64,
-    /// Bytes of all files.
+    /// The most bytes of all files.
     folder: u64,
-    /// How long a file is kept that nobody uses.
+    /// The time for which an unused file is kept.
     age: Duration,
-    /// How long a temporary file is taken for one that is being written.
+    /// The age up to which a temporary file is assumed to be in use by its writer.
     temporary: Duration,
 }
 
 const BOUNDS: Bounds =
     Bounds { file: 128 << 20, folder: 512 << 20, age: Duration::from_secs(90 * 24 * 3600), temporary: Duration::from_secs(600) };
 
-/// FNV-1a over 64 bits: it guards against accidents, not against anyone.
+/// Returns the 64-bit FNV-1a checksum, which protects against accidents, not against attackers.
 pub(super) fn checksum(data: &[u8]) -> u64 {
     data.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// What a file holds; `None`: there is no file.
+/// Reads a file; `None` if it does not exist.
 ///
 /// # Errors
-/// That it is not a regular file, too large, damaged, or cannot be read.
+/// If it is not a regular file, is too large or damaged, or cannot be read.
 pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     read_within(path, BOUNDS.file)
 }
@@ -56,7 +56,7 @@ fn read_within(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     }
     let file = open(path, OpenOptions::new().read(true))?;
     let about = file.metadata()?;
-    // Once more, of what was opened.
+    // Checked again, because the file may have been replaced before it was opened.
     if !about.is_file() {
         return Err(not_a_file());
     }
@@ -72,14 +72,14 @@ fn read_within(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Opens a file without waiting for anyone: a pipe would wait for a writer.
+/// Opens a file without blocking: opening a pipe would otherwise wait for a writer.
 fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY);
     options.open(path)
 }
 
-/// Whether there is a regular file; an error if there is anything else.
+/// Returns true if there is a regular file, and an error if there is something else.
 fn is_ours(path: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(about) if about.is_file() => Ok(true),
@@ -93,14 +93,14 @@ fn not_a_file() -> Error {
     Error::new(ErrorKind::InvalidInput, "it is not a regular file")
 }
 
-/// Notes that a file is used, so that it is not taken for one that nobody needs.
+/// Marks a file as used, so that it is not removed as unused.
 pub(super) fn used(path: &Path) {
-    // Where it cannot be noted, the file goes earlier than it had to.
+    // If this fails, the file is only removed earlier than necessary.
     let _ = open(path, OpenOptions::new().append(true)).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
-/// Replaces what a file holds, and keeps its folder within bounds. More than a file may have is not written, and what was there
-/// is removed: it is begun anew.
+/// Replaces a file's contents, and keeps its folder within the limits. If `data` is larger than a file may be, the file is removed
+/// instead, so that the cache starts anew.
 pub(super) fn write(path: &Path, data: &[u8]) -> io::Result<()> {
     write_within(path, data, BOUNDS)
 }
@@ -114,7 +114,7 @@ fn write_within(path: &Path, data: &[u8], bounds: Bounds) -> io::Result<()> {
     }
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX).suffix(TEMPORARY);
-    // As any file that is made: the process's mask says who reads it.
+    // The permissions of ordinary files, because temporary files are private by default. The process's umask applies.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(folder)?;
@@ -125,8 +125,8 @@ fn write_within(path: &Path, data: &[u8], bounds: Bounds) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what killed writers left, what nobody uses, and what was used longest ago where there is too much; but not `own`.
-/// What cannot be removed stays.
+/// Removes temporary files of killed writers, unused files, and the least recently used files beyond the limit; but not `own`.
+/// Files that cannot be removed stay.
 fn tidy(folder: &Path, own: &Path, bounds: Bounds) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let now = SystemTime::now();
@@ -134,9 +134,9 @@ fn tidy(folder: &Path, own: &Path, bounds: Bounds) {
     for entry in entries.flatten() {
         let (name, path) = (entry.file_name(), entry.path());
         let Some(name) = name.to_str().filter(|n| n.starts_with(PREFIX)) else { continue };
-        // Of links this is the link's own, which is no file.
+        // The metadata of a link is that of the link itself, which is not a file, so links are skipped.
         let Some(about) = entry.metadata().ok().filter(fs::Metadata::is_file) else { continue };
-        // A time to come is now.
+        // A time in the future counts as now.
         let age = about.modified().ok().and_then(|at| now.duration_since(at).ok()).unwrap_or_default();
         if name.ends_with(TEMPORARY) && age > bounds.temporary {
             let _ = fs::remove_file(path);
@@ -144,7 +144,7 @@ fn tidy(folder: &Path, own: &Path, bounds: Bounds) {
             kept.push((age, about.len(), path));
         }
     }
-    // The last used first, and this one before all.
+    // The most recently used first, and `own` before all others.
     kept.sort_by_key(|(age, _, path)| (path.file_name() != own.file_name(), *age));
     let mut total = 0u64;
     for (age, bytes, path) in kept {
@@ -160,7 +160,7 @@ fn tidy(folder: &Path, own: &Path, bounds: Bounds) {
 mod tests {
     use super::*;
 
-    /// Small, so that tests are.
+    /// Small limits, so that the tests write little.
     const SMALL: Bounds = Bounds { file: 100, folder: 300, ..BOUNDS };
 
     fn folder() -> tempfile::TempDir {
@@ -223,7 +223,7 @@ mod tests {
             assert_eq!(write(&at(name), b"ours").expect_err(name).to_string(), "it is not a regular file", "{name}");
         }
         assert_eq!(names(folder.path()), before);
-        // Behind a check that it is a file: opening does not wait, either.
+        // Even if the check for a regular file is passed, opening a pipe does not block.
         let opened = open(&at("pipelines-fifo.bin"), OpenOptions::new().read(true)).and_then(|f| f.metadata());
         assert!(!opened.expect("it does not wait").is_file());
         used(&at("pipelines-fifo.bin"));

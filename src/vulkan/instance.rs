@@ -9,14 +9,14 @@ use ash::{ext, khr, vk};
 use std::ffi::CStr;
 use std::sync::Arc;
 
-/// The newest version that is asked for; devices of 1.1 are good enough.
+/// The newest version that is requested; devices with 1.1 are accepted.
 pub(super) const NEWEST: u32 = vk::API_VERSION_1_3;
 
-/// An instance, with the validation layers where they were asked for.
+/// An instance, with the validation layers if they were requested.
 pub(super) struct Instance {
     // Dropped before the instance is destroyed, in `Drop`.
     messenger: Option<Messenger>,
-    /// Whether it has VK_EXT_debug_utils.
+    /// True if it has VK_EXT_debug_utils.
     names: bool,
     raw: ash::Instance,
     /// Kept as long as the messenger can write to it.
@@ -43,17 +43,17 @@ impl Instance {
         &self.raw
     }
 
-    /// The loader's functions.
+    /// Returns the loader's functions.
     pub(super) fn entry(&self) -> &ash::Entry {
         &self.entry
     }
 
-    /// Whether validation is on.
+    /// Returns true if validation is on.
     pub(super) fn is_validating(&self) -> bool {
         self.messenger.is_some()
     }
 
-    /// Whether objects can have names, and commands labels.
+    /// Returns true if objects can have names, and commands labels.
     pub(super) fn has_names(&self) -> bool {
         self.names
     }
@@ -86,14 +86,14 @@ fn check_version(entry: &ash::Entry) -> Result<()> {
     let version = unsafe { entry.try_enumerate_instance_version() }.map_err(failed("vkEnumerateInstanceVersion"))?;
     match version {
         Some(version) if version >= vk::API_VERSION_1_1 => Ok(()),
-        _ => Err(Error::NoDriver { reason: "it is of Vulkan 1.0, and 1.1 is needed".to_owned() }),
+        _ => Err(Error::NoDriver { reason: "it supports only Vulkan 1.0, but 1.1 is needed".to_owned() }),
     }
 }
 
-/// An instance, and whether it has VK_EXT_debug_utils.
+/// Creates an instance, and returns whether it has VK_EXT_debug_utils.
 fn create(entry: &ash::Entry, options: &Options, messages: &Arc<Messages>) -> Result<(ash::Instance, bool)> {
     let application = vk::ApplicationInfo::default().engine_name(c"tilewright").api_version(NEWEST);
-    // SAFETY (this function): the entry is loaded, and what the structs point to lives until the call has returned.
+    // SAFETY (this function): the entry is loaded, and the data that the structs point to lives until the call has returned.
     let extensions = unsafe { entry.enumerate_instance_extension_properties(None) };
     let extensions = extensions.map_err(failed("vkEnumerateInstanceExtensionProperties"))?;
     let mut names = Vec::new();
@@ -102,7 +102,7 @@ fn create(entry: &ash::Entry, options: &Options, messages: &Arc<Messages>) -> Re
         names.push(khr::portability_enumeration::NAME.as_ptr());
         info = info.flags(vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR);
     }
-    // Loaders list it whether or not a tool is there. The validation layer has it in any case.
+    // Loaders list it even if no tool is running. The validation layer always provides it.
     let debug_utils = options.validation || has(&extensions, ext::debug_utils::NAME);
     if debug_utils {
         names.push(ext::debug_utils::NAME.as_ptr());
@@ -110,7 +110,7 @@ fn create(entry: &ash::Entry, options: &Options, messages: &Arc<Messages>) -> Re
     let layers = [LAYER.as_ptr()];
     let enables = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
     let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&enables);
-    // Hears of instance creation and destruction, which happen while no messenger is in place.
+    // Receives messages about the creation and destruction of the instance, when no messenger exists.
     let mut messenger = messages.create_info();
     if options.validation {
         check_layer(entry)?;
@@ -138,7 +138,7 @@ fn check_layer(entry: &ash::Entry) -> Result<()> {
     if found { Ok(()) } else { Err(Error::NoValidationLayer) }
 }
 
-/// Whether an extension is among those listed.
+/// Returns true if an extension is in the list.
 pub(super) fn has(extensions: &[vk::ExtensionProperties], name: &CStr) -> bool {
     extensions.iter().any(|e| e.extension_name_as_c_str() == Ok(name))
 }

@@ -1,11 +1,11 @@
-//! Why the loader fails. At a malformed manifest, of a driver or of a layer, older loaders stop (1.3.239 does), whatever other
-//! drivers there are, and say that memory is out. What it is they say in messages only.
+//! Explains failures of the loader. Older loaders (1.3.239, for example) stop at a malformed manifest of a driver or a layer, even
+//! if other drivers are present, and report that they are out of memory. They give the cause only in messages.
 
 use super::validation::Messages;
 use crate::error::Error;
 use ash::{ext, vk};
 
-/// An error of the loader, or the malformed manifest that is behind it.
+/// Returns an error of the loader, or the malformed manifest that caused it.
 pub(super) fn explained(entry: &ash::Entry, error: Error) -> Error {
     if !matches!(error, Error::OutOfMemory { .. }) {
         return error;
@@ -14,14 +14,14 @@ pub(super) fn explained(entry: &ash::Entry, error: Error) -> Error {
     let mut messenger = messages.create_info().message_type(vk::DebugUtilsMessageTypeFlagsEXT::GENERAL);
     let names = [ext::debug_utils::NAME.as_ptr()];
     let info = vk::InstanceCreateInfo::default().enabled_extension_names(&names).push_next(&mut messenger);
-    // SAFETY: the entry is loaded, and what the structs point to lives until the calls have returned.
+    // SAFETY: the entry is loaded, and the data that the structs point to lives until the calls have returned.
     if let Ok(instance) = unsafe { entry.create_instance(&info, None) } {
         unsafe { instance.destroy_instance(None) };
     }
     messages.take().iter().find_map(|m| malformed(m)).map_or(error, |file| Error::Manifest { file: file.to_owned() })
 }
 
-/// The file of which a message says that it is malformed.
+/// Returns the file that a message reports as malformed.
 fn malformed(message: &str) -> Option<&str> {
     let (_, file) = message.split_once("Failed to parse JSON file ")?;
     file.split(", this is usually").next()

@@ -1,4 +1,4 @@
-//! Which cooperative matrices a device multiplies, as variants name them, and what else it can do with them.
+//! Queries the cooperative matrices that a device multiplies, under the names that variants use, and its other features for them.
 
 use super::failed;
 use super::instance::Instance;
@@ -7,7 +7,7 @@ use ash::{khr, vk};
 use std::ffi::{CStr, c_void};
 use tilewright_launch::{DType, Matrices};
 
-/// The extension that has reductions and conversions of matrices.
+/// The extension for reductions and conversions of matrices.
 pub(super) const MORE: &CStr = c"VK_NV_cooperative_matrix2";
 
 /// `VkPhysicalDeviceCooperativeMatrix2FeaturesNV`, which ash 0.38 does not have.
@@ -48,7 +48,8 @@ unsafe impl vk::TaggedStructure for MoreFeatures {
 // SAFETY: see above.
 unsafe impl vk::ExtendsPhysicalDeviceFeatures2 for MoreFeatures {}
 
-/// What a device with the feature multiplies by a subgroup, without saturation and with one type for both sums.
+/// Returns the matrices that a subgroup of the device multiplies without saturation, with the same type for the addend and the
+/// result. The device must have the feature.
 pub(super) fn of(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Vec<Matrices>> {
     let functions = khr::cooperative_matrix::Instance::new(instance.entry(), instance.raw());
     // SAFETY: the device has the extension, and comes from the instance, which lives.

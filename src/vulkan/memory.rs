@@ -1,4 +1,4 @@
-//! Buffers and the memory they lie in.
+//! Buffers and their memory.
 
 use super::budget::{Budget, Held};
 use super::context::Context;
@@ -13,16 +13,16 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// What a buffer is for.
+/// The purpose of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// A tensor.
     Tensor,
-    /// Written by the host, copied from by the device.
+    /// A staging buffer that the host writes and the device copies from.
     Upload,
-    /// Copied to by the device, read by the host.
+    /// A staging buffer that the device copies to and the host reads.
     Download,
-    /// Parameter blocks: written by the host, read by dispatches.
+    /// Parameter blocks, which the host writes and dispatches read.
     Params,
 }
 
@@ -32,13 +32,14 @@ pub(super) struct Heap {
     budget: Budget,
     /// The bytes of all buffers.
     used: AtomicU64,
-    /// Where tensors lie.
+    /// The location of tensors.
     tensors: MemoryLocation,
     pub(super) context: Arc<Context>,
 }
 
 impl Heap {
-    /// `staging`: tensors lie where the host cannot reach them, even if the device shares the host's memory.
+    /// Creates the heap. With `staging`, tensors are placed in memory that the host cannot access, even if the device shares the
+    /// host's memory.
     pub(super) fn new(context: Arc<Context>, staging: bool) -> Result<Heap> {
         let mut debug_settings = gpu_allocator::AllocatorDebugSettings::default();
         debug_settings.log_leaks_on_shutdown = false;
@@ -48,7 +49,7 @@ impl Heap {
             physical_device: context.physical,
             debug_settings,
             buffer_device_address: context.details.features.address,
-            // Small to begin with, and growing: most programs need little.
+            // Blocks are small at first and grow, because most programs need little memory.
             allocation_sizes: AllocationSizes::new(16 << 20, 16 << 20)
                 .with_max_device_memblock_size(256 << 20)
                 .with_max_host_memblock_size(64 << 20),
@@ -59,7 +60,7 @@ impl Heap {
         Ok(Heap { allocator, budget, used: AtomicU64::new(0), tensors, context })
     }
 
-    /// What the allocator has taken from the driver.
+    /// Returns the memory that the allocator has taken from the driver.
     fn held(&self, allocator: &Allocator) -> Held {
         let used = self.used.load(Ordering::Relaxed);
         Held { used, free: allocator.capacity().saturating_sub(used) }
@@ -74,7 +75,7 @@ impl Drop for Heap {
     }
 }
 
-/// Whether host and device have one memory: the first type that the host can read fast is the device's own.
+/// Returns true if host and device share one memory: the first memory type that the host can read fast is local to the device.
 fn shares_memory(context: &Context) -> bool {
     // SAFETY: the physical device is the instance's.
     let memory = unsafe { context.instance.raw().get_physical_device_memory_properties(context.physical) };
@@ -90,10 +91,10 @@ fn shares_memory(context: &Context) -> bool {
 pub(super) struct Buffer {
     pub(super) raw: vk::Buffer,
     allocation: Allocation,
-    /// 0 where the device has no addresses.
+    /// 0 if the device has no addresses.
     pub(super) address: u64,
     pub(super) bytes: u64,
-    /// Whether the host reaches tensors by themselves.
+    /// True if the host can access the memory without staging.
     direct: bool,
     heap: Arc<Heap>,
 }
@@ -112,7 +113,7 @@ impl Buffer {
         let info = vk::BufferCreateInfo::default().size(bytes).usage(usage);
         // SAFETY: the device lives.
         let raw = unsafe { context.device.create_buffer(&info, None) }.map_err(failed("vkCreateBuffer"))?;
-        // From here on dropping it destroys the buffer.
+        // From here on, an early return destroys the buffer.
         let mut buffer = Buffer { raw, allocation: Allocation::default(), address: 0, bytes, direct: false, heap: heap.clone() };
         // SAFETY: the buffer was just made.
         let mut requirements = unsafe { context.device.get_buffer_memory_requirements(raw) };
@@ -143,14 +144,14 @@ impl Buffer {
         Ok(buffer)
     }
 
-    /// Whether the host reaches it without staging.
+    /// Returns true if the host can access the memory without staging.
     pub(super) fn is_direct(&self) -> bool {
         self.direct
     }
 
-    /// Copies bytes to an offset. `false`: the host does not reach it, or they do not fit.
+    /// Copies bytes to an offset. Returns false if the host cannot access the memory, or if they do not fit.
     ///
-    /// The caller excludes every other access meanwhile.
+    /// The caller excludes every other access in the meantime.
     pub(super) fn store(&self, offset: u64, bytes: &[u8]) -> bool {
         let Some(at) = self.host(offset, bytes.len()) else { return false };
         // SAFETY: `host` checked the range; no one else accesses it, by this function's contract.
@@ -158,19 +159,19 @@ impl Buffer {
         true
     }
 
-    /// Copies bytes from an offset. `false`: the host does not reach it, or it has not as many.
+    /// Copies bytes from an offset. Returns false if the host cannot access the memory, or if the buffer is too small.
     ///
-    /// The caller excludes every write meanwhile.
+    /// The caller excludes every write in the meantime.
     pub(super) fn load(&self, offset: u64, bytes: &mut [u8]) -> bool {
         let Some(at) = self.host(offset, bytes.len()) else { return false };
-        // SAFETY: as in `store`; what device memory holds is bytes, whatever they are.
+        // SAFETY: as in `store`; any contents of device memory are valid bytes.
         unsafe { std::ptr::copy_nonoverlapping(at, bytes.as_mut_ptr(), bytes.len()) };
         true
     }
 
-    /// Fills the first bytes with zeros. `false`: the host does not reach it, or it has not as many.
+    /// Fills the first bytes with zeros. Returns false if the host cannot access the memory, or if the buffer is too small.
     ///
-    /// The caller excludes every other access meanwhile.
+    /// The caller excludes every other access in the meantime.
     pub(super) fn zero(&self, bytes: u64) -> bool {
         let Some(at) = usize::try_from(bytes).ok().and_then(|n| self.host(0, n)) else { return false };
         // SAFETY: as in `store`.
@@ -178,7 +179,7 @@ impl Buffer {
         true
     }
 
-    /// Where the host sees `count` bytes at an offset.
+    /// Returns the host's pointer to `count` bytes at an offset.
     fn host(&self, offset: u64, count: usize) -> Option<*mut u8> {
         let end = offset.checked_add(count as u64)?;
         let base = self.allocation.mapped_ptr().filter(|_| self.direct && end <= self.bytes)?;
@@ -197,7 +198,7 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         let (raw, allocation, heap) = (self.raw, std::mem::take(&mut self.allocation), self.heap.clone());
         self.heap.context.free(move |device| {
-            // SAFETY: made by `new`, destroyed once; what a submission uses is not dropped before it has ended.
+            // SAFETY: made by `new`, destroyed once; a buffer that a submission uses is not dropped before the submission has ended.
             unsafe { device.destroy_buffer(raw, None) };
             heap.used.fetch_sub(allocation.size(), Ordering::Relaxed);
             if !allocation.is_null()
@@ -223,7 +224,7 @@ fn allocation_failed(e: AllocationError, name: &str, bytes: u64) -> Error {
     let what = format!("{bytes} bytes for {name}: {e}");
     match e {
         AllocationError::OutOfMemory => Error::OutOfMemory { what },
-        // The allocator tells only one of Vulkan's two apart.
+        // The allocator has its own error for only one of Vulkan's two codes.
         AllocationError::Internal(text) if text.contains("OUT_OF_HOST_MEMORY") => Error::OutOfMemory { what },
         _ => Error::Vulkan { call: "vkAllocateMemory", code: what },
     }

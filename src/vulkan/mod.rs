@@ -1,10 +1,11 @@
-//! The Vulkan backend: the only place that knows ash.
+//! The Vulkan backend, the only module that uses ash.
 //!
-//! [`instance`] loads Vulkan, [`choose`] finds the device, [`context`] opens it; on that stand [`memory`] (buffers, as far as
-//! the [`budget`] goes), [`transfer`] (copies from and to the host), [`pipeline`], [`cache`] and [`files`] (words made ready),
-//! [`session`] (command buffers), [`queues`] (which takes them, and when) and [`submit`] (steps recorded with barriers and timestamps).
-//! Every object is owned by a struct whose `Drop` destroys it, and holds the objects that it was made from. An object that a submission
-//! uses is dropped after the submission has ended, or never. Drops do not wait: if the driver may, a thread destroys the object ([`destroy`]).
+//! [`instance`] loads Vulkan, [`choose`] finds the device, and [`context`] opens it. The other modules build on these: [`memory`]
+//! (buffers, within the [`budget`]), [`transfer`] (copies from and to the host), [`pipeline`], [`cache`] and [`files`] (compiled
+//! SPIR-V modules), [`session`] (command buffers), [`queues`] (the choice of a queue for each submission) and [`submit`] (steps
+//! recorded with barriers and timestamps). Every object is owned by a struct whose `Drop` destroys it, and keeps the objects that
+//! it was made from. An object that a submission uses is dropped after the submission has ended, or never. Drops do not wait: if
+//! the driver may wait, a thread destroys the object ([`destroy`]).
 
 mod budget;
 mod cache;
@@ -40,7 +41,7 @@ use tilewright_launch::{Dispatch, Program};
 
 pub(crate) use validation::check_not_listening;
 
-/// The devices there are.
+/// Lists the devices.
 pub(crate) fn list(options: &Options) -> Result<Vec<DeviceInfo>> {
     check_not_listening()?;
     let instance = instance::Instance::new(options)?;
@@ -146,7 +147,7 @@ impl Backend for VulkanDevice {
     }
 }
 
-/// A dispatch as tools show it: `conv2d::VALHALL, 1 of 2: output`.
+/// Returns the name by which tools show a dispatch, for example `conv2d::VALHALL, 1 of 2: output`.
 fn shown(program: &Program, dispatch: &Dispatch) -> String {
     let (all, name) = (program.dispatches.len(), &dispatch.name);
     let of = match program.dispatches.iter().position(|d| std::ptr::eq(d, dispatch)) {
@@ -156,13 +157,13 @@ fn shown(program: &Program, dispatch: &Dispatch) -> String {
     format!("{}::{}{of}: {name}", program.kernel, program.variant)
 }
 
-/// A buffer as the one of this backend that it is.
+/// Downcasts a buffer to this backend's type.
 fn own(buffer: &dyn Buffer) -> Result<&memory::Buffer> {
     let any: &dyn Any = buffer;
     any.downcast_ref().ok_or_else(|| Error::OtherDevice { what: "a buffer".to_owned() })
 }
 
-/// A failed call as an error.
+/// Converts the result of a failed call to an error.
 fn failed(call: &'static str) -> impl FnOnce(vk::Result) -> Error {
     move |code| match code {
         vk::Result::ERROR_DEVICE_LOST => Error::DeviceLost { during: call },

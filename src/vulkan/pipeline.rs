@@ -1,4 +1,4 @@
-//! Pipelines: a dispatch's words made ready.
+//! Pipelines: compiled dispatches.
 
 use super::cache::PipelineCache;
 use super::context::Context;
@@ -16,42 +16,42 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread::Builder;
 use tilewright_launch::{Addressing, Dispatch};
 
-/// A dispatch made ready.
+/// A compiled dispatch.
 pub(super) struct ComputePipeline {
     pub(super) raw: vk::Pipeline,
     pub(super) layout: vk::PipelineLayout,
-    /// Null by address.
+    /// Null if buffers are accessed by address.
     pub(super) set_layout: vk::DescriptorSetLayout,
     pub(super) addressing: Addressing,
-    /// Whether its parameters lie in a buffer.
+    /// True if its parameters are in a buffer.
     pub(super) spilled: bool,
-    /// As tools show its dispatch.
+    /// The name by which tools show its dispatch.
     pub(super) shown: CString,
-    /// When it was made.
+    /// The moment at which it was created.
     pub(super) made: Moment,
     context: Arc<Context>,
 }
 
 impl backend::Pipeline for ComputePipeline {}
 
-/// What a pipeline is made of.
+/// The input of a pipeline's compilation.
 pub(super) struct Words {
     pub(super) dispatch: Dispatch,
     pub(super) subgroup: Option<u32>,
     /// The values of specialization constants, by `SpecId`.
     pub(super) constants: Vec<u32>,
-    /// As tools show it.
+    /// The name by which tools show the dispatch.
     pub(super) shown: String,
 }
 
-/// The stack of a thread that compiles: drivers expect a main thread's.
+/// The stack size of a thread that compiles, because drivers expect as much as a main thread has.
 const STACK: usize = 16 << 20;
 
 impl ComputePipeline {
-    /// Makes a pipeline, as long as `wait` says.
+    /// Compiles a pipeline, and waits for it as long as `wait` allows.
     ///
-    /// A driver's compiler cannot be told to stop, so it works in a thread of its own. What comes of one that is not waited for
-    /// is dropped.
+    /// A driver's compiler cannot be interrupted, so it runs in a thread of its own. If the call stops waiting, the thread drops
+    /// the result.
     pub(super) fn within(
         wait: &Wait,
         context: &Arc<Context>,
@@ -70,7 +70,7 @@ impl ComputePipeline {
         if matches!(made, Err(RecvTimeoutError::Timeout)) {
             return Err(wait.over(what));
         }
-        // It ends now: what it holds is dropped before this function returns.
+        // The thread ends now. It is joined so that its objects are dropped before this function returns.
         thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         made.unwrap_or_else(|_| Err(Error::OutOfMemory { what }))
     }
@@ -149,7 +149,7 @@ impl ComputePipeline {
         let entries: Vec<_> = (0..constants.len()).map(entry).collect();
         let values: Vec<u8> = constants.iter().flat_map(|value| value.to_ne_bytes()).collect();
         let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&values);
-        // Programs without one are refused as they are loaded.
+        // Programs without an entry point are refused when they are loaded.
         let entry = dispatch.entry().unwrap_or_default();
         let mut required = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default();
         let mut stage =
@@ -160,7 +160,7 @@ impl ComputePipeline {
         if let Some(size) = *subgroup {
             required = required.required_subgroup_size(size);
             stage = stage.push_next(&mut required);
-            // Full subgroups are defined for whole ones in x only.
+            // Vulkan allows full subgroups only if the local size in x is a multiple of the subgroup size.
             if dispatch.local[0].checked_rem(size) == Some(0) {
                 stage = stage.flags(vk::PipelineShaderStageCreateFlags::REQUIRE_FULL_SUBGROUPS);
             }
@@ -183,7 +183,7 @@ impl ComputePipeline {
 impl Drop for ComputePipeline {
     fn drop(&mut self) {
         let (raw, layout, set_layout) = (self.raw, self.layout, self.set_layout);
-        // SAFETY: made by `new`, destroyed once; what a submission uses is not dropped before it has ended.
+        // SAFETY: made by `new`, destroyed once; a pipeline that a submission uses is not dropped before the submission has ended.
         self.context.destroy(move |device| unsafe {
             device.destroy_pipeline(raw, None);
             device.destroy_pipeline_layout(layout, None);

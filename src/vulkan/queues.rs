@@ -1,9 +1,9 @@
-//! The queues of a device: which one takes a submission.
+//! The queues of a device, and the choice of a queue for each submission.
 //!
-//! All are of one family. A submission goes where the fewest are at work, so that it is behind another thread's only where
-//! there are more submissions than queues. A queue with a submission that nobody waits for any more takes no other: that
-//! one might never end. Submissions on different queues share nothing but what all of them read: what one writes is not
-//! touched by another before the host has seen its fence ([`crate::access`]).
+//! All queues are of one family. A submission is placed in the queue with the fewest running submissions, so that it waits for
+//! another thread's only if there are more submissions than queues. A queue with a submission that no call waits for takes no
+//! further submissions, because that submission might never end. Submissions on different queues share only memory that all of them
+//! read: memory that a submission writes is not accessed by another before the host has seen its fence ([`crate::access`]).
 
 use crate::error::{Error, Result};
 use crate::memory::lock;
@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// The most queues that are asked for where the options do not say.
+/// The most queues that are requested if the options do not say.
 const MOST: u32 = 8;
 
 /// The queues of a device.
@@ -23,22 +23,22 @@ pub(super) struct Queues {
     clock: AtomicU64,
 }
 
-/// A moment in the life of a device. Later ones are greater.
+/// A logical time of a device. Later moments compare greater.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment(u64);
 
 /// The submissions of a queue.
 #[derive(Clone, Copy, Default)]
 struct Load {
-    /// Those that have not ended.
+    /// The number of submissions that have not ended.
     running: usize,
-    /// Those of them that nobody waits for.
+    /// The number of these that no call waits for.
     left: usize,
-    /// When the youngest of those that have ended was begun.
+    /// The latest moment at which an ended submission was begun.
     ended: Moment,
 }
 
-/// A place in a queue, from before a submission until it has ended.
+/// A reserved place in a queue, from before a submission until it has ended.
 pub(super) struct Ticket {
     queue: usize,
     left: bool,
@@ -46,16 +46,16 @@ pub(super) struct Ticket {
     loads: Arc<Mutex<Vec<Load>>>,
 }
 
-/// What to submit next, and where.
+/// The next submission of a caller, and its queue.
 pub(super) enum Place {
-    /// Nothing, so that the queue ends it.
+    /// An empty submission, so that the queue ends one that was begun now.
     Empty(Ticket),
-    /// One's own commands.
+    /// The caller's own commands.
     Own(Ticket),
 }
 
 impl Queues {
-    /// How many of a family's queues to ask for.
+    /// Returns the number of a family's queues to request.
     pub(super) fn count(available: u32, most: Option<NonZeroU32>) -> usize {
         available.clamp(1, most.map_or(MOST, NonZeroU32::get)) as usize
     }
@@ -66,13 +66,13 @@ impl Queues {
         Queues { queues, loads, clock: AtomicU64::new(1) }
     }
 
-    /// A new moment.
+    /// Returns a new moment.
     pub(super) fn now(&self) -> Moment {
         Moment(self.clock.fetch_add(1, Ordering::AcqRel))
     }
 
-    /// A place in the queue with the least to do. With `since`, every queue that takes submissions is to end one first that was begun
-    /// after that moment: where one has not, the place is in that queue, for an empty submission.
+    /// Reserves a place in the queue with the fewest running submissions. With `since`, every queue that takes submissions must
+    /// first end one that was begun after that moment. If a queue has not, the place is in that queue, for an empty submission.
     pub(super) fn place(&self, since: Option<Moment>) -> Result<Place> {
         let mut loads = lock(&self.loads);
         let behind = |moment| loads.iter().position(|load| load.left == 0 && load.ended <= moment);
@@ -91,7 +91,7 @@ impl Queues {
         }
     }
 
-    /// True if a submission was given up and has not ended.
+    /// True if there is a submission that no call waits for and that has not ended.
     pub(super) fn has_left(&self) -> bool {
         lock(&self.loads).iter().any(|load| load.left > 0)
     }
@@ -106,7 +106,7 @@ impl Queues {
     /// Submits to the queue of a ticket.
     ///
     /// # Safety
-    /// The commands are recorded, and the fence is not signalled; both are the device's, and the caller's alone.
+    /// The commands must be recorded and the fence not signalled. Both must be the device's, and used by the caller only.
     pub(super) unsafe fn submit(
         &self,
         device: &ash::Device,
@@ -123,21 +123,21 @@ impl Queues {
     }
 }
 
-/// The queue that takes the next submission; `None`: none does.
+/// Returns the queue that takes the next submission; `None` if all have submissions that no call waits for.
 fn best(loads: &[Load]) -> Option<usize> {
     let open = loads.iter().enumerate().filter(|(_, load)| load.left == 0);
     open.min_by_key(|(_, load)| load.running).map(|(n, _)| n)
 }
 
 impl Ticket {
-    /// The submission has ended.
+    /// Records that the submission has ended.
     pub(super) fn ended(self) {
         if let Some(load) = lock(&self.loads).get_mut(self.queue) {
             load.ended = load.ended.max(self.begun);
         }
     }
 
-    /// Nobody waits for the submission any more.
+    /// Records that no call waits for the submission any more.
     pub(super) fn leave(&mut self) {
         if !std::mem::replace(&mut self.left, true)
             && let Some(load) = lock(&self.loads).get_mut(self.queue)

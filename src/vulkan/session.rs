@@ -1,4 +1,4 @@
-//! Sessions: what one submission at a time needs, kept for the next.
+//! Sessions: the objects that a submission needs, reused by later submissions.
 
 use super::context::Context;
 use super::failed;
@@ -22,10 +22,10 @@ impl Sessions {
         Sessions { idle: Mutex::default(), context, heap }
     }
 
-    /// Records commands by `record`, runs them, waits, and lets `read` see the results. `what` says in errors what they are.
+    /// Records commands with `record`, runs them, waits, and lets `read` access the results. `what` names the commands in errors.
     /// With `since`, each queue that takes submissions first ends one that was begun after that moment.
     ///
-    /// If the wait is over before they have ended, they are left.
+    /// If the wait is over before the commands have ended, their submission is left in `wait`.
     pub(super) fn run<T>(
         &self,
         wait: &mut Wait,
@@ -44,7 +44,7 @@ impl Sessions {
             match self.context.queues.place(since)? {
                 Place::Own(ticket) => break ticket,
                 Place::Empty(ticket) => {
-                    let before = || format!("what was at work before {}", what());
+                    let before = || format!("the work that precedes {}", what());
                     session = Submission { ticket, session, runs: Runs::Nothing }.run(wait, before, |_| Ok(()))?;
                 }
             }
@@ -52,7 +52,7 @@ impl Sessions {
         let mut session = Submission { ticket, session, runs: Runs::Own }.run(wait, what, record)?;
         session.holds.clear();
         let result = read(&session)?;
-        // Only here: one that failed somewhere is in an unknown state.
+        // A session is reused only after a success, because after a failure its state is unknown.
         lock(&self.idle).push(session);
         Ok(result)
     }
@@ -76,7 +76,8 @@ enum Runs {
 }
 
 impl Submission {
-    /// Records commands, submits them, and waits until they have ended. If the wait is over before, they are left.
+    /// Records commands, submits them, and waits until they have ended. If the wait is over before, the submission is left in
+    /// `wait`.
     fn run(
         mut self,
         wait: &mut Wait,
@@ -89,7 +90,7 @@ impl Submission {
         let submitted = self.session.submit(&self.ticket).map_err(|code| ("vkQueueSubmit", code));
         let ended = submitted.and_then(|()| self.session.wait(wait).map_err(|code| ("vkWaitForFences", code)));
         if let Err((call, code)) = ended {
-            // What was not submitted is not at work; of a lost device that is not known.
+            // Commands that were not submitted are not running, except that this is unknown if the device was lost.
             if submitted.is_ok() || code == vk::Result::ERROR_DEVICE_LOST {
                 self.ticket.leave();
                 match self.runs {
@@ -104,14 +105,14 @@ impl Submission {
     }
 }
 
-/// One that nobody waits for.
+/// A submission that no call waits for.
 impl Flight for Submission {
     fn has_ended(&self) -> Result<bool> {
         self.session.has_ended()
     }
 }
 
-/// A command buffer with all that belongs to it.
+/// A command buffer with the objects that it needs.
 pub(super) struct Session {
     commands_pool: vk::CommandPool,
     pub(super) commands: vk::CommandBuffer,
@@ -122,7 +123,7 @@ pub(super) struct Session {
     pub(super) queries: vk::QueryPool,
     query_room: u32,
     params: Option<Buffer>,
-    /// What the commands use that nothing else keeps.
+    /// Buffers that the commands use and that are kept alive only here.
     holds: Vec<Arc<Buffer>>,
     pub(super) context: Arc<Context>,
     heap: Arc<Heap>,
@@ -161,25 +162,25 @@ impl Session {
     fn begin(&mut self) -> Result<()> {
         let device = &self.context.device;
         let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
-        // SAFETY: nothing of this session is pending: one whose submission had not ended does not come back.
+        // SAFETY: this session has no pending submission, because a session is reused only after its submission has ended.
         unsafe {
             device
                 .reset_command_pool(self.commands_pool, vk::CommandPoolResetFlags::empty())
                 .map_err(failed("vkResetCommandPool"))?;
             device.begin_command_buffer(self.commands, &info).map_err(failed("vkBeginCommandBuffer"))
         }?;
-        // What earlier submissions wrote is visible from here on.
+        // Makes the writes of earlier submissions visible.
         self.barrier(Stages::Device, Stages::Device);
         Ok(())
     }
 
-    /// Keeps a buffer as long as the commands may use it.
+    /// Keeps a buffer alive while the commands may use it.
     pub(super) fn hold(&mut self, buffer: &Arc<Buffer>) {
         self.holds.push(buffer.clone());
     }
 
     fn end(&self) -> Result<()> {
-        // What this one wrote is visible to the host once the fence is signalled.
+        // Makes the writes of this submission visible to the host once the fence is signalled.
         self.barrier(Stages::Device, Stages::Host);
         let device = &self.context.device;
         // SAFETY: recording, begun by `begin`; no submission uses the fence.
@@ -189,26 +190,26 @@ impl Session {
         }
     }
 
-    /// Submits what was recorded.
+    /// Submits the recorded commands.
     fn submit(&self, ticket: &Ticket) -> Result<(), vk::Result> {
         // SAFETY: `end` was called.
         unsafe { self.context.queues.submit(&self.context.device, ticket, self.commands, self.fence) }
     }
 
-    /// Waits for the submission, as long as `wait` says.
+    /// Waits for the submission, as long as `wait` allows.
     fn wait(&self, wait: &Wait) -> Result<(), vk::Result> {
         let nanos = wait.timeout().map_or(u64::MAX, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
         // SAFETY: the fence is the session's.
         unsafe { self.context.device.wait_for_fences(&[self.fence], true, nanos) }
     }
 
-    /// True if the submission has ended. A lost device is an error: it runs nothing any more, and may not have run the submission.
+    /// True if the submission has ended. A lost device is an error, because it may not have run the submission.
     fn has_ended(&self) -> Result<bool> {
         // SAFETY: the fence is the session's.
         unsafe { self.context.device.get_fence_status(self.fence) }.map_err(failed("vkGetFenceStatus"))
     }
 
-    /// What came before is finished and visible to what follows.
+    /// Records a barrier: earlier commands are finished and their writes visible before later commands begin.
     pub(super) fn barrier(&self, from: Stages, to: Stages) {
         let barrier = vk::MemoryBarrier::default().src_access_mask(from.writes()).dst_access_mask(to.all());
         // SAFETY: recording.
@@ -218,7 +219,7 @@ impl Session {
         }
     }
 
-    /// A pool with room for `sets` descriptor sets of `buffers` storage buffers in all, empty.
+    /// Returns an empty pool with room for `sets` descriptor sets, with `buffers` storage buffers in all.
     pub(super) fn descriptor_pool(&mut self, sets: u32, buffers: u32) -> Result<vk::DescriptorPool> {
         let device = &self.context.device;
         let (has_sets, has_buffers) = self.descriptor_room;
@@ -239,7 +240,7 @@ impl Session {
         Ok(pool)
     }
 
-    /// Room for `count` timestamps, reset.
+    /// Makes room for `count` timestamps, and resets them.
     pub(super) fn reset_queries(&mut self, count: u32) -> Result<()> {
         let device = &self.context.device;
         if count > self.query_room {
@@ -256,7 +257,7 @@ impl Session {
         Ok(())
     }
 
-    /// A buffer of at least `bytes` bytes for parameter blocks.
+    /// Returns a buffer of at least `bytes` bytes for parameter blocks.
     pub(super) fn params(&mut self, bytes: u64) -> Result<&Buffer> {
         let kept = self.params.take().filter(|b| b.bytes >= bytes);
         let buffer = match kept {
@@ -270,7 +271,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         let (queries, descriptors, fence, commands) = (self.queries, self.descriptors, self.fence, self.commands_pool);
-        // SAFETY: made by `new`, destroyed once. One whose submission has not ended is not dropped.
+        // SAFETY: made by `new`, destroyed once. A session whose submission has not ended is not dropped.
         self.context.free(move |device| unsafe {
             device.destroy_query_pool(queries, None);
             device.destroy_descriptor_pool(descriptors, None);
@@ -280,7 +281,7 @@ impl Drop for Session {
     }
 }
 
-/// Who accesses memory.
+/// The stages that access memory, for barriers.
 #[derive(Clone, Copy)]
 pub(super) enum Stages {
     /// Dispatches and copies.

@@ -1,4 +1,4 @@
-//! Steps recorded into a command buffer and run: barriers where there are hazards, timestamps where they are asked for.
+//! Records steps into a command buffer and runs it, with barriers between hazards and timestamps if requested.
 
 use super::memory::Buffer;
 use super::pipeline::ComputePipeline;
@@ -46,7 +46,7 @@ pub(super) fn submit(device: &VulkanDevice, steps: &[Step], timed: Timed, wait: 
             let mut offsets = spill.offsets.iter().copied();
             for (i, own) in steps.iter().enumerate() {
                 let uses = own.step.uses.iter().map(touch);
-                // Steps that are timed must not overlap, whatever they share.
+                // Steps that are timed must not overlap, even without a hazard.
                 if hazards.barrier_before(uses) || (timed != Timed::Nothing && i > 0) {
                     session.barrier(Stages::Compute, Stages::Compute);
                 }
@@ -84,14 +84,14 @@ fn own_step(step: &Step) -> Result<Own<'_>> {
     Ok(Own { step, pipeline, buffers })
 }
 
-/// Parameter blocks that do not fit push constants.
+/// The parameter blocks that do not fit push constants.
 struct Spill {
-    /// Where each piece's block lies, over all spilled steps in order.
+    /// The offset of each piece's block in the buffer, for all spilled steps in order.
     offsets: Vec<u64>,
     bytes: u64,
 }
 
-/// The buffer that holds them.
+/// The buffer that holds spilled parameter blocks.
 #[derive(Clone, Copy, Default)]
 struct Spilled {
     raw: vk::Buffer,
@@ -127,7 +127,7 @@ impl Spill {
     }
 }
 
-/// Room for the descriptor sets of all steps that are not by address.
+/// Returns a pool with room for the descriptor sets of all steps that do not access buffers by address.
 fn descriptor_pool(session: &mut Session, steps: &[Own<'_>]) -> Result<vk::DescriptorPool> {
     let (mut sets, mut buffers) = (0, 0);
     for own in steps.iter().filter(|s| s.pipeline.addressing == Addressing::Descriptor) {
@@ -138,7 +138,7 @@ fn descriptor_pool(session: &mut Session, steps: &[Own<'_>]) -> Result<vk::Descr
     if sets == 0 { Ok(vk::DescriptorPool::null()) } else { session.descriptor_pool(sets, buffers) }
 }
 
-/// Records the pieces of one step, whose pipeline is bound.
+/// Records the pieces of one step. Its pipeline must be bound.
 fn record(
     session: &Session,
     own: &Own<'_>,
@@ -175,7 +175,7 @@ fn push(session: &Session, pipeline: &ComputePipeline, bytes: &[u8]) {
     }
 }
 
-/// Binds a new descriptor set with the step's buffers and, where there is one, its parameter block.
+/// Binds a new descriptor set with the step's buffers and, if there is one, its parameter block.
 fn bind(session: &Session, own: &Own<'_>, pool: vk::DescriptorPool, params: Option<(vk::Buffer, u64, u64)>) -> Result<()> {
     let (device, layouts) = (&session.context.device, [own.pipeline.set_layout]);
     let allocate = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);
@@ -203,7 +203,7 @@ fn bind(session: &Session, own: &Own<'_>, pool: vk::DescriptorPool, params: Opti
     Ok(())
 }
 
-/// Writes a timestamp, where it is wanted, once all before it is finished.
+/// Records a timestamp, if `query` is given, that is written when all earlier commands are finished.
 fn stamp(session: &Session, query: Option<u32>) {
     if let Some(query) = query {
         let stage = vk::PipelineStageFlags::BOTTOM_OF_PIPE;
@@ -212,7 +212,7 @@ fn stamp(session: &Session, query: Option<u32>) {
     }
 }
 
-/// How many timestamps are taken.
+/// Returns the number of timestamps of a submission.
 fn queries(timed: Timed, steps: usize) -> u32 {
     match timed {
         Timed::Nothing => 0,
@@ -221,7 +221,7 @@ fn queries(timed: Timed, steps: usize) -> u32 {
     }
 }
 
-/// Which of them are taken before and after a step.
+/// Returns the timestamps that are taken before and after a step.
 fn stamps(timed: Timed, step: usize, steps: usize) -> [Option<u32>; 2] {
     match timed {
         Timed::Nothing => [None; 2],
@@ -241,7 +241,7 @@ fn read_spans(session: &Session, queries: u32) -> Result<Vec<Span>> {
         .map_err(failed("vkGetQueryPoolResults"))?;
     let details = &session.context.details;
     let first = ticks.first().copied().unwrap_or_default();
-    // Relative to the first, so that a counter that wraps in between does no harm and a double holds it exactly.
+    // Relative to the first, so that a counter that wraps in between is handled, and an f64 holds the difference exactly.
     let nanos = |t: u64| ((t.wrapping_sub(first) & details.timestamp_mask) as f64 * details.timestamp_period).round() as u64;
     Ok(ticks.chunks_exact(2).filter_map(|t| Some(Span { begin: nanos(*t.first()?), end: nanos(*t.get(1)?) })).collect())
 }

@@ -1,4 +1,4 @@
-//! Bytes between host and device: directly where the host reaches the memory, else by staging buffers.
+//! Copies bytes between host and device: directly if the host can access the memory, else through staging buffers.
 
 use super::memory::{Buffer, Purpose};
 use super::{VulkanDevice, failed};
@@ -9,9 +9,9 @@ use ash::vk;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes staged at once.
+/// The most bytes that are staged at once.
 const CHUNK: u64 = 32 << 20;
-/// Regions of a copy, at most.
+/// The most regions of a copy.
 const MOST_COPIES: usize = 1 << 16;
 
 /// Writes a region of a tensor's memory.
@@ -42,14 +42,14 @@ pub(super) fn read(device: &VulkanDevice, buffer: &Buffer, region: &Region, byte
     })
 }
 
-/// Bytes that lie side by side in a region, and where they are staged.
+/// A contiguous part of a region, and its offset in the staging buffer.
 struct Part {
     at: u64,
     staged: u64,
     bytes: u64,
 }
 
-/// Calls `each` with parts of a region that can be staged at once, and with the range of the region's bytes that they are.
+/// Calls `each` with groups of parts that can be staged at once, and with the range of the region's bytes that they cover.
 fn in_parts(region: &Region, mut each: impl FnMut(&[Part], Range<usize>) -> Result<()>) -> Result<()> {
     let (mut parts, mut staged, mut done) = (Vec::new(), 0, 0);
     for run in region.runs() {
@@ -86,7 +86,8 @@ pub(super) fn clear(device: &VulkanDevice, buffer: &Buffer, bytes: u64, wait: &m
     )
 }
 
-/// Copies regions from one buffer to another. One of them is the staging buffer; the other one is the caller's to keep.
+/// Copies regions from one buffer to another. One of them is the staging buffer, which the session keeps alive; the caller keeps
+/// the other one alive.
 fn copy(
     device: &VulkanDevice,
     staging: &Arc<Buffer>,
@@ -108,7 +109,7 @@ fn copy(
     )
 }
 
-/// Whether the host reached the memory, which a staging buffer guarantees.
+/// Checks that the host could access the memory. A staging buffer guarantees it.
 fn stored(done: bool) -> Result<()> {
     if done { Ok(()) } else { Err(failed("mapping device memory")(vk::Result::ERROR_MEMORY_MAP_FAILED)) }
 }

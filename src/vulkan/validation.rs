@@ -1,4 +1,4 @@
-//! What the validation layers say.
+//! Collects the messages of the validation layers.
 
 use super::failed;
 use crate::device::Listener;
@@ -14,17 +14,17 @@ use std::sync::{Arc, Mutex};
 pub(super) const LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
 thread_local! {
-    /// True while this thread runs a listener. The layers call it while they hold their locks.
+    /// True while this thread runs a listener, which the layers call while they hold their locks.
     static LISTENING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// True if this thread runs a listener, so that a Vulkan call would wait for itself.
+/// True if this thread runs a listener, so that a Vulkan call would deadlock.
 pub(super) fn is_listening() -> bool {
     // A thread that is ending does not run a listener.
     LISTENING.try_with(Cell::get).unwrap_or(false)
 }
 
-/// Refuses calls by a listener.
+/// Returns an error if this thread runs a listener.
 pub(crate) fn check_not_listening() -> Result<()> {
     if is_listening() { Err(Error::InListener) } else { Ok(()) }
 }
@@ -40,13 +40,13 @@ impl Messages {
         Arc::new(Messages { list: Mutex::default(), listener })
     }
 
-    /// The messages so far as an error; they are reported once.
+    /// Returns the messages so far as an error. Each message is reported once.
     pub(super) fn check(&self) -> Result<()> {
         let messages = self.take();
         if messages.is_empty() { Ok(()) } else { Err(Error::Validation { messages }) }
     }
 
-    /// The messages so far.
+    /// Removes and returns the messages so far.
     pub(super) fn take(&self) -> Vec<String> {
         std::mem::take(&mut *lock(&self.list))
     }
@@ -55,18 +55,18 @@ impl Messages {
         log::error!("{message}");
         if let Some(listener) = &self.listener {
             let outer = LISTENING.replace(true);
-            // It is called from C, through which a panic must not pass.
+            // A panic is caught here, because it must not unwind through the C code that calls this function.
             let _ = catch_unwind(AssertUnwindSafe(|| listener(&message)));
             LISTENING.set(outer);
         }
         lock(&self.list).push(message);
     }
 
-    /// What makes a messenger that writes here. `self` must outlive it.
+    /// Returns the parameters of a messenger that writes to `self`, which must outlive the messenger.
     pub(super) fn create_info(self: &Arc<Messages>) -> vk::DebugUtilsMessengerCreateInfoEXT<'static> {
         vk::DebugUtilsMessengerCreateInfoEXT::default()
             .message_severity(vk::DebugUtilsMessageSeverityFlagsEXT::WARNING | vk::DebugUtilsMessageSeverityFlagsEXT::ERROR)
-            // GENERAL is the loader's talk about this machine's drivers.
+            // GENERAL is left out, because it is the loader's log about this machine's drivers.
             .message_type(vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION | vk::DebugUtilsMessageTypeFlagsEXT::PERFORMANCE)
             .pfn_user_callback(Some(callback))
             .user_data(Arc::as_ptr(self).cast_mut().cast())
@@ -92,10 +92,10 @@ unsafe extern "system" fn callback(
     vk::FALSE
 }
 
-/// The labels that are open where a message comes from, the outermost first.
+/// Returns the labels that are open at the cause of a message, outermost first.
 ///
 /// # Safety
-/// The lists are as long as they are said to be, and names are C strings.
+/// The lists must have the lengths that are given with them, and names must be C strings.
 unsafe fn labels(data: &vk::DebugUtilsMessengerCallbackDataEXT<'_>) -> Vec<String> {
     if data.p_cmd_buf_labels.is_null() {
         return Vec::new();
@@ -107,21 +107,21 @@ unsafe fn labels(data: &vk::DebugUtilsMessengerCallbackDataEXT<'_>) -> Vec<Strin
     named.map(|label| unsafe { CStr::from_ptr(label.p_label_name) }.to_string_lossy().into_owned()).collect()
 }
 
-/// A message, with the dispatch that was being recorded.
+/// Adds the dispatch that was being recorded to a message.
 fn within(message: &str, labels: Vec<String>) -> String {
-    // Newer layers name it themselves.
+    // Newer layers name the dispatch themselves.
     let missing: Vec<String> = labels.into_iter().filter(|label| !message.contains(label.as_str())).collect();
     if missing.is_empty() { message.to_owned() } else { format!("{message} (in `{}`)", missing.join("`, `")) }
 }
 
-/// A messenger in place.
+/// A registered messenger.
 pub(super) struct Messenger {
     functions: ext::debug_utils::Instance,
     raw: vk::DebugUtilsMessengerEXT,
 }
 
 impl Messenger {
-    /// `messages` must outlive it, and it must not outlive `instance`.
+    /// Registers a messenger. `messages` must outlive it, and it must not outlive `instance`.
     pub(super) fn new(entry: &ash::Entry, instance: &ash::Instance, messages: &Arc<Messages>) -> Result<Messenger> {
         let functions = ext::debug_utils::Instance::new(entry, instance);
         // SAFETY: the instance lives and has the extension.

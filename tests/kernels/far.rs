@@ -114,9 +114,9 @@ fn tensors_beyond_4_gib_are_refused_in_32_bits() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "`k`: no variant takes these arguments\n  `NEAR`: `y` has 6400000000 bytes, and at most 4294967296 are reached by address in 32 \
-             bits; a profile with `int64` reaches more\n  `DESCRIPTOR`: `y` has 6400000000 bytes, and at most {most} are reached by \
-             descriptor on this device"
+            "`k`: no variant takes these arguments\n  `NEAR`: `y` has 6400000000 bytes, but at most 4294967296 can be accessed by \
+             address in 32 bits; a profile with `int64` allows more\n  `DESCRIPTOR`: `y` has 6400000000 bytes, but at most {most} \
+             can be accessed by descriptor on this device"
         )
     );
     let kernel = load(vec![near, by_descriptor, far]);

@@ -160,8 +160,8 @@ fn what_a_launch_wants_packed_or_prepared_is_said() {
     let (one, other) = (load(prepares), load(prepares));
     let prepared = one.prepare("w", &w).expect("it prepares");
     assert_eq!(run(&one, &prepared), "it runs");
-    assert_eq!(run(&one, &w), "`conv`: `w` is to be prepared: by `prepare_w`, or `DynKernel::prepare`");
-    assert_eq!(run(&other, &prepared), "`conv`: `w` was prepared for another kernel: this one has to prepare it itself");
+    assert_eq!(run(&one, &w), "`conv`: `w` must be prepared, by `prepare_w` or `DynKernel::prepare`");
+    assert_eq!(run(&other, &prepared), "`conv`: `w` was prepared by another kernel: prepare it by this one");
     assert_eq!(one.prepare("x", &x).expect_err("refused").to_string(), "`conv`: has no input `x` that is prepared");
     assert_eq!(prepared.reshape([8 * 36]).expect_err("refused").to_string(), "a tensor that is prepared cannot be reshaped");
     let packs = load("V: conv<T = f32> for p { pack(w[o, c, y, x] => [o / 4, c, y, x, o % 4], when: caller); }");

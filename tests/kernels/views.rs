@@ -163,12 +163,12 @@ fn what_a_dense_variant_takes() {
         );
         let askew =
             device.upload([17], &numbers(17)).expect("uploads").slice(0, 1..).expect("a view").reshape([2, 8]).expect("no gaps");
-        let reason = "`add`: no variant takes these arguments\n  `WIDE`: `x` is a view that begins at byte 4 of its memory, and it takes \
-                      multiples of 16 bytes (4 elements of f32), which its words load or store at a time";
+        let reason = "`add`: no variant takes these arguments\n  `WIDE`: `x` is a view that begins at byte 4 of its memory, but \
+                      the variant takes multiples of 16 bytes (4 elements of f32), the size of its widest load or store";
         assert_eq!(run(kernel, &[&askew, &other]).expect_err("askew").to_string(), reason);
         let columns = device.upload([2, 16], &numbers(32)).expect("uploads").slice(1, 4..12).expect("a view");
-        let reason = "`add`: no variant takes these arguments\n  `WIDE`: `y` is a view whose axis 0 has a stride of 16 elements, and it takes \
-                      8: that of a tensor without gaps; `strided(y)` in a schedule takes others";
+        let reason = "`add`: no variant takes these arguments\n  `WIDE`: `y` is a view whose axis 0 has a stride of 16 elements, \
+                      but the variant takes 8: the stride of a tensor without gaps; `strided(y)` in the schedule allows others";
         assert_eq!(run(kernel, &[&other, &columns]).expect_err("gaps").to_string(), reason);
     });
     // Another variant may take it.
@@ -188,7 +188,7 @@ fn what_a_dense_variant_takes() {
         assert_eq!(run(kernel, &[&row, &row]).expect("runs").download().expect("downloads"), wanted);
         let askew = whole.slice(0, ..1).expect("a view").slice(1, 1..).expect("a view");
         let error = run(kernel, &[&askew, &askew]).expect_err("askew").to_string();
-        assert!(error.contains("begins at byte 4") && error.contains("as this device binds buffers"), "{error}");
+        assert!(error.contains("begins at byte 4") && error.contains("because this device binds buffers"), "{error}");
     });
 }
 

@@ -250,7 +250,7 @@ fn a_listener_that_uses_a_device_is_refused() {
     wrong.dispatches[0].buffers.pop();
     assert!(matches!(load(&device, vec![wrong]), Err(Error::Validation { .. })));
     let refused =
-        "a listener of `Options::on_message` cannot use a device: note the message, and act once the listener has returned";
+        "a listener of `Options::on_message` cannot use a device: store the message, and act after the listener has returned";
     assert_eq!(*heard.lock().expect("no panic"), [refused; 9]);
     assert!(matches!(new.download::<f32>(), Err(Error::NeverWritten { .. })));
     device.upload([1], &[1.0f32]).expect("others are not refused");
@@ -298,7 +298,7 @@ fn with_a_malformed_manifest() {
     for opened in [options().open().map(drop), Options::new().open().map(drop), options().list().map(drop)] {
         // Newer loaders pass over it.
         if let Err(error) = opened {
-            let text = "repair or remove it, or use a newer loader, which passes over it";
+            let text = "repair or remove it, or use a newer loader, which skips it";
             assert_eq!(error.to_string(), format!("the Vulkan loader stops at the malformed manifest {file}: {text}"));
         }
     }

@@ -136,7 +136,7 @@ fn what_waits_for_others_before_it_is_submitted_writes_nothing() {
     // The second queue. Copies, and later the launches, take the first.
     injector.set("held", 2);
     let error = batch.submit().expect_err("the empty submission hangs").to_string();
-    assert!(error.starts_with("what was at work before the dispatch `out`, with the 99 after it, has not ended after"), "{error}");
+    assert!(error.starts_with("the work that precedes the dispatch `out`, with the 99 after it, has not ended after"), "{error}");
     assert_never_written(&mut last, &kernel);
     x.write(&[2.0f32; 16]).expect("what was not submitted uses nothing");
     let out = kernel.run([Argument::from(&x), (&x).into(), 1.0f32.into()]).expect("the other queue takes it");

@@ -153,7 +153,7 @@ fn wrong_arguments_are_named() {
         "`axpy`: `alpha` is a number of type f32, but was given a tensor"
     );
     let error = load(bump(PLAIN)).run(args(&x, &x, 1.0)).expect_err("y is updated");
-    assert_eq!(error.to_string(), "`bump`: `y` is updated in place, so it is given as `&mut`");
+    assert_eq!(error.to_string(), "`bump`: `y` is updated in place, so pass it as `&mut`");
 }
 
 #[test]

@@ -89,10 +89,7 @@ fn variants_agree_in_what_no_shape_tells() {
     };
     assert!(load(&device(), vec![with("A", 1), with("B", 1)]).is_ok());
     let error = refused(vec![with("A", 1), with("B", 2)]).to_string();
-    assert_eq!(
-        error,
-        "`A` and `B` cannot be loaded together: they differ in S, 1 and 2, and no input's shape tells which is meant"
-    );
+    assert_eq!(error, "`A` and `B` cannot be loaded together: they differ in S, 1 and 2, and no input's shape distinguishes them");
 
     // A literal in an input's shape tells them apart.
     let (mut a, mut b) = (with("A", 1), with("B", 2));
@@ -118,7 +115,7 @@ fn nothing_and_nonsense_are_refused() {
     program.dispatches[0].spirv.truncate(18);
     assert_eq!(
         refused(vec![program]).to_string(),
-        "the launch program of `AXPY` is malformed: dispatch `out`: its words are no SPIR-V"
+        "the launch program of `AXPY` is malformed: dispatch `out`: it is not a SPIR-V module"
     );
     let mut program = axpy(PLAIN);
     let condition = Condition::Scalar { scalar: 1, relation: Relation::Lt, bits: 0 };

@@ -83,18 +83,18 @@ fn what_a_tensor_has_not_is_no_view_of_it() {
     };
     let of = |what: &str| format!("a view of a tensor of shape [3, 4]: {what}");
     assert_eq!(told(x.slice(2, ..)), of("there is no axis 2"));
-    assert_eq!(told(x.slice(1, 2..5)), of("axis 1 has 4 coordinates, and no range 2..5"));
+    assert_eq!(told(x.slice(1, 2..5)), of("axis 1 has 4 coordinates, so the range 2..5 is invalid"));
     #[allow(clippy::reversed_empty_ranges, reason = "it is the error")]
     let reversed = 3..2;
-    assert_eq!(told(x.slice(1, reversed)), of("axis 1 has 4 coordinates, and no range 3..2"));
-    assert_eq!(told(x.slice(0, ..=usize::MAX)), of("axis 0 has no such range"));
-    assert_eq!(told(x.select(0, 3)), of("axis 0 has 3 coordinates, and no 3"));
+    assert_eq!(told(x.slice(1, reversed)), of("axis 1 has 4 coordinates, so the range 3..2 is invalid"));
+    assert_eq!(told(x.slice(0, ..=usize::MAX)), of("the range of axis 0 does not fit a `usize`"));
+    assert_eq!(told(x.select(0, 3)), of("axis 0 has 3 coordinates, so coordinate 3 is out of bounds"));
     assert_eq!(told(x.step_by(0, 0)), of("a step is at least 1"));
-    assert_eq!(told(x.permute([0, 0])), of("[0, 0] is no order of its axes, which names each of 0 to 1 once"));
+    assert_eq!(told(x.permute([0, 0])), of("[0, 0] is not an order of its axes, which names each of 0 to 1 once"));
     let across = x.permute([1, 0]).expect("a view");
     assert_eq!(
         told(across.reshape([12])),
-        "a view of a tensor of shape [4, 3]: it has strides [1, 4], and only elements without gaps, in order, can be reshaped"
+        "a view of a tensor of shape [4, 3]: it has strides [1, 4], but only a row-major tensor without gaps can be reshaped"
     );
     assert!(matches!(x.slice(1, ..2).expect("a view").reshape([4]), Err(Error::Elements { .. })));
     let far = x.step_by(1, usize::MAX).expect("one column");
@@ -214,8 +214,8 @@ fn a_dense_variant_names_the_stride_that_it_needs() {
         let (even, four) = (view(whole.step_by(0, 2)), view(whole.slice(0, 4..)));
         let reason = |name: &str| {
             format!(
-                "`axpy`: no variant takes these arguments\n  `AXPY`: `{name}` is a view whose axis 0 has a stride of 2 elements, and it takes \
-                 1: that of a tensor without gaps; `strided({name})` in a schedule takes others"
+                "`axpy`: no variant takes these arguments\n  `AXPY`: `{name}` is a view whose axis 0 has a stride of 2 elements, \
+                 but the variant takes 1: the stride of a tensor without gaps; `strided({name})` in the schedule allows others"
             )
         };
         assert_eq!(kernel.run(args(&even, &four, 1.0)).expect_err("gaps").to_string(), reason("x"));
