@@ -63,7 +63,7 @@ pub(crate) trait Backend: Send + Sync {
 
 /// A buffer of a backend.
 pub(crate) trait Buffer: Any + Send + Sync {
-    /// The device address that is passed to dispatches that address buffers directly; 0 if the backend has no addresses.
+    /// The device address that is passed to dispatches that address buffers directly; 0 if the backend does not support addresses.
     fn address(&self) -> u64;
 }
 

@@ -58,7 +58,7 @@ impl Batch {
         self.launches.len()
     }
 
-    /// True if the batch has no launches.
+    /// True if the batch is empty.
     pub fn is_empty(&self) -> bool {
         self.launches.is_empty()
     }

@@ -230,7 +230,7 @@ impl Options {
     }
 
     /// Gives the driver and its tools the source lines of kernels and schedules (`OpLine`), so that debuggers and profilers can
-    /// show them beside instructions. It is on if [`Options::validation`] is. If it is off, the SPIR-V has no lines, so that a
+    /// show them beside instructions. It is on if [`Options::validation`] is. If it is off, the SPIR-V lacks lines, so that a
     /// comment added above a schedule does not make a driver compile its kernels again. Names and labels (VK_EXT_debug_utils) are
     /// always given (`docs/debugging.md`).
     pub fn debug(mut self, on: bool) -> Options {

@@ -55,7 +55,7 @@ fn flag(lookup: Lookup<'_>, name: &'static str) -> Result<bool> {
     switch(&word).ok_or_else(|| wrong(name, word.as_ref(), WANTED))
 }
 
-/// Returns the folder of the pipeline cache; `None` if it is switched off, or if the platform has no folder for caches.
+/// Returns the folder of the pipeline cache; `None` if it is switched off, or if the platform lacks a folder for caches.
 fn cache(lookup: Lookup<'_>) -> Result<Option<PathBuf>> {
     const NAME: &str = "TILEWRIGHT_CACHE";
     const WANTED: &str = "`off`, `on`, or the path of a folder (for a folder in the working directory: `./name`)";

@@ -288,7 +288,7 @@ pub enum Error {
         /// The reason.
         reason: tilewright_reference::DecodeError,
     },
-    /// The device's compute queue has no timestamps.
+    /// The device's compute queue does not support timestamps.
     #[error("{device} has no timestamps on its compute queue: it cannot time launches")]
     NoTimestamps {
         /// The device.

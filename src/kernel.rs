@@ -132,7 +132,7 @@ pub struct Variant<K> {
     kernel: PhantomData<fn() -> K>,
 }
 
-/// The type of `DEFAULT` in the module of a kernel that has no default schedule. No function takes it.
+/// The type of `DEFAULT` in the module of a kernel without a default schedule. No function takes it.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct NoDefault;
@@ -143,7 +143,7 @@ pub struct NoDefault;
 pub struct Rounding {
     /// The result's name in the kernel.
     pub result: &'static str,
-    /// The expected error, relative to the result: the root of the mean square of the errors over that of the values.
+    /// The expected error, relative to the result: the root mean square of the errors over the root mean square of the values.
     pub expected: f64,
     /// The largest possible error, relative to the largest input times the largest weight times the number of products in a sum.
     pub worst: f64,

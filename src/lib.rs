@@ -60,7 +60,7 @@ pub use tilewright_launch::{DType, Feature};
 /// Defines a kernel, the computation that schedules implement.
 ///
 /// It becomes a module with the kernel's name. The module has `Args`, the arguments by name; `Kernel<T>`, the type of the kernel;
-/// and, if the kernel has no generic dtype, `DEFAULT`, the variant that runs on every device.
+/// and, if the kernel's dtypes are not generic, `DEFAULT`, the variant that runs on every device.
 ///
 /// ```
 /// use tilewright::{Device, kernel};

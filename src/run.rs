@@ -337,7 +337,7 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
     Ok(launch)
 }
 
-/// Checks the caller's outputs against those of the variant.
+/// Compares the caller's outputs with the outputs of the variant.
 fn check_outputs(kernel: &DynKernel, program: &Program, choice: &Choice, outputs: &[&AnyTensor]) -> Result<()> {
     let wanted: Vec<_> = program.tensors.iter().enumerate().filter(|(_, t)| t.role == Role::Output).collect();
     if wanted.len() != outputs.len() {

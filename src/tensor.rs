@@ -22,7 +22,7 @@ pub struct AnyTensor {
     shape: Vec<usize>,
     /// The offset of its first element in the memory, in elements.
     offset: usize,
-    /// The stride of each axis in elements; `None` if there are no gaps.
+    /// The stride of each axis in elements; `None` for a tensor without gaps.
     strides: Option<Vec<usize>>,
     /// `None` if it is row-major.
     layout: Option<Arc<launch::Layout>>,
@@ -107,7 +107,7 @@ impl AnyTensor {
         count(&self.shape)
     }
 
-    /// Returns true if the tensor has no elements.
+    /// Returns true if the tensor is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -117,13 +117,13 @@ impl AnyTensor {
         &self.device
     }
 
-    /// Returns the stride of each axis in memory in elements, outermost first. The strides of a packed tensor are those of a
+    /// Returns the stride of each axis in memory in elements, outermost first. A packed tensor has the same strides as a
     /// row-major one.
     pub fn strides(&self) -> Vec<usize> {
         self.strides.clone().unwrap_or_else(|| view::dense(&self.shape))
     }
 
-    /// Returns the strides, or `None` if there are no gaps.
+    /// Returns the strides, or `None` for a tensor without gaps.
     pub(crate) fn gaps(&self) -> Option<&[usize]> {
         self.strides.as_deref()
     }
@@ -160,7 +160,7 @@ impl AnyTensor {
     /// Copies the elements to the host in row-major order, regardless of their layout or strides. `T` must be the tensor's dtype.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the host has no memory for them.
+    /// [`Error::OutOfMemory`] if they do not fit the host's memory.
     pub fn download<T: Element>(&self) -> Result<Vec<T>> {
         self.check_dtype::<T>()?;
         self.check_ready()?;
@@ -271,7 +271,7 @@ impl<T: Element, L: Layout> Tensor<T, L> {
         self.any.len()
     }
 
-    /// Returns true if the tensor has no elements.
+    /// Returns true if the tensor is empty.
     pub fn is_empty(&self) -> bool {
         self.any.is_empty()
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The time that one launch took on the device, by its timestamps. It does not include work of the host.
+/// The time that one launch took on the device, by its timestamps. The host's work is not included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// The variant that ran.

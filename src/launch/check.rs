@@ -76,7 +76,7 @@ pub(crate) fn bytes(
     Ok(())
 }
 
-/// Returns the bytes that a tensor occupies. A tensor that is read occupies memory even if it has no elements, because a read whose
+/// Returns the bytes that a tensor occupies. A tensor that is read occupies memory even if it is empty, because a read whose
 /// index may be out of bounds still loads something.
 fn bytes_of(tensor: &Tensor, shape: &[usize], is_read: bool) -> u64 {
     let laid = tensor.layout.as_ref().and_then(|l| l.memory(shape));

@@ -8,7 +8,7 @@ use tilewright_launch::{Addressing, Dispatch, Program, Role, Size, Tensor};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given<'a> {
     pub(crate) shape: &'a [usize],
-    /// The stride of each axis in elements; `None` if the tensor has no gaps.
+    /// The stride of each axis in elements; `None` for a tensor without gaps.
     pub(crate) strides: Option<&'a [usize]>,
     /// The offset in its memory and the length, in bytes.
     pub(crate) start: u64,
@@ -60,8 +60,8 @@ pub(super) fn free(program: &Program, tensor: &Tensor, axis: usize) -> Option<us
     program.free_stride(stride).filter(|dim| !inner.iter().any(|s| program.free_stride(s) == Some(*dim)))
 }
 
-/// Returns the stride of an axis whose stride is free. An axis of one element has no meaningful stride, so it gets the stride of
-/// the next outer axis that depends on it, as if there were no gaps.
+/// Returns the stride of an axis whose stride is free. The stride of an axis of one element is arbitrary, so it gets the stride of
+/// the next outer axis that depends on it, as in a tensor without gaps.
 fn read_off(program: &Program, tensor: &Tensor, shape: &[usize], strides: &[usize], axis: usize) -> usize {
     let is_free = |axis: usize| free(program, tensor, axis).is_some();
     let steps = |axis: &usize| shape.get(*axis) != Some(&1);

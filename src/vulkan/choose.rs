@@ -419,7 +419,7 @@ impl Chain {
         all
     }
 
-    /// Returns the features that a query filled in. A struct that was not linked has no features.
+    /// Returns the features that a query filled in. All features of a struct that was not linked are off.
     fn read(&self) -> Features {
         let on = |b: vk::Bool32| b == vk::TRUE;
         Features {

@@ -134,7 +134,7 @@ fn tidy(folder: &Path, own: &Path, bounds: Bounds) {
     for entry in entries.flatten() {
         let (name, path) = (entry.file_name(), entry.path());
         let Some(name) = name.to_str().filter(|n| n.starts_with(PREFIX)) else { continue };
-        // The metadata of a link is that of the link itself, which is not a file, so links are skipped.
+        // This is the metadata of a link itself, which is not a file, so links are skipped.
         let Some(about) = entry.metadata().ok().filter(fs::Metadata::is_file) else { continue };
         // A time in the future counts as now.
         let age = about.modified().ok().and_then(|at| now.duration_since(at).ok()).unwrap_or_default();

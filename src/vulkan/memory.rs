@@ -91,7 +91,7 @@ fn shares_memory(context: &Context) -> bool {
 pub(super) struct Buffer {
     pub(super) raw: vk::Buffer,
     allocation: Allocation,
-    /// 0 if the device has no addresses.
+    /// 0 if the device does not support addresses.
     pub(super) address: u64,
     pub(super) bytes: u64,
     /// True if the host can access the memory without staging.

@@ -162,7 +162,7 @@ impl Session {
     fn begin(&mut self) -> Result<()> {
         let device = &self.context.device;
         let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
-        // SAFETY: this session has no pending submission, because a session is reused only after its submission has ended.
+        // SAFETY: no submission of this session is pending, because a session is reused only after its submission has ended.
         unsafe {
             device
                 .reset_command_pool(self.commands_pool, vk::CommandPoolResetFlags::empty())
