@@ -1,11 +1,11 @@
-//! Images: PNG files in and out. The examples share it.
+//! Reads and writes images as PNG files. The examples share this module.
 
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::Path;
 
-/// An image of three channels, values from 0 to 1, row by row.
+/// An image of three channels with values from 0 to 1, in row-major order.
 pub struct Image {
     /// Rows.
     pub height: usize,
@@ -34,7 +34,7 @@ fn decode(path: &Path) -> Result<Image, Box<dyn Error>> {
     Ok(Image { height: info.height as usize, width: info.width as usize, pixels })
 }
 
-/// Writes an image of bytes, and the folder it lies in.
+/// Writes an image of bytes, and creates its folder.
 pub fn write(path: &Path, colours: png::ColorType, width: usize, height: usize, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
     encode(path, colours, width, height, bytes).map_err(|e| format!("cannot write {}: {e}", path.display()).into())
 }

@@ -1,16 +1,17 @@
-//! A photograph freed from noise by attention, on the GPU: with the scores of all pairs of pixels in memory, and without.
+//! Denoises a photograph by attention on the GPU, with the scores of all pairs of pixels in memory, and without.
 //!
 //! ```text
 //! cargo run --release --example attention [-- --image photo.png --out denoised.png --side 64 --noise 0.1 --runs 3]
 //! ```
 //!
-//! Non-local means (Buades, Coll, Morel, *A non-local algorithm for image denoising*, 2005): each pixel becomes the mean of all,
-//! weighted by how alike the patches around them are. That is attention, with patches for queries and keys (`patches.rs`) and colours for
-//! values. The algorithm stands in `kernel.rs`, and two ways to run it in `schedules/`. The program says how long each took, how far
-//! each is from plain loops in f64, and how much nearer the result is to the photograph than what it was made of.
+//! Non-local means (Buades, Coll, Morel, *A non-local algorithm for image denoising*, 2005): each pixel becomes the mean of all
+//! pixels, weighted by the similarity of the patches around them. This is attention, with patches for queries and keys
+//! (`patches.rs`) and colours for values. The algorithm is in `kernel.rs`, and two schedules for it are in `schedules/`. The
+//! program prints the time of each schedule, its error relative to plain loops in f64, and how much the result is nearer to the
+//! photograph than the noisy image.
 
-#![allow(clippy::print_stdout, reason = "a program that says what it did")]
-#![allow(unreachable_pub, reason = "a program: its items are nobody else's")]
+#![allow(clippy::print_stdout, reason = "a program that prints its results")]
+#![allow(unreachable_pub, reason = "a program: its items are not used elsewhere")]
 
 #[path = "../image.rs"]
 mod image;
@@ -31,33 +32,33 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tilewright::{Device, Loaded, Tensor};
 
-/// Frees a part of a photograph from noise on the GPU, by two schedules, and checks the results.
+/// Denoises a part of a photograph on the GPU, by two schedules, and checks the results.
 #[derive(Parser)]
 struct Options {
     /// A PNG file.
     #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/astronaut-225.png"))]
     image: PathBuf,
-    /// Where the photograph, the noisy one and the result go, side by side: a PNG file.
+    /// The PNG file to write: the photograph, the noisy image and the result, side by side.
     #[arg(long, default_value = "out/denoised.png")]
     out: PathBuf,
-    /// Rows and columns of the part; by default 64, and 32 on the reference device.
+    /// Rows and columns of the part; by default 64, or 32 on the reference device.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=512))]
     side: Option<u32>,
     /// The noise's deviation; the photograph's values are from 0 to 1.
     #[arg(long, default_value_t = 0.1, value_parser = share)]
     noise: f32,
-    /// How unlike patches may be: the larger, the smoother.
+    /// The tolerated difference of patches: the larger, the smoother the result.
     #[arg(long, default_value_t = 0.8, value_parser = share)]
     tolerance: f32,
     /// The noise's seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Launches that are timed.
+    /// The number of launches that are timed.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
 }
 
-/// A number that is neither so small that its square is 0 in f32, nor larger than all differences of an image.
+/// Parses a number that is neither so small that its square is 0 in f32, nor larger than all differences in an image.
 fn share(text: &str) -> Result<f32, String> {
     match text.parse() {
         Ok(value) if (0.001..=10.0).contains(&value) => Ok(value),
@@ -82,7 +83,8 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let side = options.side.map_or_else(|| default_side(&device), |side| side as usize);
     let clean = part(&photograph, side)?;
     let noisy = Image { height: side, width: side, pixels: noise::add(&clean.pixels, options.noise, options.seed) };
-    // Patches that differ by noise alone have a distance of about 2 VALUES times its square: h is a part of that, whatever the noise.
+    // Patches that differ by noise alone have a distance of about 2 VALUES times the noise's square. h^2 is a part of that, so that
+    // the result does not depend on the amount of noise.
     let h2 = VALUES as f32 * (options.tolerance * options.noise).powi(2);
     let task = Task::new(&device, options.runs, noisy, h2)?;
 
@@ -97,7 +99,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The same with the scores in memory, where the device can have them, and how far that is from `online`.
+/// Runs the schedule that keeps the scores in memory, if the device has enough, and compares its result with `online`.
 fn run_plain(task: &Task<'_>, online: &[f32]) -> Result<(), Box<dyn Error>> {
     let (plain, bytes) = (schedules::PLAIN.name(), task.score_bytes());
     println!("scores    {:.1} MB, which {plain} keeps in memory and {} does not", bytes as f64 / 1e6, schedules::ONLINE.name());
@@ -118,12 +120,13 @@ fn run_plain(task: &Task<'_>, online: &[f32]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Rows and columns for a device. The reference device interprets each instruction, and all pairs of pixels are many.
+/// Returns the rows and columns for a device. They are fewer on the reference device, because it interprets each instruction, and
+/// there are many pairs of pixels.
 fn default_side(device: &Device) -> usize {
     if device.info().name.contains("reference") { 32 } else { 64 }
 }
 
-/// The part of a photograph that is freed from noise: in the middle, rather above, where faces are.
+/// Returns the part of a photograph to denoise: in the middle, and rather at the top, where faces are.
 fn part(photograph: &Image, side: usize) -> Result<Image, Box<dyn Error>> {
     let (height, width) = (photograph.height, photograph.width);
     if height < side || width < side {
@@ -134,7 +137,7 @@ fn part(photograph: &Image, side: usize) -> Result<Image, Box<dyn Error>> {
     Ok(Image { height: side, width: side, pixels: (0..side).flat_map(row).copied().collect() })
 }
 
-/// What all schedules compute.
+/// The input of all schedules.
 struct Task<'a> {
     device: &'a Device,
     runs: u32,
@@ -161,7 +164,7 @@ impl Task<'_> {
         (self.patches.len() as u64).pow(2) * size_of::<f32>() as u64
     }
 
-    /// Runs a schedule, says how long it took and how far it is from the reference.
+    /// Runs a schedule, and prints its time and its error relative to the reference.
     fn run(&self, attention: &Loaded<attention::Kernel>) -> Result<Vec<f32>, Box<dyn Error>> {
         let variant = attention.variant_for((&self.query, &self.key, &self.value))?;
         let output = self.launch(attention, variant)?;
@@ -176,7 +179,7 @@ impl Task<'_> {
         Ok(output)
     }
 
-    /// Times launches by the device's clock, or one by the host's where the device has none.
+    /// Times launches by the device's clock, or one launch by the host's clock if the device has none.
     fn launch(&self, attention: &Loaded<attention::Kernel>, variant: &str) -> Result<Vec<f32>, Box<dyn Error>> {
         let args = (&self.query, &self.key, &self.value);
         if !self.device.info().limits.timestamps {

@@ -1,4 +1,4 @@
-//! Non-local means as plain loops in f64, of a sample of the pixels, and how far a correct result can be from them.
+//! Non-local means as plain loops in f64, for a sample of the pixels, and error bounds for a correct result in f32.
 
 use crate::patches::{ELEMENTS, VALUES};
 
@@ -13,13 +13,13 @@ pub struct Comparison {
     pub error: f64,
     /// The bound at the pixel where the difference is the largest part of its bound.
     pub bound: f64,
-    /// That part: above 1, the result is not a mean by these weights.
+    /// The difference at that pixel relative to its bound. If it is above 1, the result is not a mean with these weights.
     pub part: f64,
 }
 
 /// Compares pixels of `output` with the mean of all colours, weighted by `exp(-|a - b|^2 / h2)` of the patches.
 ///
-/// That is computed from the patches, not from queries and keys: it shows that these are right, too.
+/// The weights are computed from the patches and not from queries and keys, so that these are checked, too.
 pub fn compare(patches: &[[f32; VALUES]], colours: &[f32], h2: f32, output: &[f32]) -> Comparison {
     let mut worst = Comparison { pixels: 0, error: 0.0, bound: 0.0, part: 0.0 };
     for pixel in (0..patches.len()).step_by(patches.len().div_ceil(SAMPLE)) {
@@ -38,13 +38,14 @@ pub fn compare(patches: &[[f32; VALUES]], colours: &[f32], h2: f32, output: &[f3
     worst
 }
 
-/// The mean colour at a pixel, and how far that of f32 can be from it, to first order in `u = 2^-24`.
+/// Returns the mean colour at a pixel, and a bound for the error of f32, to first order in `u = 2^-24`.
 ///
-/// An error of a score is a relative one of its weight, and as all colours are from 0 to 1, a relative error of the weights is at most
-/// the same of the mean. The terms of a score have the magnitude `s` at most; its sum rounds `D` times, and what makes its key does: it
-/// is within `2 (D + 4) s u`. The largest is the same for all, but subtracting it rounds. An exponential of `x` is within `3 + 2 |x|` steps
-/// of `2 u`: Vulkan's bound. The two sums of `n` terms round once for each; those in blocks, for each block once more, and by an
-/// exponential of 3 steps: `6 n u` in all.
+/// The absolute error of a score is the relative error of its weight. Since all colours are from 0 to 1, a relative error of the
+/// weights causes at most the same error of the mean. The terms of a score have a magnitude of at most `s`. Its sum rounds `D`
+/// times, and so does the computation of its key: the error is at most `2 (D + 4) s u`. The largest score is the same for all, but
+/// subtracting it rounds. An exponential of `x` has an error of at most `3 + 2 |x|` steps of `2 u`, by Vulkan's bound. The two sums
+/// of `n` terms round once for each term. Sums in blocks round once more for each block, and by an exponential of 3 steps: `6 n u`
+/// in all.
 fn mean(patches: &[[f32; VALUES]], colours: &[f32], h2: f64, pixel: usize) -> ([f64; 3], f64) {
     let (mut sums, mut total, mut exponents, mut magnitude) = ([0.0; 3], 0.0, 0.0, 0f64);
     for (patch, colour) in patches.iter().zip(colours.chunks_exact(3)) {

@@ -1,6 +1,6 @@
 //! The sheet: images of one size side by side, magnified.
 
-/// Pixels of the sheet for one of an image, in each direction.
+/// The magnification: pixels of the sheet for one pixel of an image, in each direction.
 const SCALE: usize = 4;
 /// Pixels between images, and around them.
 const GAP: usize = 4;
@@ -15,7 +15,7 @@ pub struct Sheet {
     pub bytes: Vec<u8>,
 }
 
-/// The sheet of square images of `side` rows.
+/// Returns the sheet of square images of `side` rows.
 pub fn sheet(side: usize, images: &[&[f32]]) -> Sheet {
     let tile = side * SCALE;
     let (width, height) = (images.len() * (tile + GAP) + GAP, tile + 2 * GAP);

@@ -1,7 +1,7 @@
 //! The filters: 32 of 3x3 pixels by 3 channels, each with a meaning that can be seen in its feature map.
 //!
-//! Most are a pattern over the pixels times a mixture of the channels (red, green, blue). The convolution does not turn a
-//! filter around: what stands at the top left is multiplied by the pixel at the top left.
+//! Most are a pattern over the pixels times a mixture of the channels (red, green, blue). The convolution does not flip a filter:
+//! the weight at the top left is multiplied by the pixel at the top left.
 
 /// Weights over the pixels, rows from the top.
 type Grid = [[f32; 3]; 3];
@@ -45,43 +45,43 @@ pub const COUNT: usize = 32;
 
 /// A filter.
 pub struct Filter {
-    /// What it finds.
+    /// Its name, by the feature that it finds.
     pub name: &'static str,
     /// Its weights: row, column, channel.
     weights: [[Mix; 3]; 3],
 }
 
 impl Filter {
-    /// A pattern times a mixture.
+    /// Returns a pattern times a mixture.
     fn new(name: &'static str, grid: Grid, mix: Mix) -> Filter {
         Filter { name, weights: grid.map(|row| row.map(|w| mix.map(|m| w * m))) }
     }
 
-    /// The sum of two filters.
+    /// Returns the sum of two filters.
     fn plus(mut self, other: Filter) -> Filter {
         let pairs = self.weights.as_flattened_mut().as_flattened_mut().iter_mut().zip(other.weights.as_flattened().as_flattened());
         pairs.for_each(|(a, b)| *a += b);
         self
     }
 
-    /// Whether it gives 0 where the image is of one shade of grey, so that its map has two signs.
+    /// Returns true if the filter is 0 where the image has a constant shade of grey, so that its map has both signs.
     pub fn is_difference(&self) -> bool {
         self.weights.as_flattened().as_flattened().iter().sum::<f32>().abs() < 1e-4
     }
 }
 
-/// A gradient of the luminance in the direction of `degrees`, counter-clockwise from the right.
+/// Returns a gradient of the luminance in the direction of `degrees`, counter-clockwise from the right.
 fn gradient(name: &'static str, degrees: f32) -> Filter {
     let (sin, cos) = degrees.to_radians().sin_cos();
     Filter::new(name, SOBEL_X, LUMA.map(|m| cos * m)).plus(Filter::new("", SOBEL_Y, LUMA.map(|m| sin * m)))
 }
 
-/// One mixture at the centre against another around it, as cells of the retina have it.
+/// Returns one mixture at the centre less another mixture around it, like cells of the retina.
 fn surround(name: &'static str, centre: Mix, around: Mix) -> Filter {
     Filter::new(name, CENTRE, centre).plus(Filter::new("", AROUND, around.map(|m| -m)))
 }
 
-/// The filters, in the order of the output channels: four rows of eight.
+/// Returns the filters, in the order of the output channels: four rows of eight.
 pub fn bank() -> [Filter; COUNT] {
     [
         // Shapes of the luminance.
@@ -123,7 +123,7 @@ pub fn bank() -> [Filter; COUNT] {
     ]
 }
 
-/// The filters as the kernel's tensor: row, column, channel, filter.
+/// Returns the filters as the kernel's tensor: row, column, channel, filter.
 pub fn weights(bank: &[Filter; COUNT]) -> Vec<f32> {
     let mut weights = Vec::with_capacity(3 * 3 * 3 * COUNT);
     for (row, column, channel) in (0..27).map(|i| (i / 9, i / 3 % 3, i % 3)) {

@@ -1,4 +1,4 @@
-//! The algorithm: what is computed. No schedule can change it.
+//! The algorithm. Schedules cannot change its results.
 
 use tilewright::kernel;
 

@@ -1,16 +1,16 @@
-//! A photograph through a 3x3 convolution of 32 filters with stride 2, on the GPU; or with stride 1, by Winograd's algorithm.
+//! Convolves a photograph with 32 filters of 3x3 and stride 2, on the GPU; or with stride 1, by Winograd's algorithm.
 //!
 //! ```text
 //! cargo run --release --example conv2d [-- --image photo.png --out maps.png --variant PLAIN --runs 200]
 //! cargo run --release --example conv2d -- --winograd
 //! ```
 //!
-//! The algorithm stands in `kernel.rs`, what each device makes of it in `schedules/`. The program says which device and which
-//! variant ran, how long it took by the device's own clock, and how far the result is from plain loops in f64; it writes the
-//! 32 feature maps as one picture. Of Winograd's algorithm it says the error beside that which the schedule states.
+//! The algorithm is in `kernel.rs`, and a schedule for each device is in `schedules/`. The program prints the device and the
+//! variant that ran, the time by the device's own clock, and the error relative to plain loops in f64. It writes the 32 feature
+//! maps as one picture. For Winograd's algorithm, it prints the error and the error that the schedule states.
 
-#![allow(clippy::print_stdout, reason = "a program that says what it did")]
-#![allow(unreachable_pub, reason = "a program: its items are nobody else's")]
+#![allow(clippy::print_stdout, reason = "a program that prints its results")]
+#![allow(unreachable_pub, reason = "a program: its items are not used elsewhere")]
 
 mod filters;
 #[path = "../image.rs"]
@@ -36,16 +36,16 @@ struct Options {
     /// A PNG file of at least 3x3 pixels.
     #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/astronaut-225.png"))]
     image: PathBuf,
-    /// Where the feature maps go: a PNG file.
+    /// The PNG file to write the feature maps to.
     #[arg(long, default_value = "out/feature-maps.png")]
     out: PathBuf,
-    /// Runs this variant instead of the one for the device.
+    /// Runs this variant instead of the variant for the device.
     #[arg(long)]
     variant: Option<String>,
     /// Convolves by Winograd's algorithm, with stride 1.
     #[arg(long, conflicts_with = "variant")]
     winograd: bool,
-    /// Launches that are timed.
+    /// The number of launches that are timed.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
 }
@@ -100,10 +100,10 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The kernel as it takes the filters: as they are, or prepared.
+/// The kernel by the layout of its filters: row-major, or prepared.
 type Kernel<L> = kernel::conv2d::Kernel<f32, RowMajor, L, RowMajor>;
 
-/// Convolves, and says how.
+/// Convolves, and prints the variant, the shapes and the time.
 fn convolve<L: Layout>(
     options: &Options,
     device: &Device,
@@ -119,7 +119,7 @@ fn convolve<L: Layout>(
     Ok(output.download()?)
 }
 
-/// Says how far a direct sum is from the reference, and whether it is one.
+/// Prints the error of a direct sum relative to the reference, and checks that it is within the rounding bound.
 fn judge(found: &Comparison) -> Result<(), Box<dyn Error>> {
     println!("error     {:.2e} at most; {:.0} % of what rounding in f32 can make", found.error, 100.0 * found.part);
     if found.part > 1.0 {
@@ -128,19 +128,19 @@ fn judge(found: &Comparison) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The same of a decomposed sum, beside what its schedule states. That is said of independent values of mean 0, which a photograph does not
-/// have; the worst case holds of all.
+/// Prints the error of a decomposed sum and the error that its schedule states. The expected error is stated for independent values
+/// of mean 0, which a photograph does not have. The worst case is stated for all values.
 fn judge_decomposed(found: &Comparison, stated: &Rounding, bound: f64) -> Result<(), Box<dyn Error>> {
     println!("error     {:.1e} of the result; stated, for independent values: {:.1e}", found.relative, stated.expected);
     println!("          {:.2e} at most; stated, for any values: {bound:.2e}", found.error);
     if found.error > bound {
-        return Err("the result is wrong: its error is above what is stated".into());
+        return Err("the result is wrong: its error is above the stated bound".into());
     }
     Ok(())
 }
 
-/// The variants to try on a device, in order. A variant runs wherever its requirements are met, also on devices that it was
-/// not made for: which one is best where is for the program to say.
+/// Returns the variants to try on a device, in order. A variant runs on every device that meets its requirements, even if it was
+/// made for another one, so the program has to choose the best.
 fn preferred(device: &Device) -> Vec<Conv> {
     let name = device.info().name.to_lowercase();
     let made_for_it = match () {
@@ -151,7 +151,7 @@ fn preferred(device: &Device) -> Vec<Conv> {
     vec![made_for_it, schedules::PLAIN]
 }
 
-/// The variants to load: those for the device, or the one asked for.
+/// Returns the variants to load: those for the device, or the requested one.
 fn variants(options: &Options, device: &Device) -> Result<Vec<Conv>, Box<dyn Error>> {
     let Some(wanted) = &options.variant else { return Ok(preferred(device)) };
     match schedules::ALL.iter().find(|v| v.name().eq_ignore_ascii_case(wanted)) {

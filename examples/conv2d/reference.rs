@@ -1,4 +1,4 @@
-//! The same convolution as plain loops in f64, and how far a correct result can be from it.
+//! The same convolution as plain loops in f64, and error bounds for a correct result in f32.
 
 /// The sizes of the convolution of one image.
 #[derive(Clone, Copy)]
@@ -28,12 +28,12 @@ impl Sizes {
         (self.width - self.filter) / self.stride + 1
     }
 
-    /// Products that make an output.
+    /// The number of products in an output.
     pub fn terms(&self) -> usize {
         self.filter * self.filter * self.channels
     }
 
-    /// Additions and multiplications in all.
+    /// The number of additions and multiplications in all.
     pub fn operations(&self) -> f64 {
         2.0 * (self.out_height() * self.out_width() * self.filters * self.terms()) as f64
     }
@@ -45,9 +45,9 @@ pub struct Comparison {
     pub error: f64,
     /// The bound at the element where the difference is the largest part of its bound.
     pub bound: f64,
-    /// That part: above 1, the result is not a sum of the products.
+    /// The difference at that element relative to its bound. If it is above 1, the result is not a sum of the products.
     pub part: f64,
-    /// The root of the mean square of the differences, relative to that of the reference.
+    /// The root mean square of the differences, relative to the root mean square of the reference.
     pub relative: f64,
 }
 
@@ -80,12 +80,12 @@ pub fn compare(sizes: Sizes, input: &[f32], filter: &[f32], output: &[f32]) -> C
     worst
 }
 
-/// The largest magnitude among values.
+/// Returns the largest magnitude among values.
 pub fn largest(values: &[f32]) -> f64 {
     values.iter().fold(0.0, |largest, value| largest.max(f64::from(value.abs())))
 }
 
-/// The sums of all filters at an output pixel, and those of the products' magnitudes.
+/// Computes the sums of all filters at an output pixel, and the sums of the products' magnitudes.
 fn pixel_sums(sizes: Sizes, input: &[f32], filter: &[f32], (row, column): (usize, usize), sums: &mut [(f64, f64)]) {
     sums.fill((0.0, 0.0));
     for fh in 0..sizes.filter {

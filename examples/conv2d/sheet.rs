@@ -18,10 +18,10 @@ pub struct Sheet {
     pub bytes: Vec<u8>,
 }
 
-/// The sheet of maps of `height` by `width`, whose elements are (row, column, filter).
+/// Returns the sheet of maps of `height` by `width`, whose elements are (row, column, filter).
 ///
-/// Each tile has a scale of its own. A filter that is a difference has 0 at mid-grey; the others run from the darkest to the
-/// brightest pixel.
+/// Each tile has its own scale. A filter that is a difference has 0 at mid-grey. The others range from the darkest to the brightest
+/// pixel.
 pub fn sheet(maps: &[f32], height: usize, width: usize, filters: &[Filter]) -> Sheet {
     let count = filters.len();
     let rows = count.div_ceil(COLUMNS);
@@ -40,7 +40,7 @@ pub fn sheet(maps: &[f32], height: usize, width: usize, filters: &[Filter]) -> S
     Sheet { width: full_width, height: full_height, bytes }
 }
 
-/// The values that become black and white.
+/// Returns the values that become black and white.
 fn range(map: &[f32], difference: bool) -> (f32, f32) {
     let mut sorted = map.to_vec();
     sorted.sort_unstable_by(f32::total_cmp);

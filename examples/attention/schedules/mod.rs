@@ -1,4 +1,4 @@
-//! The schedules: with all scores in memory, and without. Neither is made for a device.
+//! The schedules: with all scores in memory, and without. Neither is made for a particular device.
 
 pub mod online;
 pub mod plain;

@@ -1,12 +1,12 @@
-//! In one pass over the keys: no score is ever in memory.
+//! A schedule with one pass over the keys, so that scores are never in memory.
 
 use crate::kernel::attention;
 use tilewright::devices::vulkan_1_1;
 use tilewright::schedule;
 
 schedule! {
-    /// A pixel an invocation, with its patch, four scores and its sums in registers. Each block of four keys brings the sums below the
-    /// largest score so far.
+    /// One pixel for each invocation, with its patch, four scores and its sums in registers. Each block of four keys rescales the
+    /// sums to the largest score so far.
     pub ONLINE: attention for vulkan_1_1 where D == 28, E == 3 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 4);
         tile(b: 1, i: 64) => workgroup(y, x);

@@ -1,4 +1,4 @@
-//! As it is written: scores, maxima, totals and output one after the other.
+//! The algorithm as it is written: scores, maxima, totals and output one after another.
 
 use crate::kernel::attention;
 use tilewright::devices::vulkan_1_1;

@@ -5,7 +5,8 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// 1x4x4 (OH x OW x OC) an invocation, the filter written out: small workgroups, so that a small image fills the GPU.
+    /// 1x4x4 (OH x OW x OC) elements for each invocation, with the filter unrolled. Workgroups are small, so that a small image
+    /// fills the GPU.
     pub HOPPER: conv2d<T = f32, S = 2> for nvidia_hopper
     where OW % 8 == 0, OC % 32 == 0, IC == 3 {
         tile(n: 1, oh: 1, ow: 8, oc: 32) => workgroup(z, z, y, x);

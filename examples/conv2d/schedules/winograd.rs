@@ -5,8 +5,8 @@ use tilewright::devices::vulkan_1_1;
 use tilewright::schedule;
 
 schedule! {
-    /// Tiles of 4x4 results, 36 products each in place of 144. An invocation transforms a tile of one channel, and
-    /// multiplies four tiles with four filters.
+    /// Tiles of 4x4 results, with 36 products each instead of 144. An invocation transforms a tile of one channel, and multiplies
+    /// four tiles with four filters.
     pub WINOGRAD: conv2d<T = f32> for vulkan_1_1 where IC == 3, OC % 32 == 0 {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 1e-6);
         precompute(u);
