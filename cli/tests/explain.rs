@@ -123,11 +123,13 @@ fn a_kernel_of_another_crate_of_the_workspace_is_found() {
     let tuned = run(&["tune", &path, "--schedule", "BOTH", "--size", "N=100", "--write", "--json"]).ends(0).json();
     assert_eq!((&tuned[0]["written"], tuned[0]["candidates"].as_array().unwrap().len()), (&true.into(), 2));
     let why = |name: &str| run(&["explain", &path, "--schedule", name]).ends(2).err;
-    assert!(why("REGISTRY").contains("`serde::doubled` stands in `serde`, which is not read: it is no dependency by `path`"));
+    assert!(
+        why("REGISTRY").contains("`serde::doubled` is in the crate `serde`, which is not read: it is not a dependency by `path`")
+    );
     assert!(why("NOBODY").contains("`other`, which is not read: no dependency of the package has that name"));
     assert!(why("GONE").contains("gone has no library"), "{}", why("GONE"));
     // The package's own library is another crate to its tests.
-    run(&["explain", &file.arg("tuned/tests/own.rs")]).ends(2).says("`our_kernels::missing` is found nowhere");
+    run(&["explain", &file.arg("tuned/tests/own.rs")]).ends(2).says("cannot find `our_kernels::missing`");
 }
 
 const PINNED: &str = "use tilewright::devices::vulkan_1_1;
@@ -158,9 +160,9 @@ fn a_size_that_one_schedule_pins_is_one_of_the_others() {
     let some = compare("N=8,C=5").ends(0).out;
     assert!(some.contains("FOUR is not run at these sizes: `C == 4` does not hold: `C` is 5"), "{some}");
     let lacking = compare("N=9").ends(0).out;
-    assert!(lacking.contains("ANY is not run at these sizes: the sizes N=9 do not say `C`"), "{lacking}");
+    assert!(lacking.contains("ANY is not run at these sizes: the sizes N=9 do not give `C`"), "{lacking}");
     assert!(lacking.contains("ROWS is not run at these sizes: "), "{lacking}");
-    run(&["explain", &path, "--compare", "ROWS", "ANY", "--size", "N=8"]).ends(2).says("do not say `C`");
+    run(&["explain", &path, "--compare", "ROWS", "ANY", "--size", "N=8"]).ends(2).says("do not give `C`");
     run(&["explain", &path, "--compare", "FOUR", "ANY"]).ends(2).says("write `--size N=…,C=…`");
 }
 
@@ -185,7 +187,7 @@ fn without_sizes_figures_are_formulas_and_examples() {
     let file = product();
     let path = file.arg("src/schedules.rs");
     let text = run(&["explain", &path, "--schedule", "TILED", "--brief"]).ends(0).out;
-    assert!(text.contains("at M=512,N=512,K=512, the example sizes of the catalog (`--size` says others)\n"), "{text}");
+    assert!(text.contains("at M=512,N=512,K=512, the example sizes of the catalog (`--size` sets others)\n"), "{text}");
     assert!(text.contains("flops in all          about 2 M N K = 268.4 M\n"), "{text}");
     let json = run(&["explain", &path, "--schedule", "TILED", "--json"]).ends(0).json();
     assert_eq!((&json[0]["dims"]["M"], &json[0]["example"]), (&512.into(), &"the example sizes of the catalog".into()));

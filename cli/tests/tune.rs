@@ -260,7 +260,7 @@ fn what_makes_no_sense_is_refused() {
     file.write("src/schedules.rs", &SCHEDULES.replace("tune SIDE", "tune DEPTH"));
     tune(&path, &[]).ends(1).says("`DEPTH` is tuned twice");
     file.write("src/schedules.rs", &SCHEDULES.replace("crate::kernel::matmul", "other::matmul"));
-    tune(&path, &[]).ends(2).says("`matmul` stands in `other`");
+    tune(&path, &[]).ends(2).says("`matmul` is in the crate `other`");
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! Whether a launch would take a program at some sizes: what the runtime checks of shapes, facts and limits before it runs one.
+//! Predicts whether a launch would take a program at some sizes, by the runtime's checks of shapes, facts and limits.
 
 use tilewright_dsl::launch::{MOST, Program, Role};
 
-/// Why a launch does not take a program at these dims, of which the symbolic ones were solved; `None`: it does.
+/// Returns the reason for which a launch does not take a program at these dims, whose symbolic dims were solved; `None` if it takes
+/// it.
 pub(crate) fn refusal(program: &Program, dims: &[i64]) -> Option<String> {
     shapes(program, dims).or_else(|| facts(program, dims)).or_else(|| limits(program, dims))
 }
@@ -11,7 +12,7 @@ fn shapes(program: &Program, dims: &[i64]) -> Option<String> {
     if let Some((dim, value)) = program.dims.iter().zip(dims).find(|(_, value)| **value > MOST) {
         return Some(format!("`{}` is {value}, and a dim is at most {MOST}", dim.name));
     }
-    // Those of temporaries follow from the others'.
+    // Shapes of temporaries follow from the others.
     program.tensors.iter().filter(|tensor| tensor.role != Role::Temporary).find_map(|tensor| {
         let Some(shape) = tensor.shape.iter().map(|size| size.eval(dims)).collect::<Option<Vec<i64>>>() else {
             return Some(format!("64 bits do not hold the shape of `{}`", tensor.name));

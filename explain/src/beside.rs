@@ -14,7 +14,7 @@ pub struct ComparisonReport {
     pub sizes: Vec<SizedReport>,
 }
 
-/// What the schedules cost at some sizes.
+/// The costs of the schedules at some sizes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "docs/explain.md documents the fields")]
 pub struct SizedReport {
@@ -35,7 +35,7 @@ pub struct TakenReport {
 }
 
 impl ComparisonReport {
-    /// What is known of a comparison.
+    /// Returns a comparison as plain data.
     pub fn new(comparison: &Comparison) -> ComparisonReport {
         let sizes = comparison.at.iter().map(|sized| at(comparison, sized)).collect();
         ComparisonReport { schema: SCHEMA, kernel: comparison.kernel.clone(), sizes }

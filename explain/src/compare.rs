@@ -1,7 +1,7 @@
-//! Several schedules of one kernel beside each other: what a launch of each costs at the same sizes.
+//! Compares several schedules of one kernel: the cost of a launch of each at the same sizes.
 //!
-//! Of a schedule that is specialized, the version counts that a launch would take. Where a launch would take none, that is said in place of
-//! numbers. How fast a device is comes from each schedule's own profile, and from others that are asked for.
+//! If a schedule is specialized, the version that a launch would take counts. If a launch would take none, the comparison gives the
+//! reason in place of numbers. The speed of a device comes from each schedule's own profile, and from other requested profiles.
 
 use crate::admit;
 use crate::figures::{Figures, Known, figures};
@@ -24,9 +24,9 @@ pub struct Comparison {
     pub kernel: String,
     /// The schedules, in the order in which they were named.
     pub schedules: Vec<Compared>,
-    /// The profiles by which all are judged besides their own.
+    /// The profiles, besides each schedule's own, whose times are given.
     pub profiles: Vec<Profile>,
-    /// What they cost, for each set of sizes.
+    /// The costs for each set of sizes.
     pub at: Vec<Sized>,
 }
 
@@ -39,19 +39,19 @@ pub struct Compared {
     pub profile: Profile,
 }
 
-/// What the schedules cost at some sizes.
+/// The costs of the schedules at some sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sized {
     /// The sizes.
     pub dims: Vec<(String, i64)>,
-    /// Of every schedule what is taken, or why a launch does not take it.
+    /// For every schedule, the version that is taken, or the reason why a launch does not take it.
     pub costs: Vec<Result<Taken, String>>,
 }
 
 /// The version of a schedule that a launch takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Taken {
-    /// The facts of its `specialize`; `None` of the schedule as it stands.
+    /// The facts of its `specialize`; `None` for the plain schedule.
     pub under: Option<String>,
     /// Its cost.
     pub totals: Totals,
@@ -59,7 +59,7 @@ pub struct Taken {
     pub judged: Vec<Option<f64>>,
 }
 
-/// Why schedules cannot be compared.
+/// The reason for which schedules cannot be compared.
 #[derive(Debug, Error)]
 pub enum CompareError {
     /// A schedule is not found.
@@ -87,12 +87,12 @@ pub enum CompareError {
     /// There are no sizes.
     #[error("no sizes are given; write `--size {}` for each set of sizes", unset(.0))]
     NoSizes(Vec<String>),
-    /// A dim that the kernel does not have.
+    /// A size is given for a dim that the kernel does not have.
     #[error("`{kernel}` has no symbolic dim `{name}`{}; there are {}", meant(name, there), list(there))]
     UnknownDim {
         /// The kernel.
         kernel: String,
-        /// What was given a value.
+        /// The name that was given a value.
         name: String,
         /// The dims that can have one.
         there: Vec<String>,
@@ -101,53 +101,53 @@ pub enum CompareError {
     #[error("`{0}` has two values in one set of sizes; write `--size` again for another set")]
     TwoValues(String),
     /// A dim has no value.
-    #[error("the sizes {} do not say {}", shown(.sizes), list(.missing))]
+    #[error("the sizes {} do not give {}", shown(.sizes), list(.missing))]
     Missing {
         /// The sizes.
         sizes: Vec<(String, i64)>,
         /// The dims without a value.
         missing: Vec<String>,
     },
-    /// A profile does not say how fast its device is.
-    #[error("the profile `{0}` says neither `gflops` nor `bandwidth`, or one of them: no time can be judged by it")]
+    /// A profile does not have the rates of its device.
+    #[error("the profile `{0}` lacks `gflops` or `bandwidth`, so it gives no times")]
     NoRates(String),
     /// A schedule is wrong.
     #[error("`{name}` is wrong:\n{errors}")]
     Wrong {
         /// The schedule.
         name: String,
-        /// What the compiler says, with places.
+        /// The compiler's errors, with places.
         errors: String,
     },
 }
 
-/// ` (did you mean `N`?)`, where a name is near.
+/// Returns ` (did you mean `N`?)` if a similar name exists.
 pub(crate) fn meant(name: &str, there: &[String]) -> String {
     did_you_mean(name, there.iter().map(String::as_str)).map_or_else(String::new, |help| format!(" ({help})"))
 }
 
-/// `N=…,H=…`.
+/// Returns `N=…,H=…`.
 fn unset(dims: &[String]) -> String {
     dims.iter().map(|dim| format!("{dim}=…")).collect::<Vec<_>>().join(",")
 }
 
-/// `N=1,H=4`.
+/// Returns `N=1,H=4`.
 pub(crate) fn shown(sizes: &[(String, i64)]) -> String {
     sizes.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
 }
 
-/// A schedule as it was compiled: every version, in the order in which a launch tries them.
+/// A compiled schedule: every version, in the order in which a launch tries them.
 struct Compiled {
     name: String,
     profile: Profile,
     versions: Vec<(nest::Program, Program)>,
 }
 
-/// Compares schedules of a file at sets of sizes, with the tuned constants of `choice` in those that have them, by their own profiles and
-/// by `profiles`.
+/// Compares schedules of a file at sets of sizes, by their own profiles and by `profiles`. Schedules with tuned constants get their
+/// values from `choice`.
 ///
 /// # Errors
-/// A schedule that is not found, is wrong or is of another kernel; sizes that do not tell each dim once.
+/// If a schedule is not found, is wrong or is of another kernel, or if sizes do not give each dim once.
 pub fn compare(
     source: &Source,
     names: &[&str],
@@ -181,7 +181,7 @@ pub fn compare(
     Ok(Comparison { kernel, schedules, profiles: profiles.to_vec(), at })
 }
 
-/// The name of the kernel that all schedules are for.
+/// Returns the name of the kernel that all schedules are for.
 fn one_kernel(source: &Source, names: &[&str]) -> Result<String, CompareError> {
     let mut first: Option<(String, String)> = None;
     for name in names {
@@ -212,13 +212,13 @@ fn compiled(source: &Source, name: &str, choice: &Choice) -> Result<Compiled, Co
         tilewright_spirv::compile,
     )
     .map_err(|errors| wrong(errors.texts(&subject.spans)))?;
-    // In a launch's order: the schedule as it stands comes last.
+    // In the order of a launch: the plain schedule is the last.
     let programs = made.program.into_versions().map_err(wrong)?;
     let nests = made.specialized.into_iter().chain([made.nest]);
     Ok(Compiled { name: name.into(), profile: subject.profile, versions: nests.zip(programs).collect() })
 }
 
-/// Whether a schedule has a tuned constant of that name.
+/// Returns true if a schedule has a tuned constant of that name.
 fn tunes(schedule: &Schedule, name: &str) -> bool {
     schedule
         .items
@@ -243,7 +243,7 @@ fn missing(compiled: &Compiled, dims: &[(String, i64)]) -> Vec<String> {
     all
 }
 
-/// Whether the kernel has all dims of a set of sizes, and each is there once.
+/// Checks that the kernel has all dims of a set of sizes, and that each occurs once.
 fn known_dims(kernel: &str, symbolic: &[String], dims: &[(String, i64)]) -> Result<(), CompareError> {
     for (n, (name, _)) in dims.iter().enumerate() {
         if !symbolic.contains(name) {
@@ -270,7 +270,7 @@ fn at(compiled: &[Compiled], dims: Vec<(String, i64)>, profiles: &[Profile]) -> 
     Ok(Sized { dims, costs })
 }
 
-/// The version of a schedule that a launch takes at some sizes, or why it takes none.
+/// Returns the version of a schedule that a launch takes at some sizes, or the reason why it takes none.
 fn taken(compiled: &Compiled, dims: &[(String, i64)], profiles: &[Profile]) -> Result<Taken, String> {
     let mut why = String::new();
     for (nest, program) in &compiled.versions {

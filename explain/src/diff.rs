@@ -1,10 +1,10 @@
-//! Which lines of a text are not in the one before: the longest common subsequence, without regard to indentation, for a
-//! new loop moves everything inside it to the right.
+//! Finds the lines of a text that a previous text lacks, by the longest common subsequence. Indentation is ignored, because a new
+//! loop moves everything inside it to the right.
 
-/// Of every line of `new`, whether it is new.
+/// Returns for every line of `new` whether it is new.
 pub(crate) fn added(old: &[String], new: &[String]) -> Vec<bool> {
     let same = |i: usize, j: usize| old[i].trim() == new[j].trim();
-    // `common[i][j]`: how much the ends from line i and from line j have in common.
+    // `common[i][j]`: the number of lines that the texts from line i and from line j on have in common.
     let mut common = vec![vec![0u32; new.len() + 1]; old.len() + 1];
     for i in (0..old.len()).rev() {
         for j in (0..new.len()).rev() {

@@ -1,4 +1,4 @@
-//! A launch's cost as numbers, as far as its dims are known, and what a device would need for it at the least.
+//! The cost of a launch as numbers, as far as its dims are known, and the least time that a device needs for it.
 
 use crate::words::{self, Words};
 use tilewright_dsl::cost::{Cost, Occupancy, Touch, cost, touches};
@@ -9,21 +9,21 @@ use tilewright_dsl::profile::Profile;
 /// The cost of one dispatch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
-    /// The cost as the nest has it.
+    /// The cost of the nest.
     pub cost: Cost,
     /// How the invocations of a subgroup access memory together.
     pub touches: Vec<Touch>,
-    /// What the words hold.
+    /// Statistics of the SPIR-V module.
     pub words: Words,
-    /// Bytes of the words.
+    /// The size of the SPIR-V module in bytes.
     pub spirv_bytes: usize,
-    /// Workgroups; of this and all that follow, `None` where dims are missing.
+    /// The number of workgroups. This and all following figures are `None` if dims are missing.
     pub workgroups: Option<i64>,
-    /// Float operations of all workgroups, functions beyond arithmetic included, but for those of matrix units.
+    /// Float operations of all workgroups. They include functions beyond arithmetic, but not operations of matrix units.
     pub flops: Option<i64>,
     /// Operations of matrix units.
     pub matrix_flops: Option<i64>,
-    /// Those functions alone.
+    /// Calls of functions beyond arithmetic.
     pub functions: Option<i64>,
     /// Bytes that all workgroups read from and write to shared memory.
     pub shared: Option<i64>,
@@ -31,13 +31,13 @@ pub struct Figures {
     pub moved: Vec<Moved>,
     /// Bytes that any schedule of this dispatch has to move: each tensor once.
     pub compulsory: Option<i64>,
-    /// How many workgroups run on a core at the same time, at most; `None`: the profile does not say what a core has.
+    /// The most workgroups that run on a core at the same time; `None` if the profile does not give a core's resources.
     pub occupancy: Option<Occupancy>,
-    /// The least time on a device of the profile; also `None` where the profile does not say how fast it is.
+    /// The least time on a device of the profile; also `None` if the profile does not give the device's rates.
     pub roofline: Option<Roofline>,
 }
 
-/// What all workgroups of a dispatch ask of a tensor.
+/// The accesses of all workgroups of a dispatch to a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
     /// The tensor's name.
@@ -50,17 +50,18 @@ pub struct Moved {
     pub whole: Option<i64>,
 }
 
-/// The least time that a dispatch can take on a device: its flops at the peak rate, those of matrix units at theirs, or its tensors once
-/// through memory at the peak bandwidth, whichever is the longest. (Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009.)
+/// The least time that a dispatch can take on a device: the longest of the times of its flops at the peak rate, of its matrix flops
+/// at the matrix units' peak rate, and of its tensors' bytes, each moved once, at the peak bandwidth. (Williams, Waterman and
+/// Patterson, "Roofline", CACM 52(4), 2009.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Roofline {
     /// Nanoseconds.
     pub nanoseconds: f64,
-    /// Which of both it is.
+    /// The resource that limits it.
     pub bound: Bound,
 }
 
-/// What a dispatch cannot be faster than.
+/// The resource that limits a dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// Arithmetic.
@@ -71,7 +72,7 @@ pub enum Bound {
     Memory,
 }
 
-/// The figures of every dispatch.
+/// Returns the figures of every dispatch.
 pub(crate) fn figures(program: &Program, launched: &launch::Program, profile: &Profile, known: &Known) -> Vec<Figures> {
     let costs = cost(program, profile).into_iter().zip(touches(program, profile));
     let each = costs.zip(&launched.dispatches);
@@ -82,7 +83,7 @@ pub(crate) fn figures(program: &Program, launched: &launch::Program, profile: &P
 pub(crate) struct Known(Vec<Option<i64>>);
 
 impl Figures {
-    /// The least time on a device of another profile.
+    /// Returns the least time on a device of another profile.
     pub fn on(&self, profile: &Profile) -> Option<Roofline> {
         roofline(self.flops, self.matrix_flops, self.compulsory, profile)
     }
@@ -105,7 +106,7 @@ impl Known {
         known
     }
 
-    /// Takes the free strides of a tensor to be those without gaps.
+    /// Assumes that a tensor with free strides has no gaps.
     fn without_gaps(&mut self, launched: &launch::Program, tensor: &launch::Tensor) {
         let mut inner = Some(1);
         for (stride, extent) in tensor.strides.as_deref().unwrap_or_default().iter().zip(&tensor.shape).rev() {
@@ -117,7 +118,7 @@ impl Known {
         }
     }
 
-    /// The values of all dims, if they are known.
+    /// Returns the values of all dims, if they are known.
     pub(crate) fn all(&self) -> Option<Vec<i64>> {
         self.0.iter().copied().collect()
     }
@@ -131,12 +132,12 @@ impl Known {
         })
     }
 
-    /// Whether a dim is known.
+    /// Returns true if a dim is known.
     pub(crate) fn has(&self, dim: usize) -> bool {
         self.0.get(dim).is_some_and(Option::is_some)
     }
 
-    /// A size, if all its dims are known.
+    /// Returns the value of a size, if all its dims are known.
     pub(crate) fn eval(&self, size: &Size) -> Option<i64> {
         let unknown = |d: u32| self.0.get(d as usize).is_none_or(Option::is_none);
         let values: Vec<i64> = self.0.iter().map(|v| v.unwrap_or(0)).collect();
@@ -174,7 +175,7 @@ impl Known {
     }
 }
 
-/// Of a profile that says the rates that are needed: flops per nanosecond are GFLOP/s, bytes per nanosecond GB/s.
+/// Returns the roofline if the profile has the needed rates. Flops per nanosecond are GFLOP/s, and bytes per nanosecond are GB/s.
 fn roofline(flops: Option<i64>, matrix_flops: Option<i64>, bytes: Option<i64>, profile: &Profile) -> Option<Roofline> {
     let time = |amount: i64, rate: Option<u32>| match (amount, rate.filter(|n| *n > 0)) {
         (_, Some(rate)) => Some(amount as f64 / f64::from(rate)),

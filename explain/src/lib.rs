@@ -1,20 +1,20 @@
-//! What Tilewright makes of a schedule, told step by step: the nest after every directive with what changed marked, the
-//! ledger, and what a launch costs.
+//! Explains the compilation of a schedule step by step: the nest after every directive with the changes marked, the ledger, and the
+//! cost of a launch.
 //!
-//! [`explain`] takes the trees of a kernel and a schedule and a profile; [`source`] finds all three in the Rust files of a package,
-//! which are parsed and not built. An [`Explanation`] is data; [`Explanation::lines`] makes lines of it, each part
-//! with a [`Style`] that a terminal may show as a colour. A [`Report`] is all of it as plain data, which [`json`] writes for other programs and
-//! [`page`] as a page for a browser. A schedule that is specialized has several [`Version`]s, and one that tunes
-//! constants is told for one [`Choice`] of their values.
+//! [`explain`] takes a parsed kernel, schedule and profile. [`source`] finds all three in the Rust files of a package, which are
+//! parsed but not built. An [`Explanation`] is data. [`Explanation::lines`] renders it as lines, each part with a [`Style`] that a
+//! terminal may show as a colour. A [`Report`] is all of it as plain data, which [`json`] writes for other programs and [`page`] as
+//! a page for a browser. A schedule that is specialized has several [`Version`]s, and a schedule that tunes constants is explained
+//! for one [`Choice`] of their values.
 //!
 //! ```text
 //! source ─▶ kernel, schedule, profile ─▶ explain ─▶ versions ─▶ steps   (the compiler, watched; each compared with the one before)
 //!                                                             ├─▶ ledger
-//!                                                             ├─▶ figures (the nest's cost at given dims; what the words hold) ─▶ totals
-//!                                                             └─▶ lints (what is worth a look, and what to write instead)
+//!                                                             ├─▶ figures (the nest's cost at given dims; statistics of the SPIR-V) ─▶ totals
+//!                                                             └─▶ lints (problems, with the text to write instead)
 //! ```
 //!
-//! [`compare`] sets the totals of several schedules of one kernel beside each other, at as many sizes as one likes.
+//! [`compare`] compares the totals of several schedules of one kernel, at any number of sizes.
 
 mod admit;
 mod beside;
@@ -54,7 +54,7 @@ use tilewright_dsl::schedule::tune::Choice;
 use tilewright_dsl::syntax::schedule::{Item, Statement, StatementKind};
 use tilewright_dsl::variant::{self, Variant};
 
-/// What became of a schedule.
+/// The result of compiling a schedule.
 #[derive(Debug)]
 pub struct Explanation {
     /// The variant's name.
@@ -65,41 +65,41 @@ pub struct Explanation {
     pub profile: Profile,
     /// The sizes of the figures, if they are only an example.
     pub example: Option<Example>,
-    /// The schedule's tuned constants; none of a schedule that is wrong.
+    /// The schedule's tuned constants; empty if the schedule is wrong.
     pub tuned: Vec<Tuned>,
-    /// The schedule as it stands, and then under the facts of each `specialize` that changes something.
+    /// The plain schedule, and then the schedule under the facts of each `specialize` that changes something.
     pub versions: Vec<Version>,
-    /// Why the schedule is wrong, in the compiler's words with their places.
+    /// The compiler's errors, with places.
     pub errors: Vec<String>,
-    /// What the compiler warns of (the nests of `show` are among the steps).
+    /// The compiler's warnings (the nests of `show` are among the steps).
     pub warnings: Vec<String>,
 }
 
-/// Sizes that are an example.
+/// Sizes that are only an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     /// The sizes.
     pub dims: Vec<(String, i64)>,
-    /// The source of the sizes, as `the example sizes of the catalog`.
+    /// The source of the sizes, for example `the example sizes of the catalog`.
     pub from: String,
 }
 
 /// A version of a schedule.
 #[derive(Debug)]
 pub struct Version {
-    /// The facts that it adds to the schedule's, as they are written; none of the schedule as it stands.
+    /// The additional facts of this version, as they are written; empty for the plain schedule.
     pub facts: Vec<String>,
-    /// The nest before the first directive, after each, and after lowering; up to the directive that failed.
+    /// The nest before the first directive, after each directive, and after lowering; up to the directive that failed.
     pub steps: Vec<Step>,
-    /// Every obligation, and what became of it.
+    /// Every obligation, and how it was discharged.
     pub ledger: Vec<Obligation>,
-    /// What a launch costs, for every dispatch; none of a schedule that is wrong.
+    /// The cost of a launch, for every dispatch; empty if the schedule is wrong.
     pub figures: Vec<Figures>,
-    /// What is worth a look, by what the profile says.
+    /// The lints, judged by the figures of the profile.
     pub lints: Vec<Lint>,
-    /// What it costs as a whole; `None` of a schedule that is wrong.
+    /// The total cost; `None` if the schedule is wrong.
     pub totals: Option<Totals>,
-    /// The launch program; `None` of a schedule that is wrong.
+    /// The launch program; `None` if the schedule is wrong.
     pub program: Option<Program>,
     /// True if the sizes are only an example, so that formulas say more than numbers.
     pub is_example: bool,
@@ -113,22 +113,22 @@ pub struct Version {
 pub struct Tuned {
     /// Its name.
     pub name: String,
-    /// The value that it has here.
+    /// Its value here.
     pub value: i64,
-    /// Those that it could have.
+    /// Its possible values.
     pub candidates: Vec<i64>,
 }
 
-/// What is asked about a schedule.
+/// The parameters of an explanation.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
-    /// Values of symbolic dims, as many as are known: what they suffice for is shown as numbers, the rest as expressions.
+    /// Values of symbolic dims, as many as are known. Figures whose dims are known are shown as numbers, the others as expressions.
     pub dims: Vec<(String, i64)>,
-    /// Values of tuned constants; those that are not named have their defaults.
+    /// Values of tuned constants. Constants that are not named have their defaults.
     pub choice: Choice,
 }
 
-/// Compiles a schedule and tells how.
+/// Compiles a schedule and records each step.
 pub fn explain(subject: &Subject, given: &Given) -> Explanation {
     let Subject { schedule, kernel, profile, spans, .. } = subject;
     let mut steps: Vec<Steps> = Vec::new();
@@ -182,7 +182,7 @@ pub fn explain(subject: &Subject, given: &Given) -> Explanation {
     told
 }
 
-/// The facts of every `specialize` of a schedule, as they are written.
+/// Returns the facts of every `specialize` of a schedule, as they are written.
 fn facts(subject: &Subject) -> Vec<Vec<String>> {
     let of = |item: &Item| match item {
         Item::Statement(Statement { kind: StatementKind::Specialize(facts), .. }) => {
@@ -202,11 +202,11 @@ impl Explanation {
         self
     }
 
-    /// Adds what is known of a schedule that is right, and leaves out versions that change nothing.
+    /// Adds the results of a schedule that compiled, and leaves out versions that change nothing.
     fn fill(&mut self, made: Variant, subject: &Subject, given: &Given) -> Result<(), String> {
         let constant = |t: &nest::Tuned| Tuned { name: t.name.clone(), value: t.value, candidates: t.candidates.clone() };
         self.tuned = made.nest.tuned.iter().map(constant).collect();
-        // The schedule as it stands is the last that a launch tries.
+        // The plain schedule is the last that a launch tries.
         let mut programs = made.program.into_versions()?;
         programs.rotate_right(1);
         let told = std::mem::take(&mut self.versions).into_iter().enumerate();

@@ -1,8 +1,8 @@
-//! All that is known of a schedule as plain data, for other programs: what `explain --json` prints. `docs/explain.md` documents every field;
-//! [`SCHEMA`] counts changes that a reader has to know of.
+//! A schedule's explanation as plain data, for other programs: the output of `explain --json`. `docs/explain.md` documents every
+//! field. [`SCHEMA`] is increased by changes that readers must know of.
 //!
-//! Places are `file:line:column`. A size over dims is text, as `(N + 7) / 8`; what it comes to at the given dims is a number, or null where some
-//! are missing.
+//! Places are `file:line:column`. A size over dims is text, for example `(N + 7) / 8`. Its value at the given dims is a number, or
+//! null if some are missing.
 
 use crate::figures::{Bound, Figures};
 use crate::source::Subject;
@@ -13,10 +13,10 @@ use tilewright_dsl::cost::{Apart, Limit, Touch};
 use tilewright_dsl::launch::Size;
 use tilewright_dsl::nest::State;
 
-/// The version of what a report holds.
+/// The version of a report's format.
 pub const SCHEMA: u32 = 1;
 
-/// A schedule, and what became of it.
+/// A schedule, and the result of compiling it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "docs/explain.md documents the fields")]
 pub struct Report {
@@ -33,7 +33,7 @@ pub struct Report {
     pub errors: Vec<String>,
 }
 
-/// What the profile says of its device.
+/// The figures of the profile's device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "docs/explain.md documents the fields")]
 pub struct Device {
@@ -68,7 +68,7 @@ pub struct SourceText {
     pub lines: Vec<String>,
 }
 
-/// The schedule as it stands, or under the facts of a `specialize`.
+/// The plain schedule, or the schedule under the facts of a `specialize`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "docs/explain.md documents the fields")]
 pub struct ReportedVersion {
@@ -146,7 +146,7 @@ pub struct Each {
     pub shared_written: String,
 }
 
-/// What all workgroups ask of a tensor.
+/// The accesses of all workgroups to a tensor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "docs/explain.md documents the fields")]
 pub struct Tensor {
@@ -173,7 +173,7 @@ pub struct Held {
     pub operands: u32,
 }
 
-/// How many workgroups fit a core.
+/// The number of workgroups that fit a core, and the resource that limits it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "docs/explain.md documents the fields")]
 pub struct Fit {
@@ -216,7 +216,7 @@ pub struct Launch {
     pub errors: Vec<StatedError>,
 }
 
-/// The error that is stated of a decomposed result.
+/// The stated rounding error of a decomposed result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "docs/explain.md documents the fields")]
 pub struct StatedError {
@@ -226,7 +226,7 @@ pub struct StatedError {
 }
 
 impl Report {
-    /// What is known of a schedule, as it was explained.
+    /// Returns the explanation of a schedule as plain data.
     pub fn new(subject: &Subject, given: &Given, told: &Explanation) -> Report {
         let p = &told.profile;
         let place = |text: &String| subject.files.place(text);
@@ -260,10 +260,10 @@ impl Report {
     }
 }
 
-/// Reports as one JSON text: a list.
+/// Writes reports as one JSON text: a list.
 ///
 /// # Errors
-/// None of this compiler's reports has one.
+/// Reports of this compiler never cause one.
 pub fn json(reports: &[Report]) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(reports).map(|text| text + "\n")
 }

@@ -1,4 +1,4 @@
-//! The nests of a schedule in the order in which they came about.
+//! The nests of a schedule, in the order in which the compiler made them.
 
 use crate::diff::added;
 use tilewright_dsl::diag::Spans;
@@ -6,14 +6,14 @@ use tilewright_dsl::nest::print::Printer;
 use tilewright_dsl::nest::{Dispatch, Program, walk};
 use tilewright_dsl::schedule::At;
 
-/// A nest, and what made it.
+/// A nest, and the directive or compiler step that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The directive as it is written, or what the compiler did.
+    /// The directive as it is written, or a description of the compiler's step.
     pub title: String,
-    /// Where the directive stands: `file:line:column`.
+    /// The place of the directive: `file:line:column`.
     pub place: Option<String>,
-    /// The dispatches that it changed, line by line; of the first and the last step, all.
+    /// The lines of the dispatches that it changed; all dispatches for the first step.
     pub lines: Vec<Line>,
 }
 
@@ -22,9 +22,9 @@ pub struct Step {
 pub struct Line {
     /// The text, indented.
     pub text: String,
-    /// Whether the step before has no such line.
+    /// True if the previous step lacks this line.
     pub new: bool,
-    /// Where the directive (or definition) stands that made the node: `file:line:column`.
+    /// The place of the directive (or definition) that made the node: `file:line:column`.
     pub place: Option<String>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Takes the program as it is after a step.
+    /// Records the program after a step.
     pub(crate) fn take(&mut self, at: At, program: &Program, spans: &Spans) {
         let (title, place) = match at {
             At::Start => ("the naive nest".into(), None),
@@ -64,7 +64,8 @@ impl Steps {
     }
 }
 
-/// Of every line of a dispatch's text the place of the node that it is: nodes are printed in order, and lines of another kind between them.
+/// Returns the place of the node that each line of a dispatch's text shows. Nodes are printed in order, with other lines between
+/// them.
 fn places(printer: &Printer<'_>, dispatch: &Dispatch, lines: &[String], spans: &Spans) -> Vec<Option<String>> {
     let mut nodes = walk::nodes(&dispatch.body).peekable();
     let place = |line: &String| {

@@ -1,19 +1,19 @@
-//! A comparison as a table: a block for each set of sizes, a column for each schedule, a line for each figure. What is best on a line is
-//! marked, where all of its numbers are known and they are not all the same.
+//! A comparison as a table: a block for each set of sizes, a column for each schedule, a line for each figure. The best number of a
+//! line is marked if all its numbers are known and they are not all equal.
 
 use crate::compare::{Comparison, Sized, Taken, shown};
 use crate::text::{self, Style, Text, number};
 
-/// A line of a table: of every schedule its number, if it has one, and how that is shown. Less is better.
+/// A line of a table: the number of every schedule that has one, and its text. Less is better.
 struct Line {
     what: String,
-    /// Whether what is best is marked.
+    /// True if the best number is marked.
     is_marked: bool,
     cells: Vec<Option<(Option<f64>, String)>>,
 }
 
 impl Comparison {
-    /// The whole as lines without line ends.
+    /// Returns the comparison as lines without line ends.
     pub fn lines(&self) -> Vec<Text> {
         let mut lines = vec![Text::of(Style::Heading, self.title())];
         for sized in &self.at {
@@ -36,7 +36,7 @@ impl Comparison {
         }
     }
 
-    /// The name of the profile that all schedules are for.
+    /// Returns the name of the profile, if all schedules are for the same one.
     fn one_profile(&self) -> Option<&str> {
         let (first, others) = self.schedules.split_first()?;
         others.iter().all(|s| s.profile == first.profile).then_some(first.profile.name.as_str())
@@ -80,7 +80,7 @@ impl Comparison {
         }
     }
 
-    /// All lines that say something of one of the schedules.
+    /// Returns all lines that have a meaningful number.
     fn table(&self, sized: &Sized) -> Vec<Line> {
         let of = |what: &str, f: &dyn Fn(&Taken) -> (Option<f64>, String)| {
             let cells = sized.costs.iter().map(|cost| cost.as_ref().ok().map(f)).collect();
@@ -90,7 +90,7 @@ impl Comparison {
         let time = |value: Option<f64>| (value, value.map_or_else(|| "unknown".into(), text::time));
         let own = self.one_profile().unwrap_or("its own profile");
         let own = of(&format!("roofline, {own}"), &|t| time(t.totals.nanoseconds));
-        // Times on different devices say nothing of the schedules.
+        // Times are not marked if they are on different devices, because they do not compare the schedules.
         let mut lines = vec![Line { is_marked: self.one_profile().is_some(), ..own }];
         for (n, profile) in self.profiles.iter().enumerate() {
             lines.push(of(&format!("roofline, {}", profile.name), &|t| time(t.judged.get(n).copied().flatten())));
@@ -109,14 +109,14 @@ impl Comparison {
             of("SPIR-V, words", &|t| count(Some(t.totals.words as i64), "")),
             of("stated error", &error),
         ]);
-        // A line of nothing says nothing, but for the times, which come first.
+        // Lines that are 0 for all schedules are left out, except for the times, which are the first lines.
         let says = |line: &Line| line.cells.iter().flatten().any(|(value, _)| value.is_none_or(|value| value != 0.0));
         let states = |line: &Line| line.what != "stated error" || line.cells.iter().flatten().any(|(value, _)| value.is_some());
         let times = self.profiles.len() + 1;
         lines.into_iter().enumerate().filter(|(n, line)| *n < times || says(line) && states(line)).map(|(_, line)| line).collect()
     }
 
-    /// Which schedule has the shortest time at which sizes.
+    /// Adds the schedule with the shortest time at each of the sizes.
     fn summary(&self, lines: &mut Vec<Text>) {
         let profiles = [None].into_iter().chain(self.profiles.iter().map(Some)).enumerate();
         for (n, profile) in profiles.filter(|(n, _)| *n > 0 || self.one_profile().is_some()) {
@@ -134,7 +134,7 @@ impl Comparison {
                 let times =
                     self.schedules.iter().zip(&at.costs).filter_map(|(s, cost)| Some((time(cost.as_ref().ok()?)?, &s.name)));
                 let best = times.min_by(|(a, _), (b, _)| a.total_cmp(b));
-                let best = best.map_or_else(|| "none is run".into(), |(time, name)| format!("{name}, {}", text::time(time)));
+                let best = best.map_or_else(|| "none runs".into(), |(time, name)| format!("{name}, {}", text::time(time)));
                 let text = Text::of(Style::Faint, format!("  {:<first$}", shown(&at.dims)));
                 lines.push(text.and(Style::Good, format!("  {best}")));
             }
@@ -143,12 +143,12 @@ impl Comparison {
 }
 
 impl Line {
-    /// What stands in a column.
+    /// Returns the text of a column.
     fn text(&self, n: usize) -> &str {
         self.cells[n].as_ref().map_or("-", |(_, text)| text)
     }
 
-    /// The columns with the least number.
+    /// Returns the columns with the least number.
     fn best(&self) -> Vec<usize> {
         if !self.is_marked {
             return Vec::new();
@@ -163,7 +163,7 @@ impl Line {
     }
 }
 
-/// The stated error of what a schedule decomposes, the largest where that are several stages.
+/// Returns the stated error of a schedule's decompositions: the largest if there are several.
 fn error(taken: &Taken) -> (Option<f64>, String) {
     let largest = taken.totals.errors.iter().map(|error| error.expected).reduce(f64::max);
     (largest, largest.map_or_else(|| "none".into(), |error| format!("{error:.1e}")))

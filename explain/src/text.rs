@@ -9,7 +9,7 @@ use tilewright_dsl::cost::{Cost, Limit, Occupancy};
 use tilewright_dsl::launch::{Role, Size};
 use tilewright_dsl::nest::State;
 
-/// What a piece of text is, for who shows it in colour.
+/// The role of a piece of text, which may determine its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Ordinary text.
@@ -20,13 +20,13 @@ pub enum Style {
     Directive,
     /// A line that the last directive made or changed.
     New,
-    /// What matters less: places, units.
+    /// Less important text: places, units.
     Faint,
     /// An obligation that is proved.
     Good,
-    /// One that costs something: guarded, or checked at launch.
+    /// An obligation that has a cost: guarded, or checked at launch.
     Fair,
-    /// One that the user answers for, and errors.
+    /// An obligation that the user is responsible for, or an error.
     Bad,
 }
 
@@ -52,20 +52,21 @@ impl fmt::Display for Text {
 }
 
 impl Explanation {
-    /// The whole as lines without line ends. New lines of a nest begin with `+`, so that they can be told without colours.
+    /// Returns the explanation as lines without line ends. New lines of a nest begin with `+`, so that they can be recognized
+    /// without colours.
     pub fn lines(&self) -> Vec<Text> {
         let head = format!("{}: {} for {}", self.variant, self.kernel, self.profile.name);
         let mut lines = vec![Text::of(Style::Heading, head)];
         if let Some(sizes) = &self.example {
             let all = shown(&sizes.dims);
-            lines.push(Text::of(Style::Faint, format!("  at {all}, {} (`--size` says others)", sizes.from)));
+            lines.push(Text::of(Style::Faint, format!("  at {all}, {} (`--size` sets others)", sizes.from)));
         }
         for Tuned { name, value, candidates } in &self.tuned {
             let all = candidates.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
             lines.push(Text::of(Style::Plain, format!("  {name} = {value}")).and(Style::Faint, format!("  of {all}")));
         }
         if self.versions.len() > 1 {
-            lines.push(Text::of(Style::Faint, "  the version that is taken where the facts of no other hold"));
+            lines.push(Text::of(Style::Faint, "  the version that runs if the facts of no other version hold"));
         }
         for version in &self.versions {
             if !version.facts.is_empty() {
@@ -92,7 +93,7 @@ impl Version {
             lines.extend([Text::default(), Text::of(Style::Bad, format!("not run at these sizes: {why}"))]);
         }
         self.figures.iter().for_each(|figures| self.figures_lines(figures, lines));
-        // Of one dispatch they are its own figures.
+        // The totals of a single dispatch are its own figures.
         if let Some(totals) = self.totals.as_ref().filter(|totals| totals.dispatches > 1) {
             self.totals_lines(totals, lines);
         }
@@ -155,7 +156,7 @@ impl Version {
         format!("unknown: write `--size {}`", dims.collect::<Vec<_>>().join(","))
     }
 
-    /// The cost of a whole launch.
+    /// Adds the cost of a whole launch.
     fn totals_lines(&self, totals: &Totals, lines: &mut Vec<Text>) {
         lines.extend([Text::default(), Text::of(Style::Heading, "cost of a launch")]);
         let mut row = |what: &str, text: String| {
@@ -192,7 +193,7 @@ impl Version {
             "roofline",
             match totals.nanoseconds {
                 Some(nanoseconds) => format!("{} at the least, one dispatch after another", time(nanoseconds)),
-                None => "unknown, as that of a dispatch is".into(),
+                None => "unknown, because it is unknown for a dispatch".into(),
             },
         );
         row("code", format!("{} words", totals.words));
@@ -211,7 +212,7 @@ impl Version {
         formula(&bytes.fold(Size::Const(0), Size::plus), &|dim| self.dim(dim))
     }
 
-    /// A dim's name.
+    /// Returns a dim's name.
     fn dim(&self, dim: u32) -> String {
         let dims = self.program.as_ref().map(|p| &p.dims[..]).unwrap_or_default();
         dims.get(dim as usize).map_or_else(|| "?".into(), |d| d.name.clone())
@@ -291,7 +292,7 @@ fn step(step: &Step, lines: &mut Vec<Text>) {
     }
     lines.push(title);
     if step.lines.is_empty() {
-        lines.push(Text::of(Style::Faint, "  the nest stays as it was"));
+        lines.push(Text::of(Style::Faint, "  the nest does not change"));
     }
     lines.extend(step.lines.iter().map(|line| match line.new {
         true => Text::of(Style::New, format!("+ {}", line.text)),
@@ -299,7 +300,7 @@ fn step(step: &Step, lines: &mut Vec<Text>) {
     }));
 }
 
-/// What an invocation holds, as far as it is known here.
+/// Describes the registers of an invocation, as far as they are known here.
 fn registers(figures: &Figures) -> String {
     let held = figures.cost.registers;
     let matrices = match (held.accumulators, held.operands) {
@@ -316,11 +317,10 @@ fn occupancy(occupancy: Occupancy) -> String {
         Limit::Invocations => "invocations",
     };
     match occupancy.workgroups {
-        0 => format!("a core has not enough {limit} for one workgroup"),
-        1 => format!("1 workgroup on a core, as far as {limit} go"),
-        n => format!("{n} workgroups on a core, as far as {limit} go"),
+        0 => format!("a core does not have enough {limit} for one workgroup"),
+        1 => format!("1 workgroup on a core, limited by {limit}"),
+        n => format!("{n} workgroups on a core, limited by {limit}"),
     }
-    .replace("shared memory go", "shared memory goes")
 }
 
 fn intensity(figures: &Figures, unknown: &str) -> String {
@@ -347,17 +347,17 @@ fn roofline(figures: &Figures, unknown: &str) -> String {
         (None, Some(_)) if figures.matrix_flops.is_some_and(|n| n > 0) => {
             "unknown: the profile does not say `gflops`, `matrix_gflops` and `bandwidth`".into()
         }
-        (None, Some(_)) => "unknown: the profile says neither `gflops` nor `bandwidth`, or one of them".into(),
+        (None, Some(_)) => "unknown: the profile lacks `gflops` or `bandwidth`".into(),
         (None, None) => unknown.into(),
     }
 }
 
-/// ` = 12`, where it is known.
+/// Returns ` = 12`, or an empty text if the value is unknown.
 pub(crate) fn equals(value: Option<i64>) -> String {
     value.map_or_else(String::new, |n| format!(" = {}", grouped(n)))
 }
 
-/// A number with a prefix: `12.3 MB`.
+/// Prints a number with a prefix, for example `12.3 MB`.
 pub(crate) fn number(value: Option<i64>, unit: &str) -> String {
     let Some(n) = value else { return "unknown".into() };
     let steps = [(1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
@@ -368,12 +368,12 @@ pub(crate) fn number(value: Option<i64>, unit: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// A time: `12.3 us`, and `45.6 ns` of less than one.
+/// Prints a time: `12.3 us`, or `45.6 ns` if it is below one microsecond.
 pub(crate) fn time(nanoseconds: f64) -> String {
     if nanoseconds < 1000.0 { format!("{nanoseconds:.1} ns") } else { format!("{:.1} us", nanoseconds / 1000.0) }
 }
 
-/// Digits in groups of three.
+/// Prints a number with its digits in groups of three.
 fn grouped(n: i64) -> String {
     let digits = n.unsigned_abs().to_string();
     let mut text = String::from(if n < 0 { "-" } else { "" });
@@ -386,7 +386,7 @@ fn grouped(n: i64) -> String {
     text
 }
 
-/// In parentheses, where it is more than one word.
+/// Adds parentheses if the text has more than one word.
 pub(crate) fn factor(text: String) -> String {
     if text.contains(' ') { format!("({text})") } else { text }
 }

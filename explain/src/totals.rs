@@ -1,39 +1,40 @@
-//! What a launch costs as a whole: the sums over its dispatches, and what lies in memory meanwhile.
+//! The cost of a whole launch: the sums over its dispatches, and the memory that it needs.
 
 use crate::figures::{Figures, Known};
 use tilewright_dsl::launch::{Program, Role, Tensor};
 use tilewright_dsl::nest::Rounding;
 use tilewright_dsl::profile::Profile;
 
-/// The cost of a launch. What was prepared before costs the launch nothing but the room that it takes, and that it is read.
+/// The cost of a launch. Computing prepared tensors is not part of it, but their memory and reading them is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Totals {
     /// Dispatches.
     pub dispatches: usize,
-    /// Float operations, functions beyond arithmetic included, without those of matrix units; of this and all that follow, `None` where dims are missing.
+    /// Float operations. They include functions beyond arithmetic, but not operations of matrix units. This and all following
+    /// figures are `None` if dims are missing.
     pub flops: Option<i64>,
-    /// Operations of matrix units, which those are not.
+    /// Operations of matrix units.
     pub matrix_flops: Option<i64>,
-    /// The functions alone.
+    /// Calls of functions beyond arithmetic.
     pub functions: Option<i64>,
     /// Bytes of device memory that invocations read and write.
     pub asked: Option<i64>,
-    /// Bytes that the dispatches have to move: each of its tensors once in each.
+    /// Bytes that the dispatches have to move: each dispatch moves each of its tensors once.
     pub compulsory: Option<i64>,
     /// Bytes of shared memory that invocations read and write.
     pub shared: Option<i64>,
-    /// Bytes of what lives in device memory for this launch alone.
+    /// Bytes of temporaries, which are in device memory only for this launch.
     pub temporaries: Option<i64>,
-    /// Bytes of what was prepared.
+    /// Bytes of prepared tensors.
     pub prepared: Option<i64>,
-    /// Bytes of shared memory of a workgroup, at most.
+    /// The most bytes of shared memory of a workgroup.
     pub shared_bytes: u32,
-    /// The least time on a device of the schedule's profile in nanoseconds, one dispatch after another; also `None` where the profile does
-    /// not say how fast it is.
+    /// The least time in nanoseconds on a device of the schedule's profile, one dispatch after another. It is also `None` if the
+    /// profile does not give the device's rates.
     pub nanoseconds: Option<f64>,
-    /// Words of SPIR-V.
+    /// The size of the SPIR-V modules in 32-bit words.
     pub words: usize,
-    /// The errors that are stated of what the schedule decomposed.
+    /// The stated rounding errors of the schedule's decompositions.
     pub errors: Vec<Rounding>,
 }
 
@@ -59,17 +60,17 @@ impl Totals {
     }
 }
 
-/// The least time of all dispatches, one after another, on a device of a profile.
+/// Returns the least time of all dispatches, one after another, on a device of a profile.
 pub(crate) fn least(figures: &[Figures], profile: &Profile) -> Option<f64> {
     figures.iter().map(|f| f.on(profile).map(|roofline| roofline.nanoseconds)).sum()
 }
 
-/// The sum, if all parts are known and 64 bits hold it.
+/// Returns the sum, if all parts are known and it fits 64 bits.
 fn total(parts: impl IntoIterator<Item = Option<i64>>) -> Option<i64> {
     parts.into_iter().try_fold(0i64, |sum, part| sum.checked_add(part?))
 }
 
-/// The bytes of a tensor, as it lies in memory.
+/// Returns the bytes of a tensor in memory.
 fn bytes(tensor: &Tensor, known: &Known) -> Option<i64> {
     let shape: Vec<usize> = tensor.shape.iter().map(|size| usize::try_from(known.eval(size)?).ok()).collect::<Option<_>>()?;
     let laid = tensor.layout.as_ref().map_or(Some(shape.clone()), |layout| layout.memory(&shape))?;

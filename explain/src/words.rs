@@ -1,24 +1,24 @@
-//! What emitted words hold: how wide their accesses are, how many registers they name, where they wait.
+//! Statistics of an emitted SPIR-V module: the widths of its accesses, its registers, its barriers.
 //!
-//! Read off the words themselves and not off the nest, because widths are decided while emitting. Every figure is static: an
-//! instruction in a loop counts once.
+//! They are computed from the SPIR-V and not from the nest, because widths are decided when code is emitted. Every figure is
+//! static: an instruction in a loop counts once.
 
 use serde::Serialize;
 use spirv::{Op, StorageClass};
 use std::collections::HashMap;
 
-/// What a module holds.
+/// The statistics of a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Words {
     /// Instructions of functions.
     pub instructions: u32,
     /// Loads and stores of device memory of 8 bytes and more.
     pub wide: u32,
-    /// Narrower ones.
+    /// Narrower loads and stores of device memory.
     pub scalar: u32,
     /// Loads and stores of shared memory of 8 bytes and more.
     pub shared_wide: u32,
-    /// Narrower ones.
+    /// Narrower loads and stores of shared memory.
     pub shared_scalar: u32,
     /// Loads of matrices.
     pub matrix_loads: u32,
@@ -31,13 +31,13 @@ pub struct Words {
     pub registers: u32,
     /// Control barriers.
     pub barriers: u32,
-    /// Loops that are left.
+    /// Loops, without those that were unrolled.
     pub loops: u32,
     /// Branches around predicated writes and the like.
     pub branches: u32,
 }
 
-/// What the words of a module hold, which is a valid one of this compiler's.
+/// Returns the statistics of a module, which must be valid output of this compiler.
 pub(crate) fn read(bytes: &[u8]) -> Words {
     let words: Vec<u32> = bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
     let (mut found, mut module) = (Words::default(), Module::default());
@@ -117,7 +117,7 @@ impl Module {
         self.bytes.get(&id).copied().unwrap_or(0)
     }
 
-    /// A load or store through a pointer.
+    /// Counts a load or store through a pointer.
     fn access(&self, pointer: u32, found: &mut Words) {
         let Some((class, of)) = self.types.get(&pointer).and_then(|ty| self.pointers.get(ty)) else { return };
         let wide = self.bytes_of(*of) >= 8;

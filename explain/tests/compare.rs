@@ -1,4 +1,4 @@
-//! Schedules of a kernel beside each other: sums over dispatches as they are counted by hand, the tables, and what cannot be compared.
+//! Tests of comparisons of schedules: sums over dispatches against hand-counted numbers, the tables, and the errors.
 
 use std::path::{Path, PathBuf};
 use tilewright_dsl::profile::Profile;
@@ -6,7 +6,7 @@ use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::Source;
 use tilewright_explain::{CompareError, Comparison, Given, Taken, compare, explain};
 
-/// A file with schedules, in a fresh folder.
+/// Writes a file with schedules into a fresh folder.
 fn file(name: &str, text: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -16,7 +16,7 @@ fn file(name: &str, text: &str) -> PathBuf {
     folder.join("src/lib.rs")
 }
 
-/// Sets of sizes as they are written: `N=1,H=4`.
+/// Parses sets of sizes, for example `N=1,H=4`.
 fn sizes(texts: &[&str]) -> Vec<Vec<(String, i64)>> {
     let one = |size: &str| {
         let (name, value) = size.split_once('=').expect("NAME=VALUE");
@@ -40,7 +40,8 @@ fn refused(file: &Path, names: &[&str], at: &[&str]) -> String {
         .replace(&file.display().to_string(), "lib.rs")
 }
 
-/// A direct convolution and two by Winograd's algorithm, on a device of round rates: a thousand operations and ten bytes a nanosecond.
+/// A direct convolution and two by Winograd's algorithm, on a device with round rates: a thousand operations and ten bytes a
+/// nanosecond.
 const CONV: &str = "use tilewright::{kernel, profile, schedule, devices::{vulkan_1_1, nvidia_hopper}};
 profile! { pub board: vulkan_1_1 { gflops: 1000, bandwidth: 10 } }
 kernel! {
@@ -94,7 +95,7 @@ fn sums_over_dispatches() {
     let (results, inputs, outputs) = (4 * 8, 2, 3);
     let (x, w, y) = (results * inputs * 4, 9 * inputs * outputs * 4, results * outputs * 4);
     let direct = &taken(&made, 0).totals;
-    // 9 x 2 products and sums for each result, each of which reads both factors.
+    // 9 x 2 products and sums for each result. Each product reads both factors.
     assert_eq!(direct.flops, Some(2 * results * outputs * 9 * inputs));
     assert_eq!(direct.asked, Some(2 * results * outputs * 9 * inputs * 4 + y));
     assert_eq!((direct.compulsory, direct.temporaries, direct.prepared), (Some(x + w + y), Some(0), Some(0)));
@@ -110,7 +111,7 @@ fn sums_over_dispatches() {
     assert_eq!(winograd.functions, Some(0));
     let (v, g, u) = (tiles * 16 * inputs * 4, tiles * 16 * outputs * 4, 16 * inputs * outputs * 4);
     assert_eq!((winograd.temporaries, winograd.prepared), (Some(v + g), Some(u)));
-    // Each dispatch has its tensors; the filter is prepared, so nothing reads it.
+    // Each dispatch has its tensors. The filter is prepared, so the launch does not read it.
     let moved = [x + v, v + u + g, g + y];
     assert_eq!(winograd.compulsory, Some(moved.iter().sum()));
     assert_eq!(winograd.nanoseconds, Some(moved.iter().map(|bytes| *bytes as f64 / 10.0).sum()));
@@ -124,7 +125,7 @@ fn sums_over_dispatches() {
     assert!((winograd.errors[0].expected / expected - 1.0).abs() < 1e-3, "{expected}");
 }
 
-/// What is told of a schedule ends with the cost of the launch, if that has several dispatches.
+/// The explanation of a schedule ends with the cost of the launch, if that has several dispatches.
 #[test]
 fn a_launch_as_a_whole() {
     let source = Source::open(&file("whole", CONV)).expect("it is read");
@@ -137,17 +138,19 @@ fn a_launch_as_a_whole() {
     insta::assert_snapshot!(told("F2", SMALL) + "\n" + &told("F2", "N=1"));
 }
 
-/// What is counted is what the words do: straight-line code has an instruction for each operation of an invocation.
+/// The counted operations are those of the SPIR-V module: straight-line code has an instruction for each operation of an
+/// invocation.
 #[test]
 fn words_have_what_is_counted() {
     let source = Source::open(&file("words", CONV)).expect("it is read");
-    // Rows are chosen by numbers in the last version of `F4`, which has no tails; in `GUARDED`, by invocations and by clamped indices.
+    // The last version of `F4`, which has no tails, chooses rows by numbers; `GUARDED` chooses them by invocations and by clamped
+    // indices.
     for schedule in ["F4", "GUARDED"] {
         let told = explain(&source.subject(schedule).expect("it is there"), &Given::default());
         let version = told.versions.last().expect("it is compiled");
         let program = version.program.as_ref().unwrap_or_else(|| panic!("{:?}", told.errors));
-        // `v` runs over the input channels, `y` over the batch. (In `u`, a product that is fused in one sum and needed in another is there
-        // twice.)
+        // `v` loops over the input channels, `y` over the batch. (`u` is not tested, because a product that is fused in one sum and
+        // used in another occurs twice.)
         for (name, looped) in [("v", "IC"), ("y", "N")] {
             let at = program.dispatches.iter().position(|d| d.name == name).expect("the stage");
             let dims: Vec<i64> = program.dims.iter().map(|dim| if dim.name == looped { 7 } else { 1 }).collect();
@@ -158,7 +161,7 @@ fn words_have_what_is_counted() {
     }
 }
 
-/// Operations of floats in a module; a fused multiply-add is two.
+/// Counts the float operations in a module; a fused multiply-add counts as two.
 fn float_operations(bytes: &[u8]) -> i64 {
     use spirv::Op;
     let words: Vec<u32> = bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
@@ -167,7 +170,7 @@ fn float_operations(bytes: &[u8]) -> i64 {
         let length = (*first >> 16) as usize;
         count += match Op::from_u32(*first & 0xffff) {
             Some(Op::FAdd | Op::FSub | Op::FMul | Op::FDiv) => 1,
-            // Of the extended instructions only this one is used here.
+            // The only extended instruction that is used here: a fused multiply-add.
             Some(Op::ExtInst) if rest[4] == 50 => 2,
             _ => 0,
         };
@@ -185,7 +188,7 @@ fn a_table() {
     ));
 }
 
-/// Profiles that differ, and one that does not say how fast it is.
+/// Two different profiles, one of them without rates.
 #[test]
 fn a_table_by_several_profiles() {
     let slow = CONV.replace("ELSEWHERE: conv for nvidia_hopper", "ELSEWHERE: conv for vulkan_1_1");
@@ -213,10 +216,7 @@ fn what_cannot_be_compared() {
     ];
     insta::assert_snapshot!(told.join("\n"));
     let unknown = compared(&file, &["DIRECT", "F2"], &[SMALL], &[Profile::arm_valhall()]).expect_err("it has no rates").to_string();
-    assert_eq!(
-        unknown,
-        "the profile `arm_valhall` says neither `gflops` nor `bandwidth`, or one of them: no time can be judged by it"
-    );
+    assert_eq!(unknown, "the profile `arm_valhall` lacks `gflops` or `bandwidth`, so it gives no times");
 }
 
 #[test]
@@ -226,11 +226,11 @@ fn profiles_by_name() {
     assert_eq!(source.profile_named("board").expect("it stands in the file").bandwidth, Some(10));
     assert_eq!(source.profile_named("self::board").expect("so it does").gflops, Some(1000));
     let why = |name: &str| source.profile_named(name).expect_err("it is nowhere").to_string();
-    assert_eq!(why("nvidia_hoper"), "`nvidia_hoper` is found nowhere: did you mean `nvidia_hopper`?");
+    assert_eq!(why("nvidia_hoper"), "cannot find `nvidia_hoper`: did you mean `nvidia_hopper`?");
     assert_eq!(why("conv"), "`conv` is a kernel, not a profile");
 }
 
-/// The table in `docs/directives/decompose_winograd.md` is the one that the command above it prints. `UPDATE_DOCS=1` writes it anew.
+/// The table in `docs/directives/decompose_winograd.md` is the output of the command above it. `UPDATE_DOCS=1` rewrites it.
 #[test]
 fn the_documentation_shows_what_is_printed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");

@@ -1,4 +1,4 @@
-//! A crate of several files, written to a folder of its own: what is found in it, what is not, and what is told of its
+//! Tests on a crate of several files, written to its own folder: finding items, errors about missing items, and explanations of
 //! schedules.
 
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::Source;
 use tilewright_explain::{Given, explain};
 
-/// A package in a fresh folder.
+/// A package in a new folder.
 struct Package(PathBuf);
 
 impl Package {
@@ -30,7 +30,7 @@ impl Package {
         Source::open(&self.0.join("src").join(file)).map_err(|e| self.text(&e.to_string()))
     }
 
-    /// A text with the package's folder taken out of its paths.
+    /// Removes the package's folder from the paths in a text.
     fn text(&self, text: &str) -> String {
         let folder = self.0.canonicalize().expect("the folder");
         let here = std::env::current_dir().expect("a folder");
@@ -39,12 +39,12 @@ impl Package {
         text.replace(&format!("{}/", shown.display()), "")
     }
 
-    /// All that is told of a schedule.
+    /// Returns the explanation of a schedule.
     fn told(&self, file: &str, schedule: &str, dims: &[(&str, i64)]) -> String {
         self.chosen(file, schedule, dims, &[])
     }
 
-    /// The same, with values of tuned constants.
+    /// Returns the explanation of a schedule with values of tuned constants.
     fn chosen(&self, file: &str, schedule: &str, dims: &[(&str, i64)], tuned: &[(&str, i64)]) -> String {
         let source = self.source(file).expect("it is read");
         let subject = source.subject(schedule).unwrap_or_else(|e| panic!("{e}"));
@@ -54,7 +54,7 @@ impl Package {
         self.text(&lines.join("\n"))
     }
 
-    /// Why a schedule is not found.
+    /// Returns the error about a schedule that is not found.
     fn refusal(&self, file: &str, schedule: &str) -> String {
         match self.source(file).map(|s| s.subject(schedule).map(drop)) {
             Err(error) => error,
@@ -72,7 +72,7 @@ const MATMUL: &str = "
         }
     }";
 
-/// Kernels, profiles and schedules in modules of their own, reached in the ways that Rust has.
+/// Kernels, profiles and schedules in separate modules, reached by every kind of Rust path.
 fn package(name: &str) -> Package {
     let files = [
         (

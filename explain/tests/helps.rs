@@ -1,7 +1,8 @@
-//! Each help that says what to write, in the programs that do not compile: the test writes it, and the program compiles.
+//! Follows each help that says what to write, in the programs that do not compile: the test makes the change, and the program
+//! compiles.
 //!
-//! A help is followed where it names a whole directive, or the first argument of the one at fault (`promote(p => p_s[j, *], …)`), or says
-//! to leave it out. Others speak of several places, or of what only the author knows.
+//! A help is followed if it names a whole directive, or the first argument of the faulty one (`promote(p => p_s[j, *], …)`), or
+//! says to leave the directive out. Other helps concern several places, or depend on the author's intention.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,23 +12,23 @@ use std::thread;
 use tilewright_explain::source::Source;
 use tilewright_explain::{Given, explain};
 
-/// Places, which a help names as a part of a directive.
+/// The places, which a help names as a part of a directive.
 const PLACES: [&str; 4] = ["workgroup", "subgroup", "thread", "lane"];
 
-/// An error: where, what it says, and its help.
+/// An error: its position, its message, and its help.
 struct Wrong {
     at: usize,
     message: String,
     help: String,
 }
 
-/// The errors of a schedule, if there is one of that name.
+/// Returns the errors of a schedule, if there is one of that name.
 fn errors(source: &Source, schedule: &str, text: &str) -> Option<Vec<Wrong>> {
     let told = explain(&source.subject(schedule).ok()?, &Given::default());
     Some(told.errors.iter().filter_map(|error| wrong(&source.place(error), text)).collect())
 }
 
-/// Reads an error of this very file.
+/// Parses an error that is in this file.
 fn wrong(error: &str, text: &str) -> Option<Wrong> {
     let mut lines = error.lines();
     let (place, message) = lines.next()?.split_once(": error: ")?;
@@ -38,16 +39,16 @@ fn wrong(error: &str, text: &str) -> Option<Wrong> {
     Some(Wrong { at: before + column.checked_sub(1)?, message: message.into(), help: help.into() })
 }
 
-/// The directive around a place, from its first character to its semicolon.
+/// Returns the range of the directive around a position, from its first character to its semicolon.
 fn directive(text: &str, at: usize) -> Option<(usize, usize)> {
     let start = text[..at].rfind(['{', '}', ';']).map(|n| n + 1)?;
     let start = start + (text[start..].len() - text[start..].trim_start().len());
-    // A block of its own ends a directive's list, not the directive.
+    // A block ends a list of directives, not a directive.
     let end = start + text[start..].find(';')? + 1;
     (start <= at && at < end).then_some((start, end))
 }
 
-/// The arguments of a call, as far as they are split by commas that stand in no brackets.
+/// Splits the arguments of a call at commas outside of brackets.
 fn arguments(call: &str) -> Option<(&str, Vec<&str>)> {
     let (name, rest) = call.split_once('(')?;
     let inner = rest.trim_end_matches(';').trim().strip_suffix(')')?;
@@ -67,7 +68,7 @@ fn arguments(call: &str) -> Option<(&str, Vec<&str>)> {
     name.chars().all(|c| c.is_alphanumeric() || c == '_').then_some((name, parts))
 }
 
-/// The programs that a help says to write, each with what is written.
+/// Returns the programs that a help says to write, each with the changed text.
 fn followed(text: &str, wrong: &Wrong) -> Vec<(String, String)> {
     let Some((start, end)) = directive(text, wrong.at) else { return Vec::new() };
     let found = &text[start..end];
@@ -80,7 +81,7 @@ fn followed(text: &str, wrong: &Wrong) -> Vec<(String, String)> {
     let says_to_write = wrong.help.starts_with("write `") || wrong.help.contains("of the reads that are to be promoted");
     let call = |snippet: &&str| {
         let (other, given) = arguments(snippet).filter(|(name, _)| !PLACES.contains(name))?;
-        // An axis is said to be serial elsewhere.
+        // The axis is declared serial in another directive.
         let serial = format!("serial({});", given.join(", "));
         if other == "unroll" && text.contains(&serial) {
             return Some((snippet.to_string(), text.replace(&serial, &format!("{};", snippet.trim_end_matches(';')))));
@@ -96,7 +97,7 @@ fn followed(text: &str, wrong: &Wrong) -> Vec<(String, String)> {
         let blocks = snippets.iter().filter_map(|snippet| Some((snippet.to_string(), with_block(text, end, snippet)?)));
         return snippets.iter().filter_map(call).chain(blocks).collect();
     }
-    // What is left over, and meant.
+    // Axes that are left over intentionally.
     let serial = snippets.iter().find(|snippet| snippet.starts_with("serial(") && wrong.help.contains("if that is meant"));
     let block = snippets.iter().find_map(|snippet| snippet.strip_suffix("{ … }"));
     let place = match block {
@@ -110,8 +111,8 @@ fn followed(text: &str, wrong: &Wrong) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The program with the directives of a block, `s { unroll(q); }`: in the stage's block, if there is one after `from`, or in a new one at the
-/// schedule's end.
+/// Returns the program with the directives of a block, for example `s { unroll(q); }`, added to the stage's block, if there is one
+/// after `from`, or to a new block at the schedule's end.
 fn with_block(text: &str, from: usize, snippet: &str) -> Option<String> {
     let (stage, rest) = snippet.split_once(" { ")?;
     let directives = rest.strip_suffix(" }")?;
@@ -123,10 +124,10 @@ fn with_block(text: &str, from: usize, snippet: &str) -> Option<String> {
     let end = from + text[from..].find("\n}")?;
     let body = text[schedule..end].rfind(" for ").and_then(|at| Some(schedule + at + text[schedule + at..].find('{')?))?;
     let own = text[body..end].find(&format!(" {stage} {{")).map(|at| body + at + stage.len() + 3);
-    // The schedule's last brace closes its body, and the one before ends the line above.
+    // The schedule's last brace closes its body, and the brace before it ends the line above.
     let close = text[..end].rfind('}')?;
     Some(match own {
-        // After what the block has already, which makes the axes.
+        // After the block's own directives, because these make the axes.
         Some(at) => {
             let close = at + text[at..].find('}')?;
             format!("{}{directives} {}", &text[..close], &text[close..])
@@ -135,7 +136,8 @@ fn with_block(text: &str, from: usize, snippet: &str) -> Option<String> {
     })
 }
 
-/// How many helps of a program were followed, and what did not compile then. `new`: where programs are written.
+/// Returns the number of helps of a program that were followed, and the changes that did not compile. `new` is the folder in which
+/// programs are written.
 fn failures(file: &Path, new: &Path) -> (usize, Vec<String>) {
     let text = fs::read_to_string(file).expect("a program");
     let (mut count, mut failures) = (0, Vec::new());

@@ -1,5 +1,5 @@
-//! For each lint a schedule that has it and one that does not, with the whole text; and that following what a lint says compiles, and leaves a
-//! schedule without that lint.
+//! Tests, for each lint, a schedule that has it and one that does not, with the whole text; and that following the lint's advice
+//! compiles, and removes the lint.
 
 use std::path::{Path, PathBuf};
 use tilewright_explain::source::Source;
@@ -22,7 +22,7 @@ profile! { pub silent: tilewright::devices::vulkan_1_1 {
 } }
 ";
 
-/// A file of one schedule `S`, in a package of its own.
+/// A file with one schedule `S`, in its own package.
 struct Case {
     file: PathBuf,
     text: String,
@@ -53,7 +53,7 @@ impl Case {
         told.versions[0].lints.clone()
     }
 
-    /// Lints of one name, as they are printed: the line and column within the schedule, and both sentences.
+    /// Returns the printed lints of one name: the line and column within the schedule, and both sentences.
     fn texts(&self, name: LintName) -> Vec<String> {
         let shown = |lint: Lint| {
             let numbers: Vec<i64> =
@@ -65,7 +65,7 @@ impl Case {
         self.lints().into_iter().filter(|lint| lint.name == name).map(shown).collect()
     }
 
-    /// The schedule with an edit made.
+    /// Returns the schedule after an edit.
     fn followed(&self, edit: &Edit) -> Case {
         let mut numbers = edit.place.rsplit(':').map(|n| n.parse::<usize>().expect("a number"));
         let (column, line) = (numbers.next().expect("a column"), numbers.next().expect("a line"));
@@ -76,7 +76,7 @@ impl Case {
         Case { file: self.file.clone(), text, dims: self.dims.clone() }
     }
 
-    /// That every edit of a lint's compiles, and that the last version does not have the same lint.
+    /// Checks that every edit of a lint compiles, and that the last version does not have the same lint.
     fn follow(&self, name: LintName) {
         let lints: Vec<Lint> = self.lints().into_iter().filter(|lint| lint.name == name).collect();
         assert!(!lints.is_empty(), "there is no {name}");
@@ -92,7 +92,7 @@ impl Case {
     }
 }
 
-/// A product in tiles of 32 x 32, of which each invocation has one element, with these letters.
+/// Returns a matrix product in tiles of 32 x 32, with one element for each invocation, and with these letters.
 fn tiled(name: &str, letters: &str, facts: &str) -> Case {
     let directives = format!("tile(i: 32, j: 32) => workgroup(y, x);\ndistribute(i, j => thread({letters}));");
     Case::new(name, &[], &format!("matmul for board {facts}"), &directives)
@@ -132,13 +132,13 @@ fn bank_conflict() {
     let conflict = transposed("bank_conflict", "");
     assert_eq!(
         conflict.texts(LintName::BankConflict),
-        ["2:1: `x_s` is read in 32 turns, as its rows share banks; write `row_pad: 4`, which leaves 4 turns"]
+        ["2:1: `x_s` is read in 32 turns, because its rows share banks; write `row_pad: 4`, which leaves 4 turns"]
     );
     conflict.follow(LintName::BankConflict);
     assert_eq!(transposed("bank_padded", ", row_pad: 1").texts(LintName::BankConflict), [] as [&str; 0]);
 }
 
-/// A product on matrix units, with these tiles of a subgroup, and these words in its promotions and its pipeline.
+/// Returns a product on matrix units, with these tiles of a subgroup, and these arguments of its promotions and its pipeline.
 fn matrices(name: &str, tile: &str, pad: &str, pipeline: &str) -> Case {
     let directives = format!(
         "tile(i: 128, j: 128) => workgroup(y, x);
@@ -162,8 +162,8 @@ fn bank_conflict_of_matrices() {
     assert_eq!(
         conflict.texts(LintName::BankConflict),
         [
-            "4:1: `a_s` is read as matrices in 4 turns, as its rows share banks; write `row_pad: 8`, which leaves 2 turns",
-            "5:1: `b_s` is read as matrices in 8 turns, as its rows share banks; write `row_pad: 8`",
+            "4:1: `a_s` is read as matrices in 4 turns, because its rows share banks; write `row_pad: 8`, which leaves 2 turns",
+            "5:1: `b_s` is read as matrices in 8 turns, because its rows share banks; write `row_pad: 8`",
         ]
     );
     conflict.follow(LintName::BankConflict);
@@ -179,14 +179,14 @@ fn scalar_access() {
     let scalar = by("scalar_access", "");
     assert_eq!(
         scalar.texts(LintName::ScalarAccess),
-        ["1:39: `a` is read element by element, as `K % 4 == 0` is not known; write `where K % 4 == 0` in the head, or \
-          `specialize(K % 4 == 0);` for a version of its own"]
+        ["1:39: `a` is read element by element, because `K % 4 == 0` is not known; write `where K % 4 == 0` in the head, or \
+          `specialize(K % 4 == 0);` for a separate version"]
     );
     scalar.follow(LintName::ScalarAccess);
     assert_eq!(by("wide_access", "where K % 4 == 0").texts(LintName::ScalarAccess), [] as [&str; 0]);
 }
 
-/// Where a window begins, no fact of a schedule's head can say.
+/// No fact in a schedule's head can give the alignment of a window's start.
 #[test]
 fn scalar_access_that_no_fact_makes_wide() {
     let directives = "tile(i: 128) => workgroup(x);\ntile(i: 4) => thread(x);\nreorder(k, i);\nunroll(k, i);";
@@ -203,14 +203,14 @@ fn scalar_access_of_a_copy() {
     let scalar = by("scalar_copy", "");
     assert_eq!(
         scalar.texts(LintName::ScalarAccess),
-        ["3:1: `a` is read element by element, as `K % 4 == 0` is not known; write `where K % 4 == 0` in the head, or \
-          `specialize(K % 4 == 0);` for a version of its own"]
+        ["3:1: `a` is read element by element, because `K % 4 == 0` is not known; write `where K % 4 == 0` in the head, or \
+          `specialize(K % 4 == 0);` for a separate version"]
     );
     scalar.follow(LintName::ScalarAccess);
     assert_eq!(by("wide_copy", "where K % 4 == 0").texts(LintName::ScalarAccess), [] as [&str; 0]);
 }
 
-/// A version for what the head excludes is refused, so there is nothing to write.
+/// A version for sizes that the head excludes is refused, so the lint has no edit.
 #[test]
 fn what_does_not_compile_is_not_offered() {
     let directives = "tile(i: 8, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x));\ntile(k: 4 => k_o);\nunroll(k);";
@@ -218,15 +218,16 @@ fn what_does_not_compile_is_not_offered() {
     assert_eq!(odd.texts(LintName::ScalarAccess), [""; 0]);
 }
 
-/// An element whose index is clamped at the end of a tile is read alone, whatever is known of rows: whole tiles make the access wide.
+/// An element whose index is clamped at the end of a tile is read alone, even if rows are aligned. Whole tiles make the access
+/// wide.
 #[test]
 fn scalar_access_under_tails() {
     let by = |name: &str, facts: &str| {
         let directives = "tile(i: 8, j: 64) => workgroup(y, x);\ntile(j: 8) => thread(x);\nreorder(k, i, j);\nunroll(i, j);";
         Case::new(name, &[], &format!("matmul for tilewright::devices::mesa_lavapipe {facts}"), directives)
     };
-    let advice = "`b` is read element by element, as `N % 64 == 0` is not known; write `where N % 64 == 0` in the head, or \
-                  `specialize(N % 64 == 0);` for a version of its own";
+    let advice = "`b` is read element by element, because `N % 64 == 0` is not known; write `where N % 64 == 0` in the head, or \
+                  `specialize(N % 64 == 0);` for a separate version";
     let wide = |case: &Case| case.told().0.versions.last().expect("a version").figures[0].words.wide;
     for (name, facts) in [
         ("tail_aligned", "where N % 32 == 0, M % 8 == 0"),
@@ -245,15 +246,16 @@ fn scalar_access_under_tails() {
     // The tile of a reduction can have a tail, too.
     let directives = "tile(i: 8, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x));\ntile(k: 8 => k_o);\nunroll(k);";
     let reduction = Case::new("tail_reduction", &[], "matmul for board where K % 4 == 0", directives);
-    assert!(reduction.texts(LintName::ScalarAccess)[0].contains("as `K % 8 == 0` is not known"), "{:?}", reduction.lints());
+    assert!(reduction.texts(LintName::ScalarAccess)[0].contains("because `K % 8 == 0` is not known"), "{:?}", reduction.lints());
     reduction.follow(LintName::ScalarAccess);
-    // An index that is clamped at the tensor's own end stays clamped, whatever is known of the sizes.
+    // An index that is clamped at the tensor's own end stays clamped for all sizes.
     let directives = "tile(i: 8, j: 32) => workgroup(y, x); tile(j: 4) => thread(x); unroll(i, j);";
     let clamped = Case::new("tail_of_the_tensor", &[], "smooth for board where H % 8 == 0", directives);
     assert!(clamped.texts(LintName::ScalarAccess).iter().all(|text| text.contains("`W % 32 == 0`")), "{:?}", clamped.lints());
 }
 
-/// Each way to distribute a transposition has one side far apart. So a copy is the cure, and no warning advises to leave it out.
+/// Every distribution of a transposition has one tensor whose accesses are far apart. So a copy is the advice, and no warning
+/// advises to leave it out.
 #[test]
 fn a_transposition_has_no_contradictions() {
     let by = |name: &str, device: &str, directives: &str| Case::new(name, &[], &format!("transpose for {device}"), directives);
@@ -268,7 +270,7 @@ fn a_transposition_has_no_contradictions() {
         let (told, _) = direct.followed(&edit).told();
         assert_eq!(told.warnings, [""; 0]);
         assert!(told.versions[0].lints.iter().all(|lint| lint.name != LintName::Uncoalesced), "{:?}", told.versions[0].lints);
-        // On a CPU, shared memory is not nearer.
+        // On a CPU, shared memory is not faster.
         let cpu = by(&format!("{name}_cpu"), "tilewright::devices::mesa_lavapipe", &directives);
         assert_eq!(cpu.texts(LintName::Uncoalesced), [""; 0]);
     }
@@ -314,16 +316,14 @@ fn long_tile() {
     let unrolled = by("long_unrolled", 5, "tile(k: 32 => k_o); unroll(k);");
     assert_eq!(
         unrolled.texts(LintName::LongTile),
-        [
-            "2:1: 27 of 32 points of a tile of `k` are computed for nothing: all 32 are run, and `k` has 5; write `tile(k: 4 => k_o);`"
-        ]
+        ["2:1: 27 of 32 points of a tile of `k` are wasted: all 32 are computed, but `k` has 5; write `tile(k: 4 => k_o);`"]
     );
     unrolled.follow(LintName::LongTile);
     assert_eq!(by("long_enough", 33, "tile(k: 32 => k_o); unroll(k);").texts(LintName::LongTile), [""; 0]);
     // A serial loop ends with its axis, but not in tiles that are rounded up.
     assert_eq!(by("long_serial", 5, "tile(k: 32 => k_o);").texts(LintName::LongTile), [""; 0]);
     assert_eq!(by("long_rounded", 5, "tile(k: 32 round_up => k_o);").texts(LintName::LongTile).len(), 1);
-    // Tiles that are distributed to invocations have a lint of their own.
+    // Tiles that are distributed to invocations have another lint.
     let few = vec![("M".to_owned(), 5), ("N".to_owned(), 5), ("K".to_owned(), 64)];
     assert_eq!(Case { dims: few, ..by("long_distributed", 64, "") }.texts(LintName::LongTile), [""; 0]);
     assert_eq!(
@@ -339,10 +339,10 @@ fn long_tile() {
         "distribute(i => workgroup(x));\ntile(j: 4 => j_o); serial(j_o); vectorize(j, 4, unaligned: scalar);",
     );
     let texts = vectors.texts(LintName::LongTile);
-    assert!(texts.len() == 1 && texts[0].starts_with("2:1: 2 of 4 points of a tile of `j` are computed for nothing"), "{texts:?}");
+    assert!(texts.len() == 1 && texts[0].starts_with("2:1: 2 of 4 points of a tile of `j` are wasted"), "{texts:?}");
 }
 
-/// What is to be copied stands behind the directive that makes the loop at which it is.
+/// The advised copy follows the directive that makes the loop at which it is placed.
 #[test]
 fn uncoalesced_in_tiles() {
     let directives = "tile(i: 32, j: 32) => workgroup(y, x);\ndistribute(i, j => thread(x, y));\ntile(k: 16 => k_o);\nunroll(k);";
@@ -367,7 +367,7 @@ fn recomputed() {
     assert_eq!(
         again.texts(LintName::Recomputed),
         [
-            "2:1: `s` is computed 2.0 times as often as it has elements; write `root(s);`, by which it is computed once, in a dispatch of its own"
+            "2:1: `s` is computed 2.0 times as often as it has elements; write `root(s);`, so that it is computed once, in its own dispatch"
         ]
     );
     again.follow(LintName::Recomputed);
@@ -385,7 +385,7 @@ fn idle_past_the_end() {
     let idle = by("idle", 40);
     assert_eq!(
         idle.texts(LintName::Idle),
-        ["1:1: 37 % of the invocations have nothing to do: the tiles of `i` have room for 64, and it has 40; write \
+        ["1:1: 37 % of the invocations are idle: the tiles of `i` have room for 64, and it has 40; write \
           `tile(i: 16, j: 64) => workgroup(y, x);`"]
     );
     idle.follow(LintName::Idle);
@@ -401,7 +401,7 @@ fn idle_part_of_a_subgroup() {
     let idle = by("idle_lanes", 40);
     assert_eq!(
         idle.texts(LintName::Idle),
-        ["1:1: 37 % of the invocations have nothing to do: a workgroup has 20, and subgroups have 32; write \
+        ["1:1: 37 % of the invocations are idle: a workgroup has 20, and subgroups have 32; write \
           `tile(i: 1, j: 64) => workgroup(y, x);`"]
     );
     idle.follow(LintName::Idle);
@@ -414,10 +414,8 @@ fn occupancy() {
     let full = matrices("occupancy", SUBGROUPS, ", row_pad: 8", two);
     assert_eq!(
         full.texts(LintName::Occupancy),
-        [
-            "6:1: one workgroup fits a core, as it takes 37888 of 49152 bytes of shared memory, so that nothing runs while it waits; write \
-          `pipeline(k_o, buffers: 1, prefetch: register);`"
-        ]
+        ["6:1: one workgroup fits a core, because it takes 37888 of 49152 bytes of shared memory, so the core is idle while it \
+          waits; write `pipeline(k_o, buffers: 1, prefetch: register);`"]
     );
     full.follow(LintName::Occupancy);
     let one = matrices("occupancy_one", SUBGROUPS, ", row_pad: 8", &two.replace('2', "1"));

@@ -1,5 +1,5 @@
-//! The page in a browser: what is shown after clicks, what is marked under the pointer, and that something is drawn. It needs Chromium, which
-//! `scripts/test --setup` installs.
+//! Tests the page in a browser: the panels that are shown after clicks, the lines that are marked under the pointer, and that the
+//! plot is drawn. They need Chromium, which `scripts/test --setup` installs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,7 +28,8 @@ schedule! {
 }
 "#;
 
-/// What the page shows, as text: of every group of buttons what is pressed, of each shown panel its title, and what is marked.
+/// A script that prints the visible page as text: the pressed button of every group, the title of each shown panel, and the marked
+/// lines.
 const OUTLINE: &str = r#"
 <script>
 const is_shown = (e) => e.checkVisibility();
@@ -69,7 +70,7 @@ fn reports(name: &str) -> (PathBuf, Vec<Report>) {
     (folder, reports)
 }
 
-/// Runs a browser without a window; its output.
+/// Runs a browser without a window and returns its output.
 fn chromium(folder: &Path, page: &Path, arguments: &[&str]) -> String {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let paths = std::env::var_os("PATH").unwrap_or_default();
@@ -93,7 +94,7 @@ fn chromium(folder: &Path, page: &Path, arguments: &[&str]) -> String {
     String::from_utf8(ran.stdout).expect("text")
 }
 
-/// What the page shows after a script.
+/// Returns the page's outline after a script.
 fn outline(name: &str, script: &str) -> String {
     let (folder, reports) = reports(name);
     let file = folder.join("page.html");
@@ -149,7 +150,7 @@ fn the_pointer_marks_the_line_of_a_directive() {
     assert_eq!(marked(outline("out", &out)), [""; 0]);
 }
 
-/// What lies where, by the boxes that the browser gives: nothing is beside the page, and no words of a plot are on each other.
+/// Checks the layout by the browser's boxes: no element is outside of the page, and no labels of a plot overlap.
 #[test]
 fn the_source_stands_beside_the_nest_and_words_are_apart() {
     const LAYOUT: &str = r#"

@@ -1,4 +1,4 @@
-//! The JSON of a schedule, and that the documentation names all of its fields.
+//! Tests the JSON of a schedule, and that the documentation names all of its fields.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ schedule! {
 schedule! { pub WRONG: scaled for board { tile(k: 4); } }
 ";
 
-/// The reports of the file's schedules as JSON, with the folder taken out of its paths.
+/// Returns the reports of the file's schedules as JSON, with the folder removed from paths.
 fn reports(name: &str) -> Value {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reports").join(name);
     std::fs::create_dir_all(folder.join("src")).expect("a folder");
@@ -56,7 +56,7 @@ fn a_wrong_schedule_has_steps_and_errors() {
     assert!(error.starts_with("src/lib.rs:11:48: error: "), "{error}");
 }
 
-/// All names of fields, but for those of dims.
+/// Collects the names of all fields, except for names of dims.
 fn names(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {

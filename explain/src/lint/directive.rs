@@ -1,12 +1,12 @@
-//! Directives as text, and changes of it: another factor, letters exchanged, an argument more. The text is the user's own, and so is what is left
-//! of it.
+//! Directives as text, and changes of the text: another factor, exchanged letters, an added argument. The unchanged parts keep the
+//! user's own text.
 
 use super::{Advice, Look};
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::nest::{AxisDef, AxisId, Fate};
 use tilewright_dsl::syntax::schedule::Item;
 
-/// Numbers that stand behind a name and a colon: the name, and where the number lies.
+/// Finds the numbers that follow a name and a colon, and returns the names and the numbers' ranges.
 fn numbers(text: &str) -> Vec<(&str, std::ops::Range<usize>)> {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let mut found = Vec::new();
@@ -23,27 +23,27 @@ fn numbers(text: &str) -> Vec<(&str, std::ops::Range<usize>)> {
     found
 }
 
-/// The number behind a name.
+/// Returns the number that follows a name.
 pub(super) fn number(text: &str, name: &str) -> Option<i64> {
     let (_, at) = numbers(text).into_iter().find(|(found, _)| *found == name)?;
     text[at].parse().ok()
 }
 
-/// The text with another number behind a name.
+/// Replaces the number that follows a name.
 pub(super) fn with_number(text: &str, name: &str, number: i64) -> Option<String> {
     let (_, at) = numbers(text).into_iter().find(|(found, _)| *found == name)?;
     Some(format!("{}{number}{}", &text[..at.start], &text[at.end..]))
 }
 
-/// The text with half of its largest factor, if that is even.
+/// Halves the largest factor of the text, if that is even.
 pub(super) fn halved(text: &str) -> Option<String> {
     let factors = numbers(text).into_iter().filter_map(|(_, at)| Some((text[at.clone()].parse::<i64>().ok()?, at)));
-    // Of equal ones the first.
+    // The first of several equal factors is halved.
     let (largest, at) = factors.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
     (largest > 1 && largest % 2 == 0).then(|| format!("{}{}{}", &text[..at.start], largest / 2, &text[at.end..]))
 }
 
-/// The text with an argument: another value of one that is there, or one more.
+/// Sets an argument: replaces its value, or adds the argument.
 pub(super) fn with_argument(text: &str, name: &str, number: i64) -> Option<String> {
     with_number(text, name, number).or_else(|| {
         let end = text.rfind(')')?;
@@ -51,7 +51,7 @@ pub(super) fn with_argument(text: &str, name: &str, number: i64) -> Option<Strin
     })
 }
 
-/// The text with the letters of `thread(y, x)` such that the last one goes to what another one has.
+/// Exchanges two of the letters of `thread(y, x)`.
 pub(super) fn exchanged(text: &str, now: usize, then: usize) -> Option<String> {
     let start = text.find("thread(")? + "thread(".len();
     let end = start + text[start..].find(')')?;
@@ -63,7 +63,7 @@ pub(super) fn exchanged(text: &str, now: usize, then: usize) -> Option<String> {
     Some(format!("{}{}{}", &text[..start], letters.join(", "), &text[end..]))
 }
 
-/// The axes that a directive names before its `=>`, in order.
+/// Returns the axes that a directive names before its `=>`, in order.
 pub(super) fn axes(text: &str) -> Vec<&str> {
     let Some(start) = text.find('(') else { return Vec::new() };
     let end = text[start..].find(['=', ')']).map_or(text.len(), |n| start + n);
@@ -71,7 +71,7 @@ pub(super) fn axes(text: &str) -> Vec<&str> {
 }
 
 impl Look<'_> {
-    /// All directives and statements of the schedule.
+    /// Returns all directives and statements of the schedule.
     pub(super) fn directives(&self) -> Vec<SpanId> {
         let of = |item: &Item| match item {
             Item::Directive(directive) => vec![directive.span],
@@ -81,7 +81,7 @@ impl Look<'_> {
         self.subject.schedule.items.iter().flat_map(of).collect()
     }
 
-    /// The advice to write a directive anew, if there is something to write.
+    /// Extends an advice by the replacement of a directive, if there is one.
     pub(super) fn written(&self, advice: Advice, span: SpanId, new: Option<String>) -> Advice {
         match new {
             Some(new) => advice.or(format!("write `{new};`"), self.edit(span, new)),
@@ -89,18 +89,19 @@ impl Look<'_> {
         }
     }
 
-    /// The first directive whose text is asked for.
+    /// Returns the first directive whose text satisfies a predicate.
     pub(super) fn directive(&self, is: impl Fn(&str) -> bool) -> Option<(SpanId, String)> {
         let texts = self.directives().into_iter().filter_map(|span| Some((span, self.subject.spans.source(span)?)));
         texts.into_iter().find(|(_, text)| is(text))
     }
 
-    /// An axis's name as the user says it.
+    /// Returns an axis's name as the user wrote it.
     pub(super) fn user_name(&self, axis: AxisId) -> &str {
         self.nest.axes[axis].name.trim_end_matches('\'')
     }
 
-    /// The directive whose factor is the extent of an axis: of an axis that is the outermost part of a split, the one that made what was split.
+    /// Returns the axis whose directive has the factor that determines an axis's extent. For the outermost part of a split of
+    /// another split's part, this is the axis that was split.
     pub(super) fn factor_of(&self, axis: AxisId) -> AxisId {
         match &self.nest.axes[axis].def {
             AxisDef::Part { of, part: 0 } => match &self.nest.axes[*of].fate {

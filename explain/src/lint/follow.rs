@@ -1,4 +1,4 @@
-//! Compiles a schedule with a change, and checks that the change mends the access that a lint names.
+//! Compiles a schedule with a change, and checks that the change improves the access that a lint names.
 
 use super::memory::is_scattered;
 use super::{Edit, Look};

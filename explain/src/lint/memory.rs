@@ -1,5 +1,5 @@
-//! Lints of accesses: neighbouring invocations that are far apart in memory, banks that serve an access in several turns, and single elements
-//! where several would go at once.
+//! Lints of memory accesses: neighbouring invocations that access distant elements, bank conflicts, and scalar accesses where wide
+//! ones would be possible.
 
 use super::directive::{axes, exchanged, with_argument};
 use super::{Advice, Edit, LintName, Look};
@@ -8,13 +8,13 @@ use tilewright_dsl::cost::{Apart, Next, Touch, touches};
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::nest::{Program, Space};
 
-/// Bytes from which on neighbours are taken to be apart: the least that memory fetches at once.
+/// The distance in bytes from which on neighbours count as far apart: the least that memory fetches at once.
 const APART: i64 = 32;
 
-/// The elements by which rows are tried to be longer, and the groups of them that are tried to be permuted.
+/// The row paddings and swizzle group sizes, in elements, that are tried.
 const STEPS: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// An argument of a copy that lets its rows lie in other banks.
+/// An argument of a copy that moves its rows to other banks.
 struct Banks {
     argument: &'static str,
     number: i64,
@@ -32,7 +32,7 @@ pub(super) fn is_scattered(touch: &Touch) -> bool {
     apart && !touch.shared
 }
 
-/// Turns that are not worth a word where no pad makes them fewer.
+/// The number of turns that is not reported if no padding reduces it.
 const FEW: u32 = 2;
 
 impl Look<'_> {
@@ -111,7 +111,8 @@ impl Look<'_> {
         texts.into_iter().map(|text| (format!("copy what a workgroup needs: `{more};`"), self.edit(behind, text))).collect()
     }
 
-    /// The directive with the letters exchanged of what is bound to `x` and of the axis along which elements are neighbours.
+    /// Returns the directive with two letters exchanged: that of the axis bound to `x`, and that of the axis along which elements
+    /// are neighbours.
     fn with_letters(&self, touch: &Touch, next: &Next, text: &str) -> Option<(String, Option<Edit>)> {
         if next.span != touch.span {
             return None;
@@ -124,7 +125,7 @@ impl Look<'_> {
         Some((format!("write `{new};`"), self.edit(touch.span, new)))
     }
 
-    /// A name that the schedule does not have.
+    /// Returns a name that the schedule does not use.
     fn fresh(&self, name: &str) -> String {
         let texts: Vec<String> = self.directives().into_iter().filter_map(|span| self.subject.spans.source(span)).collect();
         let is_there = |name: &str| {
@@ -135,7 +136,7 @@ impl Look<'_> {
         [name.to_owned()].into_iter().chain(numbered).find(|name| !is_there(name)).unwrap_or_default()
     }
 
-    /// Of each buffer the access with the most turns.
+    /// Reports the access with the most turns of each buffer.
     fn bank_conflicts(&mut self, touches: &[Touch]) {
         let mut worst: BTreeMap<&str, &Touch> = BTreeMap::new();
         for touch in touches.iter().filter(|t| t.conflicts.is_some_and(|turns| turns > 1)) {
@@ -151,7 +152,7 @@ impl Look<'_> {
                 continue;
             }
             let (verb, matrices) = (if touch.write { "written" } else { "read" }, if touch.matrix { " as matrices" } else { "" });
-            let what = format!("`{buffer}` is {verb}{matrices} in {turns} turns, as its rows share banks");
+            let what = format!("`{buffer}` is {verb}{matrices} in {turns} turns, because its rows share banks");
             let advice = Advice::general("let neighbouring invocations access neighbouring elements of a row");
             let advice = match apart {
                 Some(Banks { argument, number, left }) => {
@@ -165,8 +166,8 @@ impl Look<'_> {
         }
     }
 
-    /// The argument of a buffer's directive that leaves the fewest turns, if these are fewer than now: a pad of its rows, or where that leaves
-    /// more, groups of their elements that are permuted.
+    /// Returns the argument of a buffer's directive that leaves the fewest turns, if they are fewer than now. It is a padding of
+    /// rows, or, if that leaves more turns, a swizzle of groups of elements.
     fn other_banks(&self, name: &str, made: SpanId) -> Option<Banks> {
         let (id, buffer) = self.nest.buffers.iter().find(|(_, b)| b.name == name && b.space == Space::Shared)?;
         let profile = &self.subject.profile;
@@ -198,16 +199,16 @@ impl Look<'_> {
         if !self.widens(fact) {
             return;
         }
-        let what = format!("`{buffer}` is {verb} element by element, as `{fact}` is not known");
+        let what = format!("`{buffer}` is {verb} element by element, because `{fact}` is not known");
         let specialize = format!("specialize({fact});");
-        let instead = format!("write `where {fact}` in the head, or `{specialize}` for a version of its own");
+        let instead = format!("write `where {fact}` in the head, or `{specialize}` for a separate version");
         let edit = self.subject.spans.locate(span).filter(|_| self.text(span).is_some());
         let edit = edit.map(|place| Edit { place, from: String::new(), to: format!("{specialize} ") });
         let advice = Advice::general(format!("write `where {fact}` in the head"));
         self.note(LintName::ScalarAccess, span, what, advice.or(instead, edit));
     }
 
-    /// The directive that copies a tensor.
+    /// Returns the directive that copies a tensor.
     fn copied(&self, tensor: &str) -> Option<SpanId> {
         let starts = |text: &str| {
             let rest = text.strip_prefix("promote").map(str::trim_start).and_then(|rest| rest.strip_prefix('('));

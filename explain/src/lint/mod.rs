@@ -4,7 +4,7 @@
 //! A lint judges by the figures of the profile. If the profile lacks a figure that a lint needs, the lint is left out. `memory`
 //! judges how neighbouring invocations access memory, `work` finds useless computation, and `room` judges the resources of a core.
 //! `directive` rewrites directives. `follow` compiles the schedule with each change before it is offered. A change is dropped if the
-//! compiler refuses it, or if it does not mend the access that the lint names. `consistent` leaves out lints that contradict another
+//! compiler refuses it, or if it does not improve the access that the lint names. `consistent` leaves out lints that contradict another
 //! one.
 
 mod consistent;
@@ -27,15 +27,15 @@ use tilewright_dsl::schedule::tune::Choice;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LintName {
-    /// Neighbouring invocations access elements that are no neighbours.
+    /// Neighbouring invocations access elements that are not neighbours.
     Uncoalesced,
     /// Banks of shared memory serve an access in several turns.
     BankConflict,
     /// A fact is missing for wide accesses.
     ScalarAccess,
-    /// A stage is computed anew where it is read.
+    /// A stage is recomputed where it is read.
     Recomputed,
-    /// Invocations have nothing to do.
+    /// Invocations are idle.
     Idle,
     /// A tile that executes all its points is longer than its axis.
     LongTile,
@@ -60,42 +60,42 @@ impl fmt::Display for LintName {
     }
 }
 
-/// Something that is worth a look.
+/// A pattern that was found in a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lint {
-    /// Which pattern.
+    /// The pattern.
     pub name: LintName,
     /// The dispatch.
     pub dispatch: String,
     /// The directive (or definition) that is the cause: `file:line:column`.
     pub place: Option<String>,
-    /// What is so, in a sentence.
+    /// The problem, in a sentence.
     pub what: String,
-    /// What to write instead, in a sentence.
+    /// The advice, in a sentence.
     pub instead: String,
-    /// The same as a change of the text, where it is one of a single place.
+    /// The advice as a change of the text, if it changes a single place.
     pub edit: Option<Edit>,
 }
 
 /// A change of a schedule's text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Edit {
-    /// Where the text begins that is replaced: `file:line:column`.
+    /// The start of the replaced text: `file:line:column`.
     pub place: String,
-    /// The text there.
+    /// The replaced text.
     pub from: String,
-    /// What takes its place.
+    /// The new text.
     pub to: String,
 }
 
-/// What to write instead.
+/// An advice for a lint.
 #[derive(Default)]
 struct Advice {
-    /// In a sentence, if that can be said.
+    /// The advice for this schedule, in a sentence, if there is one.
     instead: Option<String>,
-    /// The same as a change.
+    /// The advice as a change.
     edit: Option<Edit>,
-    /// What holds in general.
+    /// The advice that holds in general.
     general: String,
 }
 
@@ -104,13 +104,13 @@ impl Advice {
         Advice { general: general.into(), ..Advice::default() }
     }
 
-    /// With a better one.
+    /// Adds a better advice.
     fn or(self, instead: String, edit: Option<Edit>) -> Advice {
         Advice { instead: Some(instead), edit, ..self }
     }
 }
 
-/// What lints look at: a dispatch, and what is known of it.
+/// The input of lints: a dispatch and its figures; and the lints found so far.
 struct Look<'a> {
     subject: &'a Subject,
     nest: &'a Program,
@@ -121,7 +121,7 @@ struct Look<'a> {
     found: Vec<Lint>,
 }
 
-/// Everything that is worth a look in a version of a schedule.
+/// Returns the lints of a version of a schedule.
 pub(crate) fn lints(
     subject: &Subject,
     nest: &Program,
@@ -142,7 +142,7 @@ pub(crate) fn lints(
 }
 
 impl Look<'_> {
-    /// Notes a lint, once. Where the schedule is refused with the change, it has the general advice.
+    /// Adds a lint, once. If the schedule does not compile with the change, the lint has the general advice.
     fn note(&mut self, name: LintName, span: SpanId, what: String, advice: Advice) {
         let Advice { instead, edit, general } = advice;
         let (instead, edit) = match edit {
@@ -157,12 +157,12 @@ impl Look<'_> {
         }
     }
 
-    /// The directive's text, if a schedule has it there.
+    /// Returns the text of a directive, if the span is one of the schedule's directives.
     fn text(&self, span: SpanId) -> Option<String> {
         self.directives().into_iter().find(|directive| *directive == span).and_then(|span| self.subject.spans.source(span))
     }
 
-    /// A change of the directive at a place.
+    /// Returns an edit that replaces a directive.
     fn edit(&self, span: SpanId, to: String) -> Option<Edit> {
         let place = self.subject.spans.locate(span)?;
         let from = self.text(span)?;

@@ -1,4 +1,4 @@
-//! Lints of what a core has: room for one workgroup only, and more registers than an invocation can have.
+//! Lints of a core's resources: only one workgroup fits a core, or an invocation needs too many registers.
 
 use super::directive::{halved, with_number};
 use super::{Advice, LintName, Look};
@@ -12,7 +12,7 @@ impl Look<'_> {
         self.occupancy();
     }
 
-    /// With one workgroup on a core, nothing runs while it waits at its barriers.
+    /// Reports that only one workgroup fits a core, because the core is then idle while that workgroup waits at its barriers.
     fn occupancy(&mut self) {
         let (cost, profile) = (&self.figures.cost, &self.subject.profile);
         let Some(occupancy) = self.figures.occupancy.filter(|o| o.workgroups < 2 && o.limit != Limit::Invocations) else { return };
@@ -26,7 +26,7 @@ impl Look<'_> {
         };
         let has = has.unwrap_or(0);
         let fits = if occupancy.workgroups == 0 { "no workgroup fits a core" } else { "one workgroup fits a core" };
-        let what = format!("{fits}, as it takes {needs} of {has} {of}, so that nothing runs while it waits");
+        let what = format!("{fits}, because it takes {needs} of {has} {of}, so the core is idle while it waits");
         let found = match occupancy.limit {
             Limit::SharedMemory => self.less_shared(),
             _ => self.smaller_tile(),
@@ -36,7 +36,8 @@ impl Look<'_> {
         self.note(LintName::Occupancy, span, what, self.written(advice, span, new));
     }
 
-    /// One buffer for several; else a smaller tile of what is copied: the directive, and what to write for it.
+    /// Returns a directive and its replacement that save shared memory: one buffer instead of several, or else a smaller tile of
+    /// the copied data.
     fn less_shared(&self) -> Option<(SpanId, Option<String>)> {
         let buffered = self.directive(|text| text.starts_with("pipeline") && !text.contains("buffers: 1"));
         if let Some((span, text)) = buffered {
@@ -62,7 +63,8 @@ impl Look<'_> {
         self.note(LintName::Registers, span, what, self.written(advice, span, new));
     }
 
-    /// The directive that made the tile whose elements an invocation, or a subgroup, holds at the same time, with half of its largest factor.
+    /// Returns the directive that made the tile whose elements an invocation, or a subgroup, holds at the same time, and the
+    /// directive with half of its largest factor.
     fn smaller_tile(&self) -> Option<(SpanId, Option<String>)> {
         let mut spans = Vec::new();
         walk::within(&self.nest.plan.get(self.dispatch)?.body, &mut |node, around| {
@@ -77,7 +79,7 @@ impl Look<'_> {
         spans.into_iter().find_map(|span| Some((span, halved(&tile(span)?)))).filter(|(_, new)| new.is_some())
     }
 
-    /// The directives by which an axis came about, the last one first.
+    /// Returns the directives that made an axis, the last one first.
     fn made_by(&self, axis: AxisId) -> Vec<SpanId> {
         let own = self.nest.axes[axis].span;
         let rest = match &self.nest.axes[axis].def {

@@ -1,14 +1,14 @@
-//! Lints of work in vain: stages that are computed anew where they are read, and invocations that have nothing to do.
+//! Lints of wasted work: stages that are recomputed where they are read, and idle invocations.
 
 use super::directive::with_number;
 use super::{Advice, LintName, Look};
 use tilewright_dsl::cost::{Covered, Long, Repeated};
 use tilewright_dsl::nest::{AxisId, Exec, Level, NodeKind, walk};
 
-/// The share of invocations that may have nothing to do, in percent.
+/// The share of invocations that may be idle, in percent.
 const IDLE: i64 = 25;
 
-/// How many times its elements a stage may be computed, in percent.
+/// The number of computed elements of a stage, relative to its size, that is reported, in percent.
 const REPEATED: i64 = 150;
 
 impl Look<'_> {
@@ -29,7 +29,7 @@ impl Look<'_> {
         }
         let name = &repeated.name;
         let what = format!("`{name}` is computed {}.{} times as often as it has elements", percent / 100, percent % 100 / 10);
-        let instead = format!("write `root({name});`, by which it is computed once, in a dispatch of its own");
+        let instead = format!("write `root({name});`, so that it is computed once, in its own dispatch");
         let edit = self.edit(repeated.span, format!("root({name})"));
         let advice = Advice::general(format!("make the tile larger at which `{name}` is computed"));
         self.note(LintName::Recomputed, repeated.span, what, advice.or(instead, edit));
@@ -40,9 +40,8 @@ impl Look<'_> {
         let idle = |run: i64| run.checked_sub(needed).and_then(|n| n.checked_mul(100)).and_then(|n| n.checked_div(run));
         let Some(percent) = idle(run).filter(|percent| *percent >= IDLE) else { return };
         let axis = covered.axis.trim_end_matches('\'');
-        let what = format!(
-            "{percent} % of the invocations have nothing to do: the tiles of `{axis}` have room for {run}, and it has {needed}"
-        );
+        let what =
+            format!("{percent} % of the invocations are idle: the tiles of `{axis}` have room for {run}, and it has {needed}");
         let text = self.text(covered.span);
         let factor = text.as_deref().and_then(|text| super::directive::number(text, axis));
         let smaller = factor.and_then(|factor| {
@@ -59,7 +58,7 @@ impl Look<'_> {
         let Some(needed) = self.known.eval(&long.needed).filter(|needed| (1..long.run).contains(needed)) else { return };
         let (axis, run) = (long.axis.trim_end_matches('\''), long.run);
         let what = format!(
-            "{} of {run} points of a tile of `{axis}` are computed for nothing: all {run} are run, and `{axis}` has {needed}",
+            "{} of {run} points of a tile of `{axis}` are wasted: all {run} are computed, but `{axis}` has {needed}",
             run - needed
         );
         let text = self.text(long.span);
@@ -71,15 +70,14 @@ impl Look<'_> {
         self.note(LintName::LongTile, long.span, what, self.written(advice, long.span, new));
     }
 
-    /// A workgroup of invocations that are no whole subgroups.
+    /// Reports a workgroup that does not consist of whole subgroups.
     fn part_of_a_subgroup(&mut self) {
         let Some(subgroup) = self.subject.profile.subgroup.map(i64::from) else { return };
         let local: i64 = self.figures.cost.local.iter().map(|n| i64::from(*n)).product();
         let whole = (local + subgroup - 1) / subgroup * subgroup;
         let percent = (whole - local) * 100 / whole.max(1);
         let Some((axis, count)) = self.largest_in_threads().filter(|_| local > 1 && percent >= IDLE) else { return };
-        let what =
-            format!("{percent} % of the invocations have nothing to do: a workgroup has {local}, and subgroups have {subgroup}");
+        let what = format!("{percent} % of the invocations are idle: a workgroup has {local}, and subgroups have {subgroup}");
         let others = local / count.max(1);
         let more = (count..=count.saturating_mul(subgroup)).find(|n| n * others % subgroup == 0);
         let factor = self.factor_of(axis);
@@ -95,7 +93,7 @@ impl Look<'_> {
         self.nest.exprs.as_int(self.nest.axes[axis].extent)
     }
 
-    /// The axis with the most invocations.
+    /// Returns the axis with the most invocations.
     fn largest_in_threads(&self) -> Option<(AxisId, i64)> {
         let plan = self.nest.plan.get(self.dispatch)?;
         let of = |node: &tilewright_dsl::nest::Node| match &node.kind {

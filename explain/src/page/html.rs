@@ -1,4 +1,4 @@
-//! Elements of a page, written with all that is text escaped.
+//! Elements of a page, with all text escaped.
 
 use std::fmt;
 
@@ -9,25 +9,25 @@ pub(super) struct Element {
     inner: Vec<Inner>,
 }
 
-/// What stands in an element.
+/// The content of an element.
 pub(super) enum Inner {
     Element(Element),
     Text(String),
-    /// As it is: a style or a script of this crate's.
+    /// Unescaped text: a style or a script of this crate.
     Raw(&'static str),
 }
 
-/// An element without anything.
+/// Returns an empty element.
 pub(super) fn element(name: &'static str) -> Element {
     Element { name, attributes: Vec::new(), inner: Vec::new() }
 }
 
-/// Text.
+/// Returns text as content.
 pub(super) fn text(text: &str) -> Inner {
     Inner::Text(text.to_owned())
 }
 
-/// A sentence of the compiler's, in which what stands between backticks is code.
+/// Returns a sentence of the compiler, with the text between backticks as code.
 pub(super) fn sentence(said: &str) -> Vec<Inner> {
     let part = |(n, part): (usize, &str)| if n % 2 == 1 { element("code").with(text(part)).into() } else { text(part) };
     said.split('`').enumerate().map(part).collect()
@@ -40,30 +40,30 @@ impl From<Element> for Inner {
 }
 
 impl Element {
-    /// With an attribute.
+    /// Adds an attribute.
     pub(super) fn attribute(mut self, name: &'static str, value: impl Into<String>) -> Element {
         self.attributes.push((name, Some(value.into())));
         self
     }
 
-    /// With an attribute that has no value.
+    /// Adds an attribute without a value.
     pub(super) fn flag(mut self, name: &'static str) -> Element {
         self.attributes.push((name, None));
         self
     }
 
-    /// With something in it, behind what is there.
+    /// Appends content.
     pub(super) fn with(mut self, inner: impl Into<Inner>) -> Element {
         self.inner.push(inner.into());
         self
     }
 
-    /// With several things in it.
+    /// Appends several pieces of content.
     pub(super) fn all(self, inner: impl IntoIterator<Item = impl Into<Inner>>) -> Element {
         inner.into_iter().fold(self, Element::with)
     }
 
-    /// With a style or a script.
+    /// Appends a style or a script.
     pub(super) fn raw(self, inner: &'static str) -> Element {
         self.with(Inner::Raw(inner))
     }

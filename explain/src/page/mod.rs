@@ -1,8 +1,8 @@
-//! A report as a page: one file, without anything from elsewhere. The source stands beside the nests, which are clicked through step by step; what
-//! a step changed is marked, and so is the line of the directive that made the node under the pointer. Below are the ledger, the cost, the lints
-//! and a plot of the roofline.
+//! A report as a page: one file without external resources. The source is shown beside the nests, which are clicked through step by
+//! step. The page marks the lines that a step changed, and the source line of the directive that made the node under the pointer.
+//! Below are the ledger, the cost, the lints and a plot of the roofline.
 //!
-//! All text is in the page as it is loaded. The script (`page.js`) only shows, hides and marks.
+//! The loaded page has all text. The script (`page.js`) only shows, hides and marks parts of it.
 
 mod html;
 mod roofline;
@@ -11,7 +11,7 @@ use crate::report::{Report, ReportedDispatch, ReportedStep, ReportedVersion, Sou
 use crate::text::{equals, factor, number, time};
 use html::{Element, element, sentence, text};
 
-/// Reports as one page.
+/// Renders reports as one page.
 pub fn page(reports: &[Report]) -> String {
     let title = reports.iter().map(|r| r.schedule.as_str()).collect::<Vec<_>>().join(", ");
     let head = element("head")
@@ -32,13 +32,13 @@ pub fn page(reports: &[Report]) -> String {
     format!("<!DOCTYPE html>\n{}\n", element("html").attribute("lang", "en").with(head).with(body))
 }
 
-/// Of several panels the first one is shown.
+/// Hides a panel unless it is the first of its group.
 fn shown(panel: Element, n: usize) -> Element {
     let panel = panel.attribute("data-n", n.to_string());
     if n == 0 { panel } else { panel.flag("hidden") }
 }
 
-/// Buttons that show one of the panels of a group.
+/// Returns buttons that each show one panel of a group.
 fn tabs(group: &str, label: &str, names: &[String]) -> Element {
     let button = |(n, name): (usize, &String)| {
         let pressed = if n == 0 { "true" } else { "false" };
@@ -75,7 +75,7 @@ fn report_parts(report: &Report) -> Vec<Element> {
     parts
 }
 
-/// A line of the head, if there is something to say.
+/// Returns a line of the header, if it has parts.
 fn note(what: &str, parts: Vec<String>) -> Option<Element> {
     (!parts.is_empty()).then(|| element("p").attribute("class", "faint").with(text(&format!("{what} {}", parts.join(", ")))))
 }
@@ -84,7 +84,7 @@ fn section(heading: &str, class: &str) -> Element {
     element("section").attribute("class", class).with(element("h2").with(text(heading)))
 }
 
-/// Numbered lines, each of which says where it stands.
+/// Returns numbered lines, each with its place.
 fn source(source: &SourceText) -> Element {
     let line = |(n, line): (usize, &String)| {
         let number = source.first_line + n;
@@ -124,7 +124,7 @@ fn version_parts(report: &Report, version: &ReportedVersion) -> Vec<Element> {
     parts
 }
 
-/// Says which line of the source something belongs to.
+/// Attaches the source line that an element belongs to.
 fn at(element: Element, place: Option<&str>) -> Element {
     let line = place.and_then(|place| place.rsplit_once(':')).map(|(line, _)| line);
     line.into_iter().fold(element, |element, line| element.attribute("data-at", line))
@@ -135,7 +135,7 @@ fn step(n: usize, step: &ReportedStep) -> Element {
     let title = title.all(step.place.as_deref().map(|place| element("small").with(text(place))));
     let panel = shown(element("div").attribute("data-panel", "steps"), n).with(title);
     if step.lines.is_empty() {
-        return panel.with(element("p").attribute("class", "faint").with(text("the nest stays as it was")));
+        return panel.with(element("p").attribute("class", "faint").with(text("the nest does not change")));
     }
     let line = |line: &crate::report::ReportedLine| {
         let class = if line.new { "node new" } else { "node" };
@@ -177,7 +177,7 @@ fn dispatch(d: &ReportedDispatch) -> Element {
     let occupancy = d
         .occupancy
         .as_ref()
-        .map(|o| ("workgroups on a core".to_owned(), format!("{}, as far as {} goes", o.workgroups, o.limit.replace('_', " "))));
+        .map(|o| ("workgroups on a core".to_owned(), format!("{}, limited by {}", o.workgroups, o.limit.replace('_', " "))));
     let conflicts = d.accesses.iter().filter(|a| a.turns.is_some_and(|turns| turns > 1)).map(|a| {
         let verb = if a.write { "written" } else { "read" };
         ("bank conflicts".to_owned(), format!("{} is {verb} in {} turns", a.buffer, a.turns.unwrap_or(1)))

@@ -24,7 +24,7 @@ document.addEventListener("keydown", (event) => {
   const next = nav.children[now + by];
   if (next) show(nav, next.dataset.show);
 });
-// What lies under the pointer marks its line in the source, and a line what it made.
+// The element under the pointer marks its line in the source, and a source line marks the nodes that it made.
 const mark = (event, on) => {
   const found = event.target.closest?.("[data-at], [data-line]");
   const article = found?.closest("article");
@@ -37,7 +37,7 @@ const mark = (event, on) => {
     if (on && other.dataset.line !== undefined) scroll(other);
   }
 };
-// Within the source alone: the page itself stays where it is.
+// Scrolls only the source: the page itself does not move.
 const scroll = (line) => {
   const source = line.closest(".source");
   const [inner, outer] = [line.getBoundingClientRect(), source.getBoundingClientRect()];

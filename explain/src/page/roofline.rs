@@ -1,12 +1,12 @@
-//! The plot of a roofline: what rate a device can reach at how many flops a byte, and where the dispatches stand if each tensor is moved once. Both
-//! axes are logarithmic.
+//! The plot of a roofline: the rate that a device can reach by the number of flops a byte, and the dispatches if each tensor is
+//! moved once. Both axes are logarithmic.
 
 use super::html::{Element, Inner, element, text};
 use crate::report::{Device, ReportedDispatch};
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 300.0;
-/// Left, right, top and bottom.
+/// The left, right, top and bottom margins.
 const MARGINS: [f64; 4] = [64.0, 16.0, 32.0, 44.0];
 
 /// A dispatch in the plot.
@@ -14,7 +14,7 @@ struct Point<'a> {
     name: &'a str,
     /// Flops a byte.
     intensity: f64,
-    /// GFLOP/s at the most.
+    /// The most GFLOP/s that it can reach.
     rate: f64,
 }
 
@@ -24,14 +24,14 @@ struct Ranges {
     y: (f64, f64),
 }
 
-/// The plot, or why there is none.
+/// Returns the plot, or the reason why there is none.
 pub(super) fn plot(device: &Device, dispatches: &[ReportedDispatch]) -> Element {
     let (Some(gflops), Some(bandwidth)) = (device.gflops.map(f64::from), device.bandwidth.map(f64::from)) else {
         return said("unknown: the profile does not say `gflops` and `bandwidth`");
     };
     let points: Vec<Point<'_>> = dispatches.iter().filter_map(point).collect();
     if points.is_empty() {
-        return said("unknown: some dims are, or nothing is computed");
+        return said("unknown: some dims are unknown, or no floats are computed");
     }
     let matrices = dispatches.iter().any(|d| d.matrix_flops.is_some_and(|n| n > 0));
     let mut roofs = vec![("arithmetic", gflops)];
@@ -72,7 +72,7 @@ impl Ranges {
         HEIGHT - bottom - (rate.log10() - self.y.0) / (self.y.1 - self.y.0) * (HEIGHT - top - bottom)
     }
 
-    /// Lines and labels at powers of ten, and the axes' names.
+    /// Returns lines and labels at powers of ten, and the axes' names.
     fn grid(&self) -> Vec<Element> {
         let powers = |(from, to): (f64, f64)| (from.ceil() as i32..=to.floor() as i32).map(|n| 10f64.powi(n));
         let [left, right, top, bottom] = MARGINS;
@@ -92,7 +92,7 @@ impl Ranges {
         parts
     }
 
-    /// What memory lets through up to a rate, and the rate from there on.
+    /// Returns the roof: the line of the memory bandwidth up to a peak rate, and the peak rate from there on.
     fn roof(&self, name: &str, rate: f64, bandwidth: f64) -> [Element; 2] {
         let (first, last) = (10f64.powf(self.x.0), 10f64.powf(self.x.1));
         let start = (self.x(first), self.y((first * bandwidth).max(10f64.powf(self.y.0))));
@@ -123,7 +123,7 @@ fn label(at: (f64, f64), anchor: &str, said: &str) -> Element {
     label.attribute("text-anchor", anchor).with(inner)
 }
 
-/// A power of ten: with all its digits, where these are few.
+/// Prints a power of ten, with all its digits if they are few.
 fn plain(value: f64) -> String {
     if (0.01..=1e6).contains(&value) { format!("{value}") } else { format!("{value:.0e}") }
 }

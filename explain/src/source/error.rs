@@ -1,10 +1,10 @@
-//! Why a variant was not found in the files.
+//! Errors of finding a variant in the files.
 
 use crate::compare::meant;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why a variant was not found.
+/// The reason for which a variant was not found.
 #[derive(Debug, Error)]
 pub enum SourceError {
     /// A file cannot be read.
@@ -12,7 +12,7 @@ pub enum SourceError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: std::io::Error,
     },
     /// A file is not Rust.
@@ -24,47 +24,47 @@ pub enum SourceError {
         line: usize,
         /// From 1.
         column: usize,
-        /// What syn says.
+        /// The message of syn.
         message: String,
     },
-    /// A `mod name;` whose file is not there.
-    #[error("{}: the file of `mod {name};` is not there: looked for {}", from.display(), tried.join(" and "))]
+    /// The file of a `mod name;` does not exist.
+    #[error("{}: the file of `mod {name};` does not exist: looked for {}", from.display(), tried.join(" and "))]
     NoModule {
         /// The file that declares it.
         from: PathBuf,
         /// The module.
         name: String,
-        /// Where it could have been.
+        /// The paths that were tried.
         tried: Vec<String>,
     },
-    /// No schedule of that name in the file.
+    /// The file has no schedule of that name.
     #[error("the file has no schedule `{name}`{}; its schedules: {}", meant(name, there), tilewright_dsl::diag::list(there))]
     NoSchedule {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The names of the file's schedules.
         there: Vec<String>,
     },
-    /// A path leads nowhere.
-    #[error("`{path}` is found nowhere: {why}")]
+    /// A path does not exist.
+    #[error("cannot find `{path}`: {why}")]
     NotFound {
         /// The path.
         path: String,
-        /// Where the way ends.
+        /// The reason.
         why: String,
     },
     /// A path leads into another crate.
-    #[error("`{path}` stands in `{name}`, which is not read: {why}")]
+    #[error("`{path}` is in the crate `{name}`, which is not read: {why}")]
     OtherCrate {
         /// The path.
         path: String,
-        /// The crate, or what is taken for one.
+        /// The crate, or the name that is assumed to be one.
         name: String,
-        /// Why it is not read.
+        /// The reason why it is not read.
         why: String,
     },
     /// A path leads to several items.
-    #[error("`{path}` leads to several items: `cfg` is not evaluated here")]
+    #[error("`{path}` names several items, because `cfg` is not evaluated here")]
     Several {
         /// The path.
         path: String,
@@ -74,9 +74,9 @@ pub enum SourceError {
     WrongKind {
         /// The path.
         path: String,
-        /// What it is.
+        /// The kind of the item.
         what: &'static str,
-        /// What is wanted.
+        /// The expected kind.
         wanted: &'static str,
     },
     /// A profile extends itself.
@@ -88,7 +88,7 @@ pub enum SourceError {
     /// The compiler's parsers refuse an item.
     #[error("{errors}")]
     Wrong {
-        /// What they say, with places.
+        /// The parsers' errors, with places.
         errors: String,
     },
 }

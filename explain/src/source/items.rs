@@ -1,9 +1,9 @@
-//! The items of a module that matter here: calls of Tilewright's macros, and `use` declarations.
+//! The relevant items of a module: calls of Tilewright's macros, and `use` declarations.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::UseTree;
 
-/// Which macro made an item.
+/// The macro that defines an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Kernel,
@@ -14,7 +14,7 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const ALL: [Kind; 3] = [Kind::Kernel, Kind::Schedule, Kind::Profile];
 
-    /// The macro's name.
+    /// Returns the macro's name.
     pub(super) fn name(self) -> &'static str {
         match self {
             Kind::Kernel => "kernel",
@@ -23,7 +23,7 @@ impl Kind {
         }
     }
 
-    /// In a sentence.
+    /// Returns the name with an article.
     pub(super) fn a(self) -> &'static str {
         match self {
             Kind::Kernel => "a kernel",
@@ -33,7 +33,7 @@ impl Kind {
     }
 }
 
-/// `kernel!{ … }` and the like.
+/// A call of one of Tilewright's macros, for example `kernel! { … }`.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) kind: Kind,
@@ -42,14 +42,14 @@ pub(super) struct Item {
 }
 
 impl Item {
-    /// A macro call, if it is one of Tilewright's.
+    /// Returns a macro call as an item, if it is one of Tilewright's.
     pub(super) fn of(call: &syn::Macro) -> Option<Item> {
         let called = &call.path.segments.last()?.ident;
         let kind = Kind::ALL.into_iter().find(|kind| called == kind.name())?;
         Some(Item { kind, name: name(kind, &call.tokens)?, tokens: call.tokens.clone() })
     }
 
-    /// The words of its head.
+    /// Returns the identifiers outside of its groups.
     pub(super) fn words(&self) -> impl Iterator<Item = String> + use<> {
         self.tokens
             .clone()
@@ -58,7 +58,7 @@ impl Item {
     }
 }
 
-/// The name that an item's tokens define: after `fn`, or before the first colon.
+/// Returns the name that an item's tokens define: after `fn`, or before the first colon.
 fn name(kind: Kind, tokens: &TokenStream) -> Option<String> {
     let mut last = None;
     for tree in tokens.clone() {
@@ -72,16 +72,16 @@ fn name(kind: Kind, tokens: &TokenStream) -> Option<String> {
     None
 }
 
-/// What a `use` brings into a module.
+/// A name that a `use` imports into a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Import {
-    /// The name here; `None`: everything (`*`).
+    /// The imported name; `None` imports everything (`*`).
     pub(super) name: Option<String>,
     /// The path.
     pub(super) path: Vec<String>,
 }
 
-/// The imports of a `use` tree under a path.
+/// Collects the imports of a `use` tree under a path.
 pub(super) fn imports(tree: &UseTree, path: &[String], found: &mut Vec<Import>) {
     let with = |ident: &syn::Ident| path.iter().cloned().chain([ident.to_string()]).collect::<Vec<_>>();
     match tree {

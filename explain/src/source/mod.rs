@@ -1,9 +1,9 @@
-//! Kernels, schedules and profiles of a package's Rust files, which are parsed and not built.
+//! Finds kernels, schedules and profiles in a package's Rust files, which are parsed but not built.
 //!
-//! [`Source::open`] reads the crate that a file belongs to (`tree`: its modules, from the root on). A schedule's paths lead to
-//! its kernel and its profile by the modules' names and `use` declarations (`paths`). Other crates are read where a manifest says in which folder
-//! they stand (`package`), as those of one workspace; of `tilewright` the bundled profiles are known; everything else is an error that says so. `cfg` is not evaluated: both sides of one are there, and a
-//! path that leads to two items is an error.
+//! [`Source::open`] reads the crate that a file belongs to (`tree`: its modules, from the root on). A schedule's paths are resolved
+//! to its kernel and its profile by the modules' names and `use` declarations (`paths`). Other crates are read if a manifest gives
+//! their folder (`package`), for example crates of one workspace. Only the bundled profiles of `tilewright` are known. Every other
+//! crate is an error. `cfg` is not evaluated: items of all alternatives are present, and a path that names two items is an error.
 
 mod error;
 mod items;
@@ -22,26 +22,26 @@ use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::schedule::Schedule;
 use tilewright_dsl::syntax::{self, Kernel, Name};
 
-/// The files of a crate, and of those that it names.
+/// The files of a crate, and of the crates that it names.
 #[derive(Debug)]
 pub struct Source {
     modules: Vec<tree::Module>,
     crates: tree::Crates,
-    /// The modules that the asked file holds.
+    /// The modules in the requested file.
     asked: Vec<usize>,
     files: Files,
 }
 
-/// All that a schedule needs to be compiled, as it stands in the files.
+/// The parts that are needed to compile a schedule, as tokens of the files.
 #[derive(Clone, Debug)]
 pub struct Tokens {
-    /// What `schedule!` holds.
+    /// The content of `schedule!`.
     pub schedule: TokenStream,
-    /// What `kernel!` holds.
+    /// The content of `kernel!`.
     pub kernel: TokenStream,
     /// The profile.
     pub profile: Profile,
-    /// Where they stand.
+    /// The files that they are in.
     pub files: Files,
 }
 
@@ -52,13 +52,13 @@ pub struct Files(Rc<[File]>);
 /// A file.
 #[derive(Debug)]
 pub(crate) struct File {
-    /// The name under which proc-macro2 knows it.
+    /// The name that proc-macro2 uses for the file.
     pub(crate) inner: String,
     pub(crate) path: String,
     pub(crate) text: String,
 }
 
-/// What `schedule!` holds as text, and where it begins: line and column, counted from 1.
+/// The content of `schedule!` as text, with its line and column, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Written {
     pub(crate) text: String,
@@ -74,7 +74,7 @@ impl Written {
         Some(Written { text, line: first.start().line, column: first.start().column + 1 })
     }
 
-    /// The text with other text at a place; `None`: the place is not in it, or has another text.
+    /// Replaces the text at a place. Returns `None` if the place is not in the schedule, or has another text.
     pub(crate) fn edited(&self, line: usize, column: usize, from: &str, to: &str) -> Option<String> {
         let below = line.checked_sub(self.line)?;
         let before: usize = self.text.split_inclusive('\n').take(below).map(str::len).sum();
@@ -86,7 +86,7 @@ impl Written {
     }
 }
 
-/// The lines of a file in which an item stands, counted from 1.
+/// The lines of a file that contain an item, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
     /// The file's path.
@@ -98,18 +98,18 @@ pub struct Excerpt {
 }
 
 impl Files {
-    /// A text of the compiler's, with the files' own names in its places.
+    /// Replaces proc-macro2's names of files in a text of the compiler by the files' paths.
     pub(crate) fn place(&self, text: &str) -> String {
-        // From the last file on: one name can be the beginning of a later one, never of an earlier.
+        // Begins with the last file, because one name can be a prefix of a later one, but not of an earlier one.
         self.0.iter().rev().fold(text.to_owned(), |text, file| text.replace(file.inner.as_str(), &file.path))
     }
 
-    /// The path of a file.
+    /// Returns the path of a file.
     fn path(&self, inner: &str) -> Option<&str> {
         self.0.iter().find(|file| file.inner == inner).map(|file| file.path.as_str())
     }
 
-    /// The lines in which tokens stand.
+    /// Returns the lines that contain tokens.
     fn excerpt(&self, tokens: &TokenStream) -> Option<Excerpt> {
         let mut tokens = tokens.clone().into_iter();
         let first = tokens.next()?.span();
@@ -122,10 +122,10 @@ impl Files {
 }
 
 impl Tokens {
-    /// The trees.
+    /// Parses the tokens.
     ///
     /// # Errors
-    /// What the parsers say, with places.
+    /// The parsers' errors, with places.
     pub fn parse(&self) -> Result<Subject, String> {
         let mut spans = Spans::new();
         let schedule = syntax::parse(self.schedule.clone(), &mut spans, Schedule::parse).into_result();
@@ -147,7 +147,7 @@ impl Tokens {
     }
 }
 
-/// All that a schedule needs to be compiled.
+/// The parts that are needed to compile a schedule, parsed.
 #[derive(Debug)]
 pub struct Subject {
     /// The schedule.
@@ -156,48 +156,48 @@ pub struct Subject {
     pub kernel: Kernel,
     /// Its profile.
     pub profile: Profile,
-    /// Where everything stands.
+    /// The source positions of the parts.
     pub spans: Spans,
-    /// In which files.
+    /// The files that the positions are in.
     pub files: Files,
-    /// The schedule's text and the kernel's, each with the lines around it whole.
+    /// The texts of the schedule and of the kernel, each with whole lines.
     pub excerpts: Vec<Excerpt>,
-    /// What `schedule!` holds.
+    /// The content of `schedule!`.
     pub(crate) written: Option<Written>,
 }
 
 impl Subject {
-    /// Where a span lies, as a macro would see it in a package that stands in its workspace's folder.
+    /// Returns the place of a span as a macro would see it if the package is the workspace's root.
     pub fn place(&self, span: SpanId) -> Option<Place> {
         let (first, _) = self.spans.get(span)?;
         let start = first.start();
-        // Texts name files from the present folder on, and rustc from the workspace's.
+        // Paths in texts are relative to the current folder, but rustc's are relative to the workspace's folder.
         let file = std::path::absolute(self.files.path(&first.file())?).ok()?;
         Place::new(&file.to_string_lossy(), start.line, start.column + 1)
     }
 }
 
 impl Source {
-    /// Reads the crate that a file belongs to, and those that it names.
+    /// Reads the crate that a file belongs to, and the crates that it names.
     ///
     /// # Errors
-    /// A file, the asked one or one of its crate, that cannot be read or parsed.
+    /// If the file, or another file of its crate, cannot be read or parsed.
     pub fn open(file: &Path) -> Result<Source, SourceError> {
         let read = tree::read(file)?;
         Ok(Source { modules: read.modules, crates: read.crates, asked: read.asked, files: Files(read.files.into()) })
     }
 
-    /// The names of the schedules of the asked file, in order.
+    /// Returns the names of the schedules of the requested file, in order.
     pub fn schedules(&self) -> Vec<&str> {
         let items = self.asked.iter().flat_map(|m| &self.modules[*m].items);
         items.filter(|item| item.kind == Kind::Schedule).map(|item| item.name.as_str()).collect()
     }
 
-    /// The tokens of a schedule of the asked file and of its kernel, and its profile.
+    /// Returns the tokens of a schedule of the requested file and of its kernel, and its profile.
     ///
     /// # Errors
-    /// No schedule of that name, a path that leads nowhere or out of the crate, and what the parsers say of the schedule's head and
-    /// of the profile.
+    /// If there is no schedule of that name, if a path does not exist or leads out of the crate, or if the schedule or the profile
+    /// cannot be parsed.
     pub fn tokens(&self, schedule: &str) -> Result<Tokens, SourceError> {
         let mut spans = Spans::new();
         let find = |m: &usize| Some((*m, self.modules[*m].find(Kind::Schedule, schedule)?.tokens.clone()));
@@ -211,18 +211,18 @@ impl Source {
         Ok(Tokens { schedule: tokens, kernel, profile, files: self.files.clone() })
     }
 
-    /// A schedule of the asked file, with its kernel and its profile.
+    /// Returns a schedule of the requested file, with its kernel and its profile.
     ///
     /// # Errors
-    /// Those of [`Source::tokens`], and what the parsers say of the kernel.
+    /// As for [`Source::tokens`], and if the kernel cannot be parsed.
     pub fn subject(&self, schedule: &str) -> Result<Subject, SourceError> {
         self.tokens(schedule)?.parse().map_err(|errors| SourceError::Wrong { errors: self.place(errors.trim_end()) })
     }
 
-    /// A profile by its name, if it is bundled, or by its path in the asked file.
+    /// Returns a profile by its name, if it is bundled, or by its path in the requested file.
     ///
     /// # Errors
-    /// A path that leads nowhere or out of the crate, and what the parsers say of the profile.
+    /// If the path does not exist or leads out of the crate, or if the profile cannot be parsed.
     pub fn profile_named(&self, name: &str) -> Result<Profile, SourceError> {
         if let Some(profile) = Profile::bundled(name) {
             return Ok(profile);
@@ -239,7 +239,7 @@ impl Source {
         })
     }
 
-    /// A text of the compiler's, with the files' own names in its places.
+    /// Replaces proc-macro2's names of files in a text of the compiler by the files' paths.
     pub fn place(&self, text: &str) -> String {
         self.files.place(text)
     }
@@ -255,7 +255,7 @@ impl Source {
         }
     }
 
-    /// A profile, and all that it extends. `seen` are the profiles that extend it.
+    /// Returns a profile, with the profiles that it extends. `seen` has the profiles that extend it, to detect cycles.
     fn profile(
         &self,
         from: usize,

@@ -1,4 +1,4 @@
-//! What a package's manifest says: its own crates, and where the crates stand that it names.
+//! Reads a package's manifest: its own crates, and the folders of the crates that it depends on.
 
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -12,27 +12,27 @@ pub(super) struct Package {
 
 /// A crate that another one names.
 pub(super) enum Other {
-    /// Its first file.
+    /// The crate's root file.
     At(PathBuf),
-    /// `tilewright`, by any name.
+    /// The crate `tilewright`, under any name.
     Tilewright,
-    /// Why it is not read.
+    /// The reason why it is not read.
     Unread(String),
 }
 
 impl Package {
-    /// The package around a file.
+    /// Returns the package that contains a file.
     pub(super) fn around(file: &Path) -> Option<Package> {
         file.ancestors().skip(1).find_map(Package::at)
     }
 
-    /// The package in a folder. A manifest that is broken says nothing.
+    /// Returns the package in a folder. A broken manifest counts as empty.
     fn at(folder: &Path) -> Option<Package> {
         let text = std::fs::read_to_string(folder.join("Cargo.toml")).ok()?;
         Some(Package { folder: folder.into(), manifest: text.parse().unwrap_or_default() })
     }
 
-    /// The files that may be roots of its crates.
+    /// Returns the files that may be roots of its crates.
     pub(super) fn roots(&self) -> Vec<PathBuf> {
         let folder = &self.folder;
         let mut found = vec![folder.join("src/lib.rs"), folder.join("src/main.rs")];
@@ -48,7 +48,7 @@ impl Package {
         found
     }
 
-    /// The name of its library, and where that begins.
+    /// Returns the name of its library, and the library's root file.
     fn library(&self) -> Option<(String, PathBuf)> {
         let lib = self.manifest.get("lib");
         let path = self.folder.join(lib.and_then(|lib| text(lib, "path")).unwrap_or("src/lib.rs"));
@@ -57,7 +57,7 @@ impl Package {
         path.is_file().then(|| (rusts(name), path))
     }
 
-    /// The crate that its crates call by a name.
+    /// Returns the crate that a name means in this package.
     pub(super) fn other(&self, name: &str) -> Other {
         if let Some((_, path)) = self.library().filter(|(own, _)| own == name) {
             return Other::At(path);
@@ -66,7 +66,7 @@ impl Package {
             None => Other::Unread("no dependency of the package has that name".to_owned()),
             Some((key, value, _)) if text(&value, "package").unwrap_or(&key) == "tilewright" => Other::Tilewright,
             Some((_, value, base)) => match text(&value, "path").map(|path| base.join(path)) {
-                None => Other::Unread("it is no dependency by `path`".to_owned()),
+                None => Other::Unread("it is not a dependency by `path`".to_owned()),
                 Some(folder) => match Package::at(&folder).and_then(|package| package.library()) {
                     Some((_, path)) => Other::At(path),
                     None => Other::Unread(format!("{} has no library", folder.display())),
@@ -75,7 +75,7 @@ impl Package {
         }
     }
 
-    /// A dependency as it is written, and the folder that its path begins at.
+    /// Returns a dependency as it is written, and the folder that its path is relative to.
     fn dependency(&self, name: &str) -> Option<(String, Value, PathBuf)> {
         let targets = self.manifest.get("target").and_then(Value::as_table).into_iter().flat_map(|t| t.values());
         let holders = [&self.manifest].into_iter().chain(targets.filter_map(Value::as_table));
@@ -89,7 +89,7 @@ impl Package {
         Some((key, value, workspace.folder))
     }
 
-    /// The workspace that it belongs to.
+    /// Returns the workspace that it belongs to.
     fn workspace(&self) -> Option<Package> {
         if let Some(said) = self.manifest.get("package").and_then(|p| text(p, "workspace")) {
             return Package::at(&self.folder.join(said));
@@ -102,7 +102,7 @@ fn text<'a>(table: &'a Value, key: &str) -> Option<&'a str> {
     table.get(key)?.as_str()
 }
 
-/// A package's name as Rust writes it.
+/// Returns a package's name as a Rust identifier.
 fn rusts(name: &str) -> String {
     name.replace('-', "_")
 }

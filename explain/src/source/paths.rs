@@ -1,4 +1,4 @@
-//! Where a path leads: through modules, `use` declarations and what is bundled.
+//! Resolves paths through modules, `use` declarations and bundled profiles.
 
 use super::SourceError;
 use super::items::Kind;
@@ -6,15 +6,15 @@ use super::tree::{Crates, Known, Module};
 use tilewright_dsl::diag::{did_you_mean, list};
 use tilewright_dsl::profile::Profile;
 
-/// Where a path leads.
+/// The item that a path names.
 pub(super) enum Found {
-    /// A module's item, by their numbers.
+    /// A module's item, by their indices.
     Item(usize, usize),
     /// A profile of `tilewright::devices`.
     Bundled(Profile),
 }
 
-/// What a name or path stands for on the way.
+/// The meaning of a name or of a part of a path.
 #[derive(Clone, PartialEq)]
 enum Place {
     Module(usize),
@@ -24,14 +24,14 @@ enum Place {
     /// `tilewright::devices`.
     Devices,
     Bundled(String),
-    /// Another crate: its name, and why it was not read.
+    /// Another crate: its name, and the reason why it was not read.
     Crate(String, String),
 }
 
-/// How many imports one path may pass: those that import each other never end.
+/// The most imports that one path may pass, because circular imports would never end.
 const IMPORTS: usize = 64;
 
-/// The item of a kind that a path written in the module `from` leads to.
+/// Returns the item of a kind that a path in the module `from` names.
 pub(super) fn resolve(modules: &[Module], crates: &Crates, from: usize, path: &[String], kind: Kind) -> Result<Found, SourceError> {
     let text = path.join("::");
     let mut way = Way { modules, crates, path: &text, kind, passed: 0, globs: Vec::new() };
@@ -52,7 +52,7 @@ struct Way<'a> {
     path: &'a str,
     kind: Kind,
     passed: usize,
-    /// The `*` imports whose paths are walked: module and number.
+    /// The `*` imports whose paths are being resolved: module and index.
     globs: Vec<(usize, usize)>,
 }
 
@@ -75,7 +75,7 @@ impl Way<'_> {
         }
     }
 
-    /// Why none of the places is what is wanted.
+    /// Returns the error if no place has the wanted kind.
     fn unwanted(&self, places: &[Place]) -> SourceError {
         let (path, wanted) = (self.path.to_owned(), self.kind.name());
         match places.first() {
@@ -85,11 +85,11 @@ impl Way<'_> {
             }
             Some(Place::Bundled(_)) => SourceError::WrongKind { path, what: "a profile", wanted },
             Some(_) => SourceError::WrongKind { path, what: "a module", wanted },
-            None => self.nowhere("nothing has that name here"),
+            None => self.nowhere("there is no item of that name here"),
         }
     }
 
-    /// Everything that a path stands for in a module.
+    /// Returns everything that a path may mean in a module.
     fn walk(&mut self, from: usize, path: &[String]) -> Result<Vec<Place>, SourceError> {
         let Some((first, rest)) = path.split_first() else { return Ok(Vec::new()) };
         let mut places = self.first(from, first)?;
@@ -99,14 +99,14 @@ impl Way<'_> {
                 next.extend(self.inside(place, name)?);
             }
             if next.is_empty() {
-                return Err(self.nowhere(format!("there is no `{name}` on its way")));
+                return Err(self.nowhere(format!("`{name}` does not exist there")));
             }
             places = next;
         }
         Ok(places)
     }
 
-    /// What the first name of a path stands for.
+    /// Returns everything that the first name of a path may mean.
     fn first(&mut self, from: usize, name: &str) -> Result<Vec<Place>, SourceError> {
         match name {
             "crate" => return Ok(vec![Place::Module(self.modules[from].root)]),
@@ -122,7 +122,7 @@ impl Way<'_> {
         })
     }
 
-    /// What another crate's name stands for.
+    /// Returns the meaning of another crate's name.
     fn another(&self, from: usize, name: &str) -> Place {
         let unread = |why: &str| Place::Crate(name.into(), why.into());
         match self.crates.get(&(self.modules[from].root, name.into())) {
@@ -142,14 +142,15 @@ impl Way<'_> {
             (Place::Module(module), "super") => vec![self.outside(*module)],
             (Place::Module(module), _) => self.named(*module, name)?,
             (Place::Tilewright, "devices") => vec![Place::Devices],
-            (Place::Tilewright, _) => vec![Place::Crate("tilewright".into(), "of it only `tilewright::devices` is known".into())],
+            (Place::Tilewright, _) => vec![Place::Crate("tilewright".into(), "only `tilewright::devices` of it is known".into())],
             (Place::Devices, _) => vec![Place::Bundled(name.into())],
             (Place::Crate(..), _) => vec![place.clone()],
             (Place::Item(..) | Place::Bundled(_), _) => Vec::new(),
         })
     }
 
-    /// What a name stands for in a module: its own items and modules, then what it imports by name, then what comes with a `*`.
+    /// Returns everything that a name may mean in a module: its own items and modules, else names that it imports, else names that
+    /// a `*` imports.
     fn named(&mut self, module: usize, name: &str) -> Result<Vec<Place>, SourceError> {
         let mut found = self.own(module, name, true);
         let modules = self.modules;
@@ -163,7 +164,7 @@ impl Way<'_> {
         }
         if found.is_empty() {
             for (n, import) in globs {
-                // What an import brings is not where its own path leads through.
+                // An import is not used to resolve its own path.
                 if self.globs.contains(&(module, n)) {
                     continue;
                 }
@@ -172,18 +173,18 @@ impl Way<'_> {
                 let places = self.walk(module, &import.path);
                 self.globs.pop();
                 for place in places? {
-                    // What another crate's `*` brings is not known: it is not taken for everything.
+                    // The names that another crate's `*` imports are unknown, so it is assumed to import none.
                     let inside = if matches!(place, Place::Crate(..)) { Vec::new() } else { self.inside(&place, name)? };
                     let known = |p: &Place| !matches!(p, Place::Bundled(name) if Profile::bundled(name).is_none());
                     found.extend(inside.into_iter().filter(known));
                 }
             }
         }
-        // The same name for another kind of item is what the error will speak of.
+        // An item of the same name but of another kind is returned for the error message.
         Ok(if found.is_empty() { self.own(module, name, false) } else { found })
     }
 
-    /// A module's own items of the wanted kind, or of any, and its modules.
+    /// Returns a module's own items of the wanted kind, or of any kind, and its modules.
     fn own(&self, module: usize, name: &str, wanted: bool) -> Vec<Place> {
         let items = self.modules[module].items.iter().enumerate();
         let items = items.filter(|(_, i)| i.name == name && (!wanted || i.kind == self.kind));
@@ -193,6 +194,6 @@ impl Way<'_> {
 
     fn pass(&mut self) -> Result<(), SourceError> {
         self.passed += 1;
-        if self.passed > IMPORTS { Err(self.nowhere("its imports lead in a circle")) } else { Ok(()) }
+        if self.passed > IMPORTS { Err(self.nowhere("its imports are circular")) } else { Ok(()) }
     }
 }

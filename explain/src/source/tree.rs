@@ -1,4 +1,4 @@
-//! The modules of a crate, read from their files; and those of the crates that it names, as far as they stand in files here.
+//! Reads the modules of a crate from their files, and the modules of crates that it names if they are in local files.
 
 use super::items::{Import, Item, Kind, imports};
 use super::package::{Other, Package};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub(super) struct Module {
     pub(super) name: String,
-    /// The module that it stands in; the root stands in none.
+    /// The module that contains it; `None` for the root.
     pub(super) parent: Option<usize>,
     /// The root of its crate.
     pub(super) root: usize,
@@ -23,33 +23,33 @@ impl Module {
         self.items.iter().find(|item| item.kind == kind && item.name == name)
     }
 
-    /// The names that may be other crates': those that paths begin with.
+    /// Returns the names that may be other crates: the first names of paths.
     fn firsts(&self) -> impl Iterator<Item = String> {
         let used = self.imports.iter().filter_map(|import| import.path.first().cloned());
         used.chain(self.items.iter().filter(|item| item.kind != Kind::Kernel).flat_map(Item::words))
     }
 }
 
-/// What a name of another crate stands for.
+/// The meaning of another crate's name.
 #[derive(Debug)]
 pub(super) enum Known {
-    /// Its root.
+    /// The crate's root module.
     Root(usize),
     Tilewright,
-    /// Why it was not read.
+    /// The reason why it was not read.
     Unread(String),
 }
 
-/// By the root of the crate that says it, and the name.
+/// The other crates, by the root of the crate that uses the name, and the name.
 pub(super) type Crates = HashMap<(usize, String), Known>;
 
 /// A crate as it was read, and the crates that it names.
 #[derive(Default)]
 pub(super) struct Read {
-    /// The root first.
+    /// The modules; the root is the first.
     pub(super) modules: Vec<Module>,
     pub(super) crates: Crates,
-    /// Those of the asked file.
+    /// The modules in the requested file.
     pub(super) asked: Vec<usize>,
     /// The files, in the order of reading.
     pub(super) files: Vec<File>,
@@ -57,17 +57,17 @@ pub(super) struct Read {
     asked_path: PathBuf,
 }
 
-/// Where a module's text stands, and where those of its modules are looked for.
+/// The file of a module, and the folder in which files of its modules are looked up.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     file: &'a Path,
     folder: &'a Path,
-    /// Whether it is the asked file.
+    /// True if it is the requested file.
     asked: bool,
 }
 
-/// Reads the crate of a file: of the package's crates the first that has the file among its modules; otherwise the file is
-/// taken for a root itself.
+/// Reads the crate of a file: the first of the package's crates that has the file among its modules. If there is none, the file is
+/// assumed to be a root itself.
 pub(super) fn read(file: &Path) -> Result<Read, SourceError> {
     let asked = file.canonicalize().map_err(|error| SourceError::Read { path: file.into(), error })?;
     let package = Package::around(&asked);
@@ -78,12 +78,12 @@ pub(super) fn read(file: &Path) -> Result<Read, SourceError> {
     Ok(read)
 }
 
-/// The crate that a file belongs to, and its first file.
+/// Reads the crate that a file belongs to, and returns its root file.
 fn own(asked: &Path, package: Option<&Package>) -> Result<(Read, PathBuf), SourceError> {
     let roots: Vec<PathBuf> = package.into_iter().flat_map(Package::roots).filter_map(|path| path.canonicalize().ok()).collect();
     if !roots.iter().any(|root| root == asked) {
         for root in roots {
-            // Another crate's faults are not this file's.
+            // Errors in another crate are ignored.
             if let Ok(read) = read_root(&root, asked)
                 && !read.asked.is_empty()
             {
@@ -101,7 +101,7 @@ fn read_root(root: &Path, asked: &Path) -> Result<Read, SourceError> {
 }
 
 impl Read {
-    /// Reads a crate from its first file on.
+    /// Reads a crate from its root file.
     fn root(&mut self, file: &Path) -> Result<usize, SourceError> {
         let root = self.modules.len();
         self.modules.push(Module { root, ..Module::default() });
@@ -110,9 +110,9 @@ impl Read {
         Ok(root)
     }
 
-    /// Reads the crates that the first one names, and those that they name.
+    /// Reads the crates that the first crate names, and transitively the crates that they name.
     fn others(&mut self, first: PathBuf, package: Package) {
-        // A file of the first crate may be another's, too.
+        // A file of the first crate may belong to another crate, too.
         self.asked_path.clear();
         let mut packages = HashMap::from([(0, package)]);
         let mut roots: HashMap<PathBuf, Result<usize, String>> = HashMap::from([(first, Ok(0))]);
@@ -143,11 +143,11 @@ impl Read {
         }
     }
 
-    /// Reads a file into a module. Files of modules inside it are looked for in `folder`.
+    /// Reads a file into a module. Files of its modules are looked up in `folder`.
     fn file(&mut self, file: &Path, module: usize, folder: &Path) -> Result<(), SourceError> {
         let fails = |error| SourceError::Read { path: file.into(), error };
         let (text, canonical) = (std::fs::read_to_string(file).map_err(fails)?, file.canonicalize().map_err(fails)?);
-        // A file that is a module of itself never ends.
+        // A file that is a module of itself would otherwise be read forever.
         if self.seen.contains(&canonical) {
             return Ok(());
         }
@@ -179,7 +179,7 @@ impl Read {
         Ok(())
     }
 
-    /// A module inside another one: in braces, or in a file of its own.
+    /// Reads a module of another module, in braces or in its own file.
     fn module(&mut self, inner: &syn::ItemMod, parent: usize, place: Place<'_>) -> Result<(), SourceError> {
         let (name, at) = (inner.ident.to_string(), self.modules.len());
         let root = self.modules[parent].root;
@@ -195,10 +195,10 @@ impl Read {
             None => vec![place.folder.join(format!("{name}.rs")), own.join("mod.rs")],
         };
         match tried.iter().find(|path| path.is_file()) {
-            // The modules of a file that `#[path]` names stand beside it, as those of a `mod.rs`.
+            // Modules of a file that `#[path]` names are in the same folder, as for a `mod.rs`.
             Some(path) if said.is_some() => self.file(path, at, path.parent().unwrap_or(Path::new(""))),
             Some(path) => self.file(path, at, &own),
-            // Behind a `cfg` that does not hold, a file need not be there.
+            // Under a `cfg` that does not hold, the file need not exist.
             None if inner.attrs.iter().any(|a| a.path().is_ident("cfg")) => Ok(()),
             None => {
                 let tried = tried.iter().map(|path| path.display().to_string()).collect();
@@ -208,7 +208,7 @@ impl Read {
     }
 }
 
-/// The path of `#[path = "…"]`.
+/// Returns the path of `#[path = "…"]`.
 fn path_attribute(attribute: &syn::Attribute) -> Option<String> {
     let syn::Meta::NameValue(pair) = &attribute.meta else { return None };
     match &pair.value {

@@ -1,5 +1,5 @@
-//! A convolution, direct and by Winograd's algorithm with tiles of 2, 4 and 6: what `docs/directives/decompose_winograd.md` compares. Nothing
-//! builds this file.
+//! A convolution, direct and by Winograd's algorithm with tiles of 2, 4 and 6, which `docs/directives/decompose_winograd.md`
+//! compares. This file is parsed but never built.
 
 use tilewright::devices::nvidia_hopper;
 use tilewright::{kernel, schedule};
