@@ -226,6 +226,6 @@ fn it_is_the_default_where_there_is_no_driver() {
     let lines: Vec<&str> = said.lines().filter(|l| l.starts_with("tilewright: ")).collect();
     let [line] = lines[..] else { panic!("it is said once: {said}") };
     assert!(line.contains("apt install mesa-vulkan-drivers libvulkan1"), "{line}");
-    assert!(line.contains("reference device, which checks all that they do and is slow"), "{line}");
+    assert!(line.contains("reference device, which is slow because it checks every access"), "{line}");
     assert!(!run(Some("reference")).contains("tilewright: "));
 }

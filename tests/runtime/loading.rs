@@ -104,7 +104,7 @@ fn variants_agree_in_what_no_shape_tells() {
     other.tensors[0].dtype = tilewright::DType::F16;
     let error = refused(vec![with("A", 1), other]).to_string();
     let wanted =
-        "`A` and `B` cannot be loaded together: the one has `x: f32` with 1 dimensions, the other `x: f16` with 1 dimensions";
+        "`A` and `B` cannot be loaded together: the first has `x: f32` with 1 dimensions, the second `x: f16` with 1 dimensions";
     assert_eq!(error, wanted);
 }
 

@@ -1,11 +1,11 @@
-//! The profiles that schedules are made for: bundled ones, and others with limits at random.
+//! The profiles that schedules are made for: bundled profiles, and others with random limits.
 
 use fastrand::Rng;
 use std::collections::BTreeSet;
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::{DType, Feature, Matrices};
 
-/// Shapes of matrices, and how large the subgroups are that multiply them: such as devices have, and others.
+/// Subgroup sizes and the shapes of matrices that they multiply, of real devices and of others.
 const MATRICES: [(u32, &[[u32; 3]]); 6] = [
     (8, &[[8, 8, 8]]),
     (32, &[[16, 16, 16]]),
@@ -15,8 +15,8 @@ const MATRICES: [(u32, &[[u32; 3]]); 6] = [
     (64, &[[16, 16, 16], [32, 8, 4]]),
 ];
 
-/// A profile. `floats16`: the kernel has f16, so that most profiles should have it too; `products`: it has products of such matrices, which
-/// most profiles should multiply.
+/// Generates a profile. If the kernel has f16 (`floats16`), most profiles have it, too. If it has products that matrix units can
+/// compute (`products`), most profiles have matrix units.
 pub fn generate(floats16: bool, products: bool, random: &mut Rng) -> Profile {
     if products && random.u8(..100) < 88 {
         return matrices(random);
@@ -32,7 +32,7 @@ pub fn generate(floats16: bool, products: bool, random: &mut Rng) -> Profile {
     profile
 }
 
-/// A profile of a device that multiplies matrices.
+/// Generates a profile of a device that multiplies matrices.
 fn matrices(random: &mut Rng) -> Profile {
     if random.u8(..100) < 15 {
         let bundled =
@@ -68,7 +68,7 @@ fn limits(random: &mut Rng) -> Profile {
     if random.bool() {
         features.insert(Feature::Address);
     }
-    // From a copy, so that what is generated after it is what it was before these features.
+    // Uses a copy of the random numbers, so that the rest of the case stays the same as before these features existed.
     let mut other = random.clone();
     features.extend(
         [Feature::Nan16, Feature::Nan32, Feature::Int64, Feature::Rte16, Feature::Rte32].into_iter().filter(|_| other.bool()),
@@ -85,7 +85,7 @@ fn limits(random: &mut Rng) -> Profile {
     }
 }
 
-/// A profile as Rust.
+/// Returns a profile as Rust code.
 pub fn rust(profile: &Profile) -> String {
     let Profile { name, invocations, local, shared_bytes, subgroup, subgroups, push_bytes, features, matrices, .. } = profile;
     let features: Vec<String> = features.iter().map(|f| format!("Feature::{f:?}")).collect();

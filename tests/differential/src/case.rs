@@ -1,5 +1,5 @@
-//! A case: a kernel, a schedule, a profile and launches, made from a seed and a number and nothing else. The shrinker changes
-//! it; the judge takes its text.
+//! A case: a kernel, a schedule, a profile and launches, determined by a seed and a number. The shrinker changes the case, and the
+//! judge takes its text.
 
 use crate::board;
 use crate::inputs::Fill;
@@ -11,16 +11,16 @@ use fastrand::Rng;
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::DType;
 
-/// Points that a launch computes, at most: the evaluation is slow and plain.
+/// The most points that a launch computes, because the evaluation is slow.
 const POINTS: i64 = 6_000;
 
-/// The same of products on matrix units, whose matrices are whole.
+/// The limit for products on matrix units, whose matrices are whole.
 const MATRIX_POINTS: i64 = 40_000;
 
-/// The same where rows of them are reduced: their columns are several matrices, and so are those of a second product.
+/// The limit for products whose rows are reduced: their columns are several matrices, and so are the columns of a second product.
 const ROW_POINTS: i64 = 150_000;
 
-/// The same of large cases, of which one in so many is.
+/// The limit for large cases, and the interval of large cases.
 const LARGE_POINTS: i64 = 100_000;
 const LARGE: u64 = 32;
 
@@ -29,50 +29,50 @@ const LARGE: u64 = 32;
 pub struct Case {
     /// The algorithm.
     pub kernel: Kernel,
-    /// What the dtype generic is.
+    /// The dtype of the generic.
     pub generic: DType,
     /// The schedule.
     pub schedule: Schedule,
-    /// What it is made for.
+    /// The profile that it is made for.
     pub profile: Profile,
     /// The symbolic dims of each launch.
     pub launches: Vec<Vec<(String, i64)>>,
     /// Scalars, in the kernel's order.
     pub scalars: Vec<f64>,
-    /// What inputs hold; those not named hold small values.
+    /// The fills of inputs; inputs that are not named have small values.
     pub fills: Vec<(String, Fill)>,
-    /// What the inputs' values are made from.
+    /// The seed of the inputs' values.
     pub values: u64,
-    /// Whether indices have terms that pass 2^31.
+    /// True if indices have terms that exceed 2^31.
     pub large: bool,
 }
 
-/// A case as text: all that is needed to compile it and to run it.
+/// A case as text: everything that is needed to compile and run it.
 #[derive(Clone, Debug)]
 pub struct Pair {
-    /// What `kernel!` takes.
+    /// The content of `kernel!`.
     pub kernel: String,
-    /// What `schedule!` takes, from the variant's name on.
+    /// The content of `schedule!`, from the variant's name on.
     pub schedule: String,
-    /// What it is made for; the schedule calls it `p`.
+    /// The profile that it is made for; the schedule calls it `p`.
     pub profile: Profile,
     /// The symbolic dims of each launch.
     pub dims: Vec<Vec<(String, i64)>>,
     /// Scalars, in the kernel's order.
     pub scalars: Vec<f64>,
-    /// What inputs hold; those not named hold small values.
+    /// The fills of inputs; inputs that are not named have small values.
     pub fills: Vec<(String, Fill)>,
-    /// What the inputs' values are made from.
+    /// The seed of the inputs' values.
     pub values: u64,
 }
 
-/// The pair of a seed and a number: always the same.
+/// Returns the pair of a seed and a number, which determine it.
 pub fn pair(seed: u64, case: u64) -> Pair {
     Case::new(seed, case).pair()
 }
 
 impl Case {
-    /// The case of a seed and a number.
+    /// Returns the case of a seed and a number.
     pub fn new(seed: u64, case: u64) -> Case {
         let mut random = Rng::with_seed(mix(seed).wrapping_add(mix(case.wrapping_add(0x5851_f42d_4c95_7f2d))));
         let large = Case::is_large(seed, case);
@@ -82,7 +82,7 @@ impl Case {
         let products = kernel.stages.iter().any(|stage| Product::of(&kernel, stage, generic).is_some());
         let profile = board::generate(has_f16(&kernel, generic), products, &mut random);
         let schedule = schedule::generate(&kernel, generic, &profile, &mut random);
-        // Infinities where none are said to be have no result that is right.
+        // A tensor that is stated to be finite gets no infinities, because then no result would be right.
         let is_finite =
             |name: &String| kernel.facts.iter().chain(&schedule.facts).any(|f| matches!(f, Fact::Finite(of) if of == name));
         fills.retain(|(name, fill)| *fill != Fill::Wild || !is_finite(name));
@@ -105,12 +105,12 @@ impl Case {
         Case { kernel, generic, schedule, profile, launches, scalars, fills, values: random.u64(..), large }
     }
 
-    /// Whether a case is one of those whose indices pass 2^31.
+    /// Returns true if a case is one of those whose indices exceed 2^31.
     pub fn is_large(seed: u64, case: u64) -> bool {
         mix(seed ^ mix(case)).is_multiple_of(LARGE)
     }
 
-    /// The same as text.
+    /// Returns the case as text.
     pub fn pair(&self) -> Pair {
         Pair {
             kernel: self.kernel.to_string(),
@@ -123,12 +123,12 @@ impl Case {
         }
     }
 
-    /// Whether the kernel's and the schedule's facts hold for sizes.
+    /// Returns true if the kernel's and the schedule's facts hold for sizes.
     pub fn facts_hold(&self, dims: &[(String, i64)]) -> bool {
         [&self.kernel.facts, &self.schedule.facts].into_iter().all(|facts| facts::hold(&self.kernel, facts, dims))
     }
 
-    /// Whether a launch has a size below 1, or a reduction's range that can be too short: what the runtime may refuse.
+    /// Returns true if a launch has a size below 1, or a reduction's range that can be too short, which the runtime may refuse.
     pub fn has_open_sizes(&self, launch: usize) -> bool {
         let dims = &self.launches[launch];
         let small = |size: &Expr| self.kernel.size(size, dims).is_some_and(|n| n < 1);
@@ -158,7 +158,7 @@ fn has_f16(kernel: &Kernel, generic: DType) -> bool {
     arguments.chain(kernel.stages.iter().map(|s| s.ty)).any(|t| t.dtype(generic) == DType::F16)
 }
 
-/// Sizes for a launch: odd ones, small ones, such as the facts want, and not too much to compute.
+/// Generates sizes for a launch: odd sizes, small sizes, and sizes that meet the facts, without too many points.
 fn launch(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Vec<(String, i64)> {
     let mut most = random.choice([4, 9, 9, 13, 17, 33, 40]).unwrap_or(9);
     let least = if random.u8(..100) < 6 { 0 } else { 1 };
@@ -175,7 +175,7 @@ fn launch(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Vec<(String
         if sound && facts::hold(kernel, &schedule.facts, &dims) && points(kernel, &dims) <= limit {
             break;
         }
-        // Less is easier to compute, more fits more windows.
+        // Smaller sizes have fewer points, but larger sizes fit more windows.
         if attempt % 8 == 7 {
             most = if points(kernel, &dims) > limit { (most / 2).max(2) } else { most + 3 };
         }
@@ -186,7 +186,7 @@ fn launch(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Vec<(String
     dims
 }
 
-/// The same sizes with one dim so large that products of it pass 2^31, if the others let it be: they shrink as far as facts let them.
+/// Makes one dim so large that products of it exceed 2^31, if the other sizes allow it. They shrink as far as facts allow.
 fn enlarged(kernel: &Kernel, schedule: &Schedule, dims: Vec<(String, i64)>, random: &mut Rng) -> Vec<(String, i64)> {
     let long = random.choice([1_291, 1_300, 2_049, 4_099, 46_341, 46_342, 50_000]).unwrap_or(2_049);
     let fits = |dims: &[(String, i64)]| {
@@ -210,7 +210,7 @@ fn enlarged(kernel: &Kernel, schedule: &Schedule, dims: Vec<(String, i64)>, rand
     dims
 }
 
-/// Points that a launch computes, and elements that it is given.
+/// Returns the number of points that a launch computes, plus the elements that it is given.
 fn large_points(kernel: &Kernel, dims: &[(String, i64)]) -> i64 {
     let elements = |shape: &[Expr]| shape.iter().fold(1i64, |n, e| n.saturating_mul(kernel.size(e, dims).unwrap_or(i64::MAX)));
     let given = kernel.arguments.iter().map(|a| match &a.kind {
@@ -220,7 +220,8 @@ fn large_points(kernel: &Kernel, dims: &[(String, i64)]) -> i64 {
     given.fold(points(kernel, dims), i64::saturating_add)
 }
 
-/// The facts that a launch is to meet: the kernel's, the schedule's, and those of one of its versions, sometimes.
+/// Returns the facts that a launch should meet: those of the kernel and of the schedule, and sometimes those of one of its
+/// versions.
 fn met(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Schedule {
     let mut met = schedule.clone();
     met.facts.extend(kernel.facts.iter().cloned());
@@ -230,7 +231,7 @@ fn met(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Schedule {
     met
 }
 
-/// Gives dims what simple facts say of them.
+/// Sets dims to the values that simple facts require.
 fn equate(schedule: &Schedule, dims: &mut [(String, i64)], random: &mut Rng) {
     for fact in &schedule.facts {
         let schedule::tree::Fact::Size(left, op, right) = fact else { continue };
@@ -252,7 +253,7 @@ fn equate(schedule: &Schedule, dims: &mut [(String, i64)], random: &mut Rng) {
     }
 }
 
-/// Points that a launch computes, about.
+/// Returns the approximate number of points that a launch computes.
 pub(crate) fn points(kernel: &Kernel, dims: &[(String, i64)]) -> i64 {
     kernel.stages.iter().map(|stage| stage_points(kernel, stage, dims)).fold(0, i64::saturating_add)
 }

@@ -1,13 +1,13 @@
-//! What a device computed against the evaluation, element by element, within the bound that the arithmetic gives.
+//! Compares a device's result with the evaluation, element by element, within the error bounds of the arithmetic.
 
 use tilewright_dsl::algorithm::evaluate::{Tensor, Value};
 use tilewright_dsl::nest::Buffer;
 
-/// Compares a result. Gives the number of elements that have no bound: those where a step function's operand is too near a
+/// Compares a result. Returns the number of elements without a bound, which are those where a step function's operand is too near a
 /// jump.
 ///
 /// # Errors
-/// The first element that is wrong.
+/// If an element is wrong, the first of them.
 pub fn compare(buffer: &Buffer, wanted: &Tensor, got: &[Value]) -> Result<usize, String> {
     if wanted.values.len() != got.len() {
         return Err(format!("`{}` has {} elements, not {}", buffer.name, got.len(), wanted.values.len()));

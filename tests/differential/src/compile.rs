@@ -1,4 +1,4 @@
-//! From text to a variant, as the macros do it, with what it was made of.
+//! Compiles text to a variant, as the macros do, and keeps the intermediate results.
 
 use tilewright_dsl::compile::{compile_watched, decomposed};
 use tilewright_dsl::diag::{Errors, Place, SpanId, Spans};
@@ -12,42 +12,42 @@ use tilewright_dsl::variant::compile;
 
 /// A compiled variant.
 pub struct Variant {
-    /// What a launch runs.
+    /// The launch program.
     pub program: launch::Program,
     /// The algorithm that it must agree with.
     pub algorithm: Program,
     /// The algorithm as the schedule decomposes it, if it does.
     pub decomposed: Option<Program>,
-    /// The nest that its words were made of.
+    /// The nest that its SPIR-V modules were made from.
     pub nest: Program,
-    /// Those of what is computed when inputs are prepared.
+    /// The nests of the programs that prepare inputs.
     pub prepared: Vec<Program>,
 }
 
-/// Why something did not compile.
+/// The reason for which something did not compile.
 #[derive(Clone, Debug)]
 pub struct Refusal {
-    /// Everything that is said, with places.
+    /// All errors, with places.
     pub text: String,
     /// The first error, without its notes.
     pub message: String,
     /// The rule of the first error: its message without names and numbers.
     pub rule: String,
-    /// Whether the compiler calls it its own mistake: the verifier or the backend refused what the directives had accepted.
+    /// True if the compiler reports it as its own bug: the verifier or the backend refused a nest that the directives had accepted.
     pub is_defect: bool,
 }
 
 /// Compiles a kernel under a schedule, both as text: `V: matmul for p { … }`.
 ///
 /// # Errors
-/// Whatever is wrong.
+/// The compiler's errors.
 pub fn variant(kernel: &str, schedule: &str, profile: &Profile) -> Result<Variant, Refusal> {
     let mut spans = Spans::new();
     let parsed = parse(kernel, schedule, &mut spans)?;
     parsed.choice(&Choice::default(), profile, &spans).map_err(|e| Refusal::new(&e, &spans))
 }
 
-/// The nest as it was when the compiler was last seen, whatever became of it; nothing where there was none.
+/// Returns the last nest that the compiler made, even if the compilation failed; `None` if there was none.
 pub fn last_nest(kernel: &str, schedule: &str, profile: &Profile) -> Option<String> {
     let parsed = parse(kernel, schedule, &mut Spans::new()).ok()?;
     let mut last = None;
@@ -56,13 +56,13 @@ pub fn last_nest(kernel: &str, schedule: &str, profile: &Profile) -> Option<Stri
     last
 }
 
-/// A choice of a schedule's tuned constants, as text, and what it was compiled to or why it was not.
+/// A choice of a schedule's tuned constants, as text, and the variant that it was compiled to, or the refusal.
 pub type Chosen = (String, Result<Variant, Refusal>);
 
-/// Every choice of a schedule's tuned constants.
+/// Compiles every choice of a schedule's tuned constants.
 ///
 /// # Errors
-/// What is wrong with all of them.
+/// Errors that affect all choices.
 pub fn choices(kernel: &str, schedule: &str, profile: &Profile) -> Result<Vec<Chosen>, Refusal> {
     let mut spans = Spans::new();
     let parsed = parse(kernel, schedule, &mut spans)?;
@@ -71,7 +71,7 @@ pub fn choices(kernel: &str, schedule: &str, profile: &Profile) -> Result<Vec<Ch
     Ok(all.iter().map(|choice| (choice.to_string(), one(choice))).collect())
 }
 
-/// Text, read and checked.
+/// Parsed and checked text.
 struct Parsed {
     kernel: Kernel,
     schedule: Schedule,
@@ -88,7 +88,8 @@ fn parse(kernel: &str, schedule: &str, spans: &mut Spans) -> Result<Parsed, Refu
 }
 
 impl Parsed {
-    /// Texts have no files: the kernel's is called `kernel.rs` and the schedule's `schedule.rs`, so that every test has lines.
+    /// Texts are not in files, so the kernel's file is called `kernel.rs` and the schedule's `schedule.rs`. With these, every test
+    /// has source lines.
     fn choice(&self, choice: &Choice, profile: &Profile, spans: &Spans) -> Result<Variant, Errors> {
         let of_kernel = spans.get(self.kernel.name.span).map(|(first, _)| first.file());
         let place = |span: SpanId| {
@@ -114,7 +115,7 @@ impl Refusal {
     }
 }
 
-/// A message without what differs from case to case: names in backquotes, and numbers.
+/// Returns a message without the parts that differ from case to case: names in backquotes, and numbers.
 pub fn rule(message: &str) -> String {
     let mut rule = String::new();
     for (n, part) in message.lines().next().unwrap_or_default().split('`').enumerate() {

@@ -1,11 +1,11 @@
-//! What tensors and scalars hold.
+//! The values of tensors and scalars.
 
 use fastrand::Rng;
 use half::f16;
 use tilewright_dsl::algorithm::evaluate::Value;
 use tilewright_launch::DType;
 
-/// What an input holds.
+/// The kinds of an input's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
     /// Floats in -1..1, integers in -100..100 (or 0..100).
@@ -14,11 +14,11 @@ pub enum Fill {
     Wild,
     /// Whole numbers in `0..n`: indices.
     Below(i64),
-    /// Floats in 1/2..2: what a kernel divides by, or takes the logarithm of.
+    /// Floats in 1/2..2, for divisors and operands of logarithms.
     Positive,
 }
 
-/// A random value that its dtype holds exactly.
+/// Returns a random value that is exact in its dtype.
 pub fn random_value(dtype: DType, fill: Fill, random: &mut Rng) -> Value {
     const ODD: [f64; 7] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1.0, -2.5];
     match (dtype, fill) {
@@ -43,7 +43,7 @@ pub fn random_value(dtype: DType, fill: Fill, random: &mut Rng) -> Value {
     }
 }
 
-/// A number as a value of a dtype.
+/// Returns a number as a value of a dtype.
 pub fn typed(value: f64, dtype: DType) -> Value {
     match dtype {
         DType::Bool => Value::Bool(value != 0.0),

@@ -1,4 +1,4 @@
-//! What a case comes to: refused with an error, run and right, or a find.
+//! Judges a case: it is refused with an error, runs and is right, or is a finding.
 
 use crate::case::{Case, Pair};
 use crate::compare::compare;
@@ -19,95 +19,95 @@ use tilewright_dsl::lower::launch::size;
 use tilewright_dsl::nest::{Block, Exec, Node, NodeKind, Program};
 use tilewright_reference::FaultKind;
 
-/// Processor time for a compilation, at most.
+/// The most processor time for a compilation.
 const MOST: Duration = Duration::from_secs(1);
 
-/// Time that a driver may take to make a variant ready, at most: all that is launched meanwhile may wait for it.
+/// The most time that a driver may take to compile a variant, because all launches in the meantime may wait for it.
 const DRIVER: Duration = Duration::from_secs(5);
 
-/// How the launch refuses sizes at which 32 bits do not hold an index: large cases are made to have such.
+/// A part of the message by which a launch refuses sizes whose indices exceed 32 bits. Large cases are made to have such sizes.
 const BEYOND: &str = "indices have # bits";
 
-/// How it refuses tensors of too many bytes.
-const BYTES: &str = "bytes, and at most # are reached";
+/// A part of the message by which a launch refuses tensors of too many bytes.
+const BYTES: &str = "bytes, but at most # can be accessed";
 
-/// Steps of an invocation that are waited for.
+/// The most steps of an invocation that are waited for.
 const LONG: i128 = 1 << 20;
 
-/// Steps of a launch that are waited for, of all invocations together: the reference device takes a microsecond for one.
+/// The most steps of a launch that are waited for, of all invocations together. The reference device takes a microsecond for each.
 const MOST_STEPS: i128 = 1 << 24;
 
-/// What judges: the devices.
+/// The devices that judge cases.
 pub struct Judge {
     reference: Device,
     vulkan: Option<Device>,
     options: Options,
-    /// Held to write by who measures how long the driver takes, and to read by all who use it otherwise.
+    /// Write-locked while the driver's time is measured, and read-locked by all other uses of the driver.
     driver: RwLock<()>,
 }
 
-/// What to do with a case.
+/// Options for judging a case.
 #[derive(Clone, Copy, Debug)]
 pub struct Orders {
-    /// Run it on Vulkan too.
+    /// True to run it on Vulkan, too.
     pub vulkan: bool,
-    /// Compile it twice, and compare.
+    /// True to compile it twice, and compare the results.
     pub twice: bool,
 }
 
-/// What a case came to.
+/// The result of judging a case.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    /// It does not compile, and the error says why.
+    /// It does not compile, with an error message.
     Refused(Refusal),
     /// It is right.
     Right(Ran),
-    /// Something is wrong.
+    /// A bug was found.
     Found(Find),
 }
 
-/// What was run.
+/// Counts of the launches of a case.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
     /// Launches on the reference device.
     pub launches: u32,
     /// Launches on Vulkan.
     pub on_vulkan: u32,
-    /// Why others were refused: sizes that a fact or a shape excludes.
+    /// The reasons of refused launches: sizes that a fact or a shape excludes.
     pub refused: Vec<String>,
-    /// Launches of which more than a third of a result has no bound.
+    /// Launches that have a result with more than a third of its elements unbounded.
     pub vague: u32,
 }
 
-/// A find.
+/// A finding, which is a bug of the compiler, the runtime or a driver.
 #[derive(Clone, Debug)]
 pub struct Find {
-    /// Of which kind.
+    /// The kind of finding.
     pub kind: Kind,
-    /// What was seen.
+    /// The description.
     pub text: String,
 }
 
-/// The kinds of finds.
+/// The kinds of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// The compiler, or the runtime, panicked.
     Panic,
-    /// A compilation took too long, ours or the driver's.
+    /// Our compiler or the driver's took too long.
     Slow,
     /// Two compilations of the same text differ.
     Undetermined,
-    /// The verifier, or the backend, refused what the directives had accepted.
+    /// The verifier, or the backend, refused a nest that the directives had accepted.
     Defect,
-    /// `spirv-val` refused the words.
+    /// `spirv-val` refused a SPIR-V module.
     Words,
-    /// The evaluation says that the algorithm is wrong, and the compiler accepted it.
+    /// The evaluation says that the algorithm is wrong, but the compiler accepted it.
     Evaluation,
     /// A launch was refused for no known reason.
     Launch,
-    /// The reference device saw a fault.
+    /// The reference device reported a fault.
     Fault,
-    /// The validation layers said something.
+    /// The validation layers reported a message.
     Validation,
     /// A wrong value.
     Value,
@@ -120,7 +120,7 @@ impl Find {
         Find { kind, text: text.into() }
     }
 
-    /// Finds of one cause have one key, as far as can be told.
+    /// Returns a key that is the same for findings that probably have the same cause.
     pub fn key(&self) -> String {
         match self.kind {
             Kind::Value | Kind::Slow => format!("{:?}", self.kind),
@@ -134,11 +134,11 @@ struct Launches<'a> {
     pair: &'a Pair,
     /// True if indices may pass 2^31.
     large: bool,
-    /// True of a launch whose sizes the runtime may refuse.
+    /// Returns true for a launch whose sizes the runtime may refuse.
     open: &'a dyn Fn(usize) -> bool,
 }
 
-/// A verdict, of a panic too.
+/// Returns a verdict, even if judging panics.
 fn caught(judge: impl FnOnce() -> Verdict) -> Verdict {
     let judged = catch_unwind(AssertUnwindSafe(judge));
     // proc-macro2 keeps the places of tokens by thread. They are not needed after a case.
@@ -154,11 +154,11 @@ impl Judge {
     /// Opens the devices.
     ///
     /// # Errors
-    /// That a device is not there.
+    /// If a device is missing.
     pub fn open(vulkan: bool) -> Result<Judge, Error> {
         let reference = Options::new().device("reference").open()?;
         let layers = std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0");
-        // A case that hangs is the fuzzer's to tell of.
+        // There is no timeout, because the fuzzer reports cases that hang.
         let options = Options::from_env()?.validation(layers).cache(None).timeout(None);
         let device = if vulkan { Some(options.open()?) } else { None };
         Ok(Judge { reference, vulkan: device, options, driver: RwLock::new(()) })
@@ -174,7 +174,8 @@ impl Judge {
         let start = ThreadTime::now();
         let compiled = variant(&pair.kernel, &pair.schedule, &pair.profile);
         let took = start.elapsed();
-        // Places count from the first token that a thread has read: what follows is to be read as if it were the first.
+        // Places are counted from the first token that a thread has read. They are reset, so that the next text has the same places
+        // as if it were the first.
         proc_macro2::extra::invalidate_current_thread_spans();
         if took > MOST {
             return Verdict::Found(Find::new(Kind::Slow, format!("{} ms for a compilation", took.as_millis())));
@@ -242,7 +243,7 @@ impl Judge {
         Ok(ran)
     }
 
-    /// One launch on each device.
+    /// Runs one launch on each device.
     fn launches(
         &self,
         of: &Launches<'_>,
@@ -270,7 +271,8 @@ impl Judge {
             drop(shared);
             if !own && took > DRIVER {
                 ready_in(variant, processor.elapsed())?;
-                // Far beyond what load on the host explains. Measured again, it would hold up all other cases as long.
+                // A time that load on the host cannot explain is not measured again, because this would delay all other cases as
+                // long.
                 let is_certain = device.info().kind != DeviceKind::Cpu && took > 4 * DRIVER;
                 ready_in(variant, if is_certain { took } else { self.made_ready(variant, inputs) })?;
             }
@@ -311,7 +313,7 @@ fn beyond(variant: &Variant, inputs: &Inputs, dims: &[(String, i64)]) -> Option<
     (steps(variant, dims, &|_| true) > MOST_STEPS).then_some("more steps than are waited for")
 }
 
-/// Whether a driver made a variant ready in time, or the compiler has said that it may not.
+/// Checks that a driver compiled a variant in time, or that the compiler has warned that it may not.
 fn ready_in(variant: &Variant, took: Duration) -> Result<(), Find> {
     let most = if variant.program.dispatches.iter().any(is_long) { 4 * DRIVER } else { DRIVER };
     match took > most {
@@ -320,15 +322,16 @@ fn ready_in(variant: &Variant, took: Duration) -> Result<(), Find> {
     }
 }
 
-/// The driver's compiler.
+/// Measurements of the driver's compiler.
 impl Judge {
-    /// How long the driver takes to make a variant ready, on a device of its own while no other case uses the driver: some drivers
-    /// compile in the thread that makes a pipeline, some in another one at its first launch, and what else is launched waits. (Those
-    /// that compile in the thread may keep the result in a cache, but there processor time has told already.)
+    /// Returns the time that the driver takes to compile a variant, on a separate device while no other case uses the driver. Some
+    /// drivers compile in the thread that makes a pipeline. Others compile in another thread at the first launch, and other
+    /// launches wait for it. (A driver that compiles in the calling thread may use a cached result here, but then the processor
+    /// time was already measured.)
     fn made_ready(&self, variant: &Variant, inputs: &Inputs) -> Duration {
         let _alone = self.driver.write().unwrap_or_else(PoisonError::into_inner);
-        // Another program on the machine makes it no find, and neither do the other threads here: of the time that has passed and the
-        // processor time that this program took, the less.
+        // Returns the lesser of the elapsed time and this program's processor time, so that load by other programs or by other
+        // threads here does not count.
         let timed = |work: &mut dyn FnMut() -> Result<(), Error>| -> Result<Duration, Error> {
             let (start, processor) = (Instant::now(), ProcessTime::now());
             work()?;
@@ -345,12 +348,12 @@ impl Judge {
             let (first, second) = (timed(&mut run)?, timed(&mut run)?);
             Ok(loading + first.saturating_sub(second))
         });
-        // What else can go wrong is a find of the launch itself.
+        // Errors are ignored, because the launch itself reports them.
         measured.unwrap_or_default()
     }
 }
 
-/// What the verifier refuses, or `spirv-val`, of other choices of tuned constants.
+/// Finds bugs in other choices of tuned constants: refusals by the verifier or by `spirv-val`.
 fn tuned_otherwise(case: &Case) -> Option<Find> {
     if !case.schedule.blocks.iter().flat_map(|b| &b.directives).any(|d| d.name == "tune") {
         return None;
@@ -364,17 +367,17 @@ fn tuned_otherwise(case: &Case) -> Option<Find> {
     })
 }
 
-/// The reason of a refusal that is right: the sizes, or the device.
+/// Returns the reason of a refusal that is correct because of the sizes or the device.
 fn excused(error: &Error, of: &Launches<'_>, n: usize, variant: &Variant) -> Option<String> {
     match error {
         Error::Unsupported { reasons, .. } => Some(rule(reasons.first().map_or("", |(_, reason)| reason))),
         Error::NoVariant { reasons, .. } => {
             let reason = rule(reasons.first().map_or("", |(_, reason)| reason));
-            // How wide the gaps of views are follows from their sizes.
+            // The gaps of views depend on the sizes, so they can exceed a limit, too.
             if of.large && reason.contains(BEYOND) || reason.contains(BYTES) || reason.contains(STRIDE) {
                 return Some(reason);
             }
-            // A fact that does not hold: the schedule's, or one that is checked at launch.
+            // A fact of the schedule, or one that is checked at launch, does not hold.
             let dims: Vec<(&str, i64)> = of.pair.dims[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
             (admits(&variant.program, &dims) != Some(true)).then_some(reason)
         }
@@ -382,7 +385,7 @@ fn excused(error: &Error, of: &Launches<'_>, n: usize, variant: &Variant) -> Opt
             let dims: Vec<(&str, i64)> = of.pair.dims[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
             (admits(&variant.program, &dims) != Some(true)).then(|| rule(message))
         }
-        // What a preparation's words need: it is not in the facts of the launch.
+        // The preparation's own facts do not hold. They are not among the facts of the launch.
         Error::Argument { .. } => {
             let dims: Vec<(&str, i64)> = of.pair.dims[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
             let unmet = variant.program.preparations.iter().any(|p| admits(&p.program, &dims) != Some(true));
@@ -390,7 +393,7 @@ fn excused(error: &Error, of: &Launches<'_>, n: usize, variant: &Variant) -> Opt
             (unmet || reason.contains(BYTES) || reason.contains(STRIDE) || of.large && reason.contains(BEYOND)).then_some(reason)
         }
         Error::TooLarge { .. } => Some(rule(&error.to_string())),
-        // Tiles of tiles of a short axis: far more steps than points, and all of them are counted.
+        // Tiles of tiles of a short axis can have far more steps than points, and all of them are counted.
         Error::Fault { fault, .. } if matches!(fault.kind, FaultKind::Endless { .. }) => {
             let of_one = |exec| !matches!(exec, Exec::Bind(..));
             (steps(variant, &of.pair.dims[n], &of_one) > LONG).then(|| "more steps than are waited for".to_owned())
@@ -400,8 +403,8 @@ fn excused(error: &Error, of: &Launches<'_>, n: usize, variant: &Variant) -> Opt
     }
 }
 
-/// How often a leaf, or a loop of no iterations, is come to in the loops that `counts` says. A loop whose length depends on another's
-/// counter counts with the largest dim.
+/// Returns the number of executions of leaves, and of loops without iterations, in the loops that `counts` selects. A loop whose
+/// length depends on another loop's counter counts with the largest dim.
 fn steps(variant: &Variant, dims: &[(String, i64)], counts: &dyn Fn(Exec) -> bool) -> i128 {
     let dims: Vec<(&str, i64)> = dims.iter().map(|(name, n)| (name.as_str(), *n)).collect();
     let values = dim_values(&variant.program, &dims).unwrap_or_default();
@@ -437,7 +440,7 @@ fn of_error(error: &Error, dims: &[(String, i64)]) -> Find {
     Find::new(kind, format!("{error}\nat {dims:?}"))
 }
 
-/// What differs between two compilations of one text.
+/// Returns the difference between two compilations of one text.
 fn differs(first: &Result<Variant, Refusal>, second: &Result<Variant, Refusal>) -> Option<Find> {
     let text = match (first, second) {
         (Ok(a), Ok(b)) if a.program == b.program => return None,

@@ -1,14 +1,14 @@
-//! The differential tester: generated algorithms under generated schedules, compiled, run, and judged by an evaluation that
-//! knows neither nests nor words.
+//! The differential tester: generated algorithms under generated schedules are compiled, run, and judged by an evaluation that uses
+//! neither nests nor SPIR-V.
 //!
 //! ```text
 //! seed, number ─ case ─▶ kernel, schedule, profile, sizes ─ compile ─▶ refused, or words ─ validate ─▶ ─ run ─▶ values
 //!                                └────────────────── evaluate ──────────────────▶ values with bounds ─ compare ─▶ judged
 //! ```
 //!
-//! [`mutants`] asks the other question: whether a nest with one thing wrong ([`mutate`]) is found out, and by whom.
+//! [`mutants`] tests the checks: whether a nest with one error ([`mutate`]) is detected, and by which check.
 //!
-//! [`pair`] is a pure function of a seed and a number, so each case can be had again. The generators ask the compiler nothing.
+//! [`pair`] is a pure function of a seed and a number, so that each case can be reproduced. The generators do not use the compiler.
 
 pub mod board;
 pub mod case;

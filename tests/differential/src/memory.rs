@@ -6,7 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::Duration;
 
-/// Allocates as the system does, and counts.
+/// The system's allocator, with counters.
 pub struct Counting;
 
 thread_local! {

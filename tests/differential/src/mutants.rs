@@ -1,4 +1,4 @@
-//! Who finds a nest out: the verifier, the emitter, the reference device, the values, or nobody.
+//! Determines which check detects a wrong nest: the verifier, the emitter, the reference device, the values, or none.
 
 use crate::compare::compare;
 use crate::compile::{self, Variant};
@@ -17,27 +17,27 @@ use tilewright_dsl::nest::{Block, BufferId, NodeKind, Part, Program};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::verify::verify_lowered;
 
-/// Who finds it.
+/// The check that detects a wrong nest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Found {
     /// The verifier refuses it.
     Verifier,
-    /// The verifier, or the emitter, panics: a defect of its own.
+    /// The verifier, or the emitter, panics, which is a bug of its own.
     Panic(String),
     /// The emitter refuses it.
     Emitter,
     /// The reference device reports a fault.
     Fault(String),
-    /// A value is wrong, or nothing has written it.
+    /// A value is wrong, or was never written.
     Value(String),
     /// The launch refuses it.
     Launch(String),
-    /// Nobody: it computes what it should, without a fault.
+    /// No check: it computes the right values, without a fault.
     Nobody,
 }
 
 impl Found {
-    /// Its column in a table.
+    /// Returns its column in a table.
     fn column(&self) -> usize {
         match self {
             Found::Verifier => 0,
@@ -53,17 +53,17 @@ impl Found {
 
 const COLUMNS: [&str; 7] = ["verifier", "emitter", "fault", "values", "launch", "nobody", "panic"];
 
-/// How many of each kind were found by whom.
+/// The number of mutants of each kind that each check detected.
 #[derive(Default)]
 pub struct Table(BTreeMap<Kind, [usize; 7]>);
 
 impl Table {
-    /// Counts one.
+    /// Counts a mutant.
     pub fn count(&mut self, kind: Kind, found: &Found) {
         self.0.entry(kind).or_default()[found.column()] += 1;
     }
 
-    /// Those in a column, of all kinds.
+    /// Returns the total of a column.
     pub fn total(&self, found: &Found) -> usize {
         self.0.values().map(|row| row[found.column()]).sum()
     }
@@ -84,7 +84,7 @@ impl std::fmt::Display for Table {
 /// Dims by name.
 type Sizes = &'static [(&'static str, i64)];
 
-/// Kernels and schedules with shared memory and barriers; those with matrices are for `mesa_lavapipe_26`.
+/// Kernels and schedules with shared memory and barriers. Those with matrices are for `mesa_lavapipe_26`.
 const SHARED: [(&str, &str, Sizes); 5] = [
     (
         "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }",
@@ -139,7 +139,8 @@ const SHARED: [(&str, &str, Sizes); 5] = [
         }",
         &[("H", 19), ("W", 37)],
     ),
-    // Fragments of two subgroups, rows that go through shared memory, a factor that one subgroup writes and reads, and copies a step ahead.
+    // Fragments of two subgroups, rows that are exchanged through shared memory, a factor that one subgroup writes and reads, and
+    // prefetched copies.
     (
         "fn attention<N, M, D, E>(query: f16[N, D], key: f16[M, D], value: f16[M, E]) -> output: f32[N, E] {
             let score[i, j]: f32[N, M] = sum(d in 0..D) { query[i, d] as f32 * key[j, d] as f32 };
@@ -180,7 +181,7 @@ const SHARED: [(&str, &str, Sizes); 5] = [
     ),
 ];
 
-/// A good nest, and launches with what they should give.
+/// A correct nest, and launches with their expected results.
 pub struct Subject {
     variant: Variant,
     profile: Profile,
@@ -189,18 +190,18 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The subject of a generated pair. `None`: it is refused, or has no launches.
+    /// Returns the subject of a generated pair, or `None` if the pair is refused or has no launches.
     ///
     /// # Errors
-    /// That the good nest itself is not right.
+    /// If the correct nest itself gives wrong results.
     pub fn new(seed: u64, case: u64, device: &Device) -> Result<Option<Subject>, String> {
         Subject::of(&pair(seed, case), device).map_err(|wrong| format!("case {case} of seed {seed}: {wrong}"))
     }
 
-    /// The subjects with memory that invocations share.
+    /// Returns the subjects with memory that invocations share.
     ///
     /// # Errors
-    /// That one is not right.
+    /// If one of them gives wrong results.
     pub fn shared(device: &Device) -> Result<Vec<Subject>, String> {
         let subject = |(kernel, schedule, dims): &(&str, &str, Sizes)| {
             let pair = Pair {
@@ -229,7 +230,7 @@ impl Subject {
         }
     }
 
-    /// The pair's sizes and others, odd ones and small ones, as far as its facts admit them.
+    /// Returns the pair's sizes and others, odd and small ones, if its facts admit them.
     fn launches(&self, pair: &Pair) -> Vec<(Inputs, Vec<(BufferId, Tensor)>)> {
         let mut sizes = pair.dims.clone();
         for first in pair.dims.iter().take(1) {
@@ -255,10 +256,10 @@ impl Subject {
         sizes.iter().filter_map(launch).collect()
     }
 
-    /// Its mutants.
+    /// Returns its mutants.
     pub fn mutants(&self) -> Vec<Mutant> {
         let mut all = mutants(&self.variant.nest);
-        // Where a workgroup is one subgroup, the barriers of both are the same.
+        // If a workgroup is one subgroup, barriers of both have the same effect.
         let is_one = |local: [u32; 3]| self.profile.subgroup.is_some_and(|size| local.iter().product::<u32>() <= size);
         if self.variant.nest.plan.iter().any(|dispatch| is_one(dispatch.local)) {
             all.retain(|mutant| mutant.kind != Kind::Scope);
@@ -266,7 +267,7 @@ impl Subject {
         all
     }
 
-    /// Who finds a mutant.
+    /// Returns the check that detects a mutant.
     pub fn judge(&self, mutant: &Program) -> Found {
         match catch_unwind(AssertUnwindSafe(|| verify_lowered(mutant, &self.profile))) {
             Err(panic) => return Found::Panic(reason(&*panic)),
@@ -276,8 +277,9 @@ impl Subject {
         self.emitted(mutant)
     }
 
-    /// Who finds a nest that the verifier has passed. What stands between the parts of a barrier must be as right before a whole one as
-    /// behind it: so the words have it where the emitter puts it, and then at the arrives.
+    /// Returns the check that detects a nest that the verifier has passed. Nodes between the two parts of a split barrier must be
+    /// right both before and after a whole barrier. So the nest is run with the barrier where the emitter puts it, and then with
+    /// the barrier at the arrives.
     fn emitted(&self, nest: &Program) -> Found {
         let found = [Some(nest.clone()), at_arrives(nest)].into_iter().flatten().map(|nest| match self.words(&nest) {
             Ok(program) => self.run(program),
@@ -286,7 +288,7 @@ impl Subject {
         found.reduce(|first, second| if first == Found::Nobody { second } else { first }).unwrap_or(Found::Nobody)
     }
 
-    /// A nest that passes the verifier, as words.
+    /// Compiles a nest that passes the verifier to SPIR-V.
     fn words(&self, nest: &Program) -> Result<launch::Program, Found> {
         match catch_unwind(AssertUnwindSafe(|| tilewright_spirv::compile(nest, &self.profile, "V"))) {
             Err(panic) => Err(Found::Panic(reason(&*panic))),
@@ -296,7 +298,7 @@ impl Subject {
     }
 
     fn run(&self, program: launch::Program) -> Found {
-        // SAFETY: the device is the reference device, which checks each access: a mutant may do what it must not.
+        // SAFETY: the device is the reference device, which checks each access, because a mutant may violate memory safety.
         let kernel = match unsafe { self.device.load_programs(vec![program.clone()]) } {
             Ok(kernel) => kernel,
             Err(error) => return Found::Launch(error.to_string()),
@@ -319,7 +321,7 @@ impl Subject {
     }
 }
 
-/// A nest with parts of barriers, with whole ones where the arrives are.
+/// Replaces split barriers by whole barriers at their arrives.
 fn at_arrives(nest: &Program) -> Option<Program> {
     fn go(block: &mut Block) -> bool {
         let mut found = false;

@@ -1,7 +1,7 @@
-//! Nests with one thing wrong: what a directive or a pass might do, were it wrong.
+//! Nests with one error, as a wrong directive or pass might make them.
 //!
-//! [`mutants`] gives every such nest that differs from a good one in a single place. Some mean the same as the good one: who
-//! judges them has to tell them apart.
+//! [`mutants`] returns every such nest that differs from a correct one in a single place. Some are equivalent to the correct nest,
+//! which the judge has to distinguish.
 
 use std::fmt;
 use tilewright_dsl::expr::{Expr, ExprId, Read};
@@ -10,30 +10,30 @@ use tilewright_dsl::nest::{
     Step, Tail, print,
 };
 
-/// What is wrong.
+/// The kinds of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// A barrier is missing, or a part of one.
+    /// A barrier, or a part of a split barrier, is missing.
     Barrier,
-    /// A part of a barrier is another one, or stands where it orders less.
+    /// A part of a split barrier is replaced by the other part, or moved to a place where it orders less.
     Part,
-    /// A barrier is of fewer invocations.
+    /// A barrier synchronizes fewer invocations.
     Scope,
     /// A predicate is missing.
     Predicate,
-    /// A predicate fills reads where it should take the identity, or the other way round.
+    /// A predicate fills reads instead of using the identity, or the other way round.
     Filled,
-    /// A reduction does not begin.
+    /// A reduction lacks its init.
     Init,
-    /// Or takes no items.
+    /// A reduction lacks its update.
     Update,
-    /// Or is not finished.
+    /// A reduction lacks its finish.
     Finish,
-    /// The invocations' parts of a reduction are not combined.
+    /// The partial results of invocations are not combined.
     AllReduce,
-    /// A buffer lives no longer than an iteration of the loop that was in it.
+    /// A buffer's scope is moved into the loop that it contained.
     Life,
-    /// A loop is missing: only its first iteration is done, if any.
+    /// A loop is missing: only its first iteration is executed, if any.
     Loop,
     /// A loop is executed in another way.
     Exec,
@@ -41,21 +41,21 @@ pub enum Kind {
     More,
     /// An axis has one point less.
     Less,
-    /// A split that runs past its axis counts as exact, and is not guarded.
+    /// A split that exceeds its axis counts as exact, and is not guarded.
     Exact,
-    /// What is written goes one element further.
+    /// A write is moved by one element.
     Written,
-    /// What is read lies one element further.
+    /// A read is moved by one element.
     Read,
-    /// What is read of fragments lies along another side of the matrices.
+    /// A read of fragments uses another side of the matrices.
     Side,
-    /// What is read is another owner's.
+    /// A read uses another owner's element.
     Owner,
     /// A workgroup has more invocations, or fewer.
     Local,
     /// The arms of a branch are exchanged.
     Branch,
-    /// Two neighbours are done in the other order.
+    /// Two neighbouring nodes are exchanged.
     Order,
 }
 
@@ -88,20 +88,20 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A nest with one thing wrong.
+/// A nest with one error.
 pub struct Mutant {
-    /// What kind of thing.
+    /// The kind of error.
     pub kind: Kind,
-    /// What.
+    /// The description of the error.
     pub what: String,
     /// The nest.
     pub program: Program,
 }
 
-/// A change to a block: it counts down the places where it applies, and changes the one that it meets at 0.
+/// A change to a block. It counts down at each place where it applies, and changes the place at which the counter is 0.
 type Change<'c> = &'c dyn Fn(&mut Program, &mut Block, &mut usize) -> Option<String>;
 
-/// All mutants of a nest.
+/// Returns all mutants of a nest.
 pub fn mutants(program: &Program) -> Vec<Mutant> {
     let (mut all, bound) = (Vec::new(), bound(program));
     let changes: [(Kind, Change<'_>); 18] = [
@@ -155,7 +155,7 @@ fn in_blocks(program: &Program, kind: Kind, change: Change<'_>, all: &mut Vec<Mu
     }
 }
 
-/// Whether it is this one's turn.
+/// Counts down, and returns true if the counter was 0.
 fn turn(left: &mut usize) -> bool {
     let now = *left == 0;
     *left = left.wrapping_sub(1);
@@ -176,7 +176,8 @@ fn delete(program: &Program, block: &mut Block, left: &mut usize, is: impl Fn(&N
     Some(format!("without `{}`", line(program, &node)))
 }
 
-/// A part as another one, an arrive before its neighbour, a wait behind it: the other way round, more is ordered.
+/// Replaces a part of a split barrier by the other part, or moves an arrive before its neighbour or a wait behind it. The opposite
+/// moves are left out, because they order more.
 fn part(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
     for at in 0..block.len() {
         let text = line(program, &block[at]);
@@ -202,7 +203,7 @@ fn part(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<St
     None
 }
 
-/// Of a workgroup as of subgroups, and of these as of an invocation.
+/// Reduces a barrier of a workgroup to subgroups, and one of subgroups to an invocation.
 fn scope(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
     for node in block {
         let text = line(program, node);
@@ -252,7 +253,7 @@ fn predicate(program: &mut Program, block: &mut Block, left: &mut usize) -> Opti
     )
 }
 
-/// Of a reduction's axis: a parallel one's tiles run either way.
+/// Changes predicates of a reduction's axis only, because tiles of a parallel axis run in either case.
 fn filled(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
     let reduced = |p: &Program, pred: &Pred| p.axes[pred.axis].kind == AxisKind::Reduction;
     of_predicates(program, block, left, reduced, |preds, at| {
@@ -260,7 +261,7 @@ fn filled(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<
     })
 }
 
-/// `register r { for i { … } }` as `for i { register r { … } }`.
+/// Changes `register r { for i { … } }` to `for i { register r { … } }`.
 fn life(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
     for node in block {
         let text = line(program, node);
@@ -275,7 +276,7 @@ fn life(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<St
                 let body = std::mem::take(&mut looped.body);
                 looped.body = vec![tilewright_dsl::nest::Node::new(NodeKind::Alloc { buffer, body }, span)];
             }
-            // What stands beside the loop keeps a life of its own.
+            // Nodes beside the loop keep the buffer's scope.
             let alone = inner.len() == 1;
             if alone {
                 *node = inner.remove(0);
@@ -301,7 +302,7 @@ fn no_loop(program: &mut Program, block: &mut Block, left: &mut usize) -> Option
     None
 }
 
-/// Not what means the same: serial loops may be written out, and workgroups be counted in any coordinate.
+/// Changes a loop's execution, except to an equivalent one: serial loops may be unrolled, and workgroups counted in any coordinate.
 fn exec(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
     for node in block {
         let text = line(program, node);
@@ -357,14 +358,14 @@ fn written(program: &mut Program, block: &mut Block, left: &mut usize) -> Option
     None
 }
 
-/// Reads of the same place are one expression: they move together.
+/// Moves a read. Reads of the same place are one expression, so they move together.
 fn read(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
     changed_read(program, block, left, "one further", &|program, read, _| {
         read.index.iter().enumerate().map(|(d, index)| (d, one_more(program, *index))).collect()
     })
 }
 
-/// The last index of a fragment's matrices, as another axis of what is written: rows as columns, and the like.
+/// Replaces the last index of a fragment's matrices by another axis of the written element, for example rows by columns.
 fn side(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
     changed_read(program, block, left, "along another side", &|program, read, compute| {
         let Space::Fragment { .. } = program.buffers[read.buffer].space else { return Vec::new() };
@@ -375,7 +376,7 @@ fn side(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<St
     })
 }
 
-/// The axis that tells who has an element, counted from the other end.
+/// Counts the axis that determines an element's owner from the other end.
 fn owner(program: &mut Program, block: &mut Block, left: &mut usize, bound: &[AxisId]) -> Option<String> {
     changed_read(program, block, left, "of another owner", &|program, read, _| {
         let is_own = matches!(program.buffers[read.buffer].space, Space::Register | Space::Shared | Space::Fragment { .. });
@@ -390,7 +391,7 @@ fn owner(program: &mut Program, block: &mut Block, left: &mut usize, bound: &[Ax
     })
 }
 
-/// The axes that are bound to invocations of a workgroup.
+/// Returns the axes that are bound to invocations of a workgroup.
 fn bound(program: &Program) -> Vec<AxisId> {
     fn add(block: &Block, found: &mut Vec<AxisId>) {
         for node in block {
@@ -410,7 +411,7 @@ fn bound(program: &Program) -> Vec<AxisId> {
 /// The other indices that a read of a compute can have, each with its dimension.
 type Changes<'c> = dyn Fn(&Program, &Read, &Compute) -> Vec<(usize, ExprId)> + 'c;
 
-/// One read with another index in one dimension.
+/// Changes one read's index in one dimension.
 fn changed_read(program: &mut Program, block: &mut Block, left: &mut usize, how: &str, changes: &Changes<'_>) -> Option<String> {
     for node in block {
         let text = line(program, node);
@@ -429,7 +430,7 @@ fn changed_read(program: &mut Program, block: &mut Block, left: &mut usize, how:
     None
 }
 
-/// A value in which a read has another index in one dimension.
+/// Returns a value in which a read has another index in one dimension.
 fn with_index(program: &Program, value: ExprId, found: &Read, (d, index): (usize, ExprId)) -> ExprId {
     let mut moved = found.clone();
     moved.index[d] = index;
@@ -479,13 +480,13 @@ fn extents(program: &Program, all: &mut Vec<Mutant>) {
     }
 }
 
-/// Whether an axis is the range of a reduction, as the algorithm says it: another one is another algorithm.
+/// Returns true if an axis is the range of a reduction in the algorithm. Changing it would change the algorithm.
 fn is_range(program: &Program, axis: tilewright_dsl::nest::AxisId) -> bool {
     let axis = &program.axes[axis];
     axis.kind == AxisKind::Reduction && matches!(axis.def, AxisDef::Root(_))
 }
 
-/// Whether a loop runs over an axis.
+/// Returns true if a loop runs over an axis.
 fn is_bound(program: &Program, axis: tilewright_dsl::nest::AxisId) -> bool {
     fn binds(block: &Block, axis: tilewright_dsl::nest::AxisId) -> bool {
         let own = |node: &tilewright_dsl::nest::Node| matches!(&node.kind, NodeKind::Loop(l) if l.axis == axis);

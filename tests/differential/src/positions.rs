@@ -1,5 +1,5 @@
-//! Positions of `argmin` and `argmax` at sizes that are too large to run: whether the launch takes them is compared with the exact end of the
-//! positions, which is computed here from the ranges alone.
+//! Tests positions of `argmin` and `argmax` at sizes that are too large to run: compares whether the launch takes them with the
+//! exact end of the positions, which is computed here from the ranges alone.
 
 use crate::compile::Variant;
 use crate::run::dim_values;
@@ -17,26 +17,26 @@ const TRIES: usize = 8;
 
 /// The ranges of a reduction whose positions are known for each choice of sizes.
 struct Positions {
-    /// The first one.
+    /// The first position.
     first: Size,
-    /// Numbers whose product they are.
+    /// Numbers whose product is the number of positions.
     counts: Vec<Size>,
-    /// Extents of the definition's own axes. If one is 0, the definition does not have positions.
+    /// Extents of the stage's own axes. If one is 0, the stage does not have positions.
     around: Vec<Size>,
 }
 
-/// The indices that all stages compare.
+/// The positions that all stages compare.
 #[derive(Default)]
 struct Compared {
     positions: Vec<Positions>,
-    /// True if there is more to it than these positions, so that a launch may be refused for other indices.
+    /// True if stages compare other indices, too, so that a launch may be refused because of them.
     more: bool,
 }
 
-/// Compares which sizes a launch takes with the positions that it would have.
+/// Checks that a launch takes exactly the sizes whose positions fit.
 ///
 /// # Errors
-/// Sizes that are taken, or refused, and should not be.
+/// Sizes that are wrongly taken or refused.
 pub fn check(variant: &Variant, random: &mut Rng) -> Result<(), String> {
     let compared = Compared::of(&variant.algorithm);
     if compared.positions.is_empty() {
@@ -88,7 +88,7 @@ impl Compared {
 }
 
 impl Positions {
-    /// The first position, and the end of all; `None`: there are none.
+    /// Returns the first position and the end of the positions; `None` if there are none.
     fn range(&self, dims: &[i64]) -> Option<[i128; 2]> {
         let values =
             |sizes: &[Size]| -> Option<Vec<i128>> { sizes.iter().map(|size| size.eval_wide(dims).filter(|n| *n > 0)).collect() };
@@ -99,10 +99,10 @@ impl Positions {
     }
 }
 
-/// The positions of a reduction; `None`: they depend on other axes.
+/// Returns the positions of a reduction; `None` if they depend on other axes.
 fn positions(program: &Program, stage: &Stage, over: &[AxisId], position: ExprId) -> Option<Positions> {
     let exprs = &program.exprs;
-    // The position of an item that is NaN counts as none.
+    // An operand that is NaN does not count.
     let position = if let Expr::Select(_, _, position) = exprs.get(position) { *position } else { position };
     let zero = exprs.int(0);
     let first = exprs.replace(position, &mut |exprs, id| match exprs.get(id) {
@@ -113,7 +113,7 @@ fn positions(program: &Program, stage: &Stage, over: &[AxisId], position: ExprId
     Some(Positions { first: size(program, first)?, counts: extents(over)?, around: extents(&stage.axes)? })
 }
 
-/// True if all tensors that a caller brings can have these sizes.
+/// True if all tensors of the caller can have these sizes.
 fn has_tensors(program: &tilewright_dsl::launch::Program, dims: &[i64]) -> bool {
     let given = program.tensors.iter().filter(|t| t.role != Role::Temporary);
     given.map(|t| t.shape.iter().map(|n| n.eval_wide(dims)).collect::<Option<Vec<i128>>>()).all(|shape| {

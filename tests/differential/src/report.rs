@@ -1,4 +1,4 @@
-//! What a run of many cases came to: the mix of what was executed, what was refused and why, and the finds.
+//! The results of a run of many cases: counts of executed features, refusals by rule, and the findings.
 
 use crate::board;
 use crate::case::Case;
@@ -16,19 +16,19 @@ pub struct Report {
     pub pairs: u64,
     /// Pairs that compile.
     pub accepted: u64,
-    /// Pairs of which a launch ran on the reference device.
+    /// Pairs with at least one launch that ran on the reference device.
     pub executed: u64,
-    /// Pairs of which a launch ran on Vulkan.
+    /// Pairs with at least one launch that ran on Vulkan.
     pub on_vulkan: u64,
-    /// Launches whose results have hardly a bound.
+    /// Launches with many elements without a bound.
     pub vague: u64,
     /// Pairs that do not compile, by rule, each with a case.
     pub refused: BTreeMap<String, (u64, u64)>,
     /// Launches that were refused, by rule.
     pub refused_launches: BTreeMap<String, u64>,
-    /// Executed pairs that hold a thing, by its kind and name.
+    /// Executed pairs that contain a feature, by its kind and name.
     pub holding: BTreeMap<(&'static str, String), u64>,
-    /// Pairs with a find, by its key.
+    /// Pairs with a finding, by its key.
     pub finds: BTreeMap<String, u64>,
 }
 
@@ -59,7 +59,7 @@ impl Report {
     }
 }
 
-/// What a case holds: each thing once.
+/// Returns the features of a case, each once.
 fn things(case: &Case) -> Vec<(&'static str, String)> {
     let mut all: Vec<(&'static str, String)> = Vec::new();
     for directive in case.schedule.blocks.iter().flat_map(|b| &b.directives) {
@@ -113,14 +113,14 @@ fn things(case: &Case) -> Vec<(&'static str, String)> {
     all
 }
 
-/// Whether an expression of the kernel is like that.
+/// Returns true if an expression of the kernel satisfies a predicate.
 fn reads(kernel: &Kernel, like: &dyn Fn(&Expr) -> bool) -> bool {
     let mut found = false;
     kernel.stages.iter().for_each(|stage| stage.value.visit(&mut |e| found |= like(e)));
     found
 }
 
-/// Whether it is a read without `pad` and `clamp`.
+/// Returns true for a read without `pad` and `clamp`.
 fn is_plain(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Read { outside: Outside::Never, .. })
 }
@@ -131,14 +131,14 @@ fn holds_read(e: &Expr) -> bool {
     found
 }
 
-/// Whether it is an element of what an argmin or argmax found.
+/// Returns true for a read of an argmin's or argmax's result.
 fn is_position(kernel: &Kernel, e: &Expr) -> bool {
     let ExprKind::Read { tensor, .. } = &e.kind else { return false };
     let of = kernel.stages.iter().find(|stage| stage.name == *tensor);
     of.is_some_and(|stage| matches!(stage.reduction(), Some(("argmin" | "argmax", _))))
 }
 
-/// A key and its value, where that is a word.
+/// Returns a key and its value, if the value is a keyword.
 fn keyed(key: &str, value: &str) -> String {
     match key {
         "at" if !["workgroup", "subgroup", "thread"].contains(&value) => "at: axis".into(),
@@ -146,7 +146,7 @@ fn keyed(key: &str, value: &str) -> String {
     }
 }
 
-/// What is copied where, and how.
+/// Describes a copy: its source, its place and its options.
 fn copied(case: &Case, directive: &Directive) -> Option<String> {
     let kinds = ["promote", "compute_at"];
     let kind = kinds.into_iter().find(|kind| *kind == directive.name)?;
@@ -193,7 +193,7 @@ impl Display for Report {
     }
 }
 
-/// A case as a test for `tests/kernels`.
+/// Prints a case as a test for `tests/kernels`.
 pub fn rust_test(case: &Case, seed: u64, number: u64, find: &Find) -> String {
     let pair = case.pair();
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! A variant on a device: inputs of random values, poisoned outputs, results as the evaluation has them. A tensor that a schedule says to
-//! be strided is given as a view with gaps, of which nothing but the view may change.
+//! Runs a variant on a device with random inputs and poisoned outputs, and returns results in the evaluation's form. A tensor that
+//! a schedule says is strided is given as a view with gaps, and the elements around the view must not change.
 
 use crate::inputs::{Fill, random_value, typed};
 use crate::views::{Whole, place};
@@ -11,13 +11,13 @@ use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, shapes};
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{self, BufferId, Program, Space};
 
-/// Elements of a tensor, at most: each is made and compared one by one.
+/// The most elements of a tensor, because each element is made and compared one by one.
 pub(crate) const MOST_ELEMENTS: i64 = 1 << 24;
 
-/// What stands in the name of a dim that is a stride.
+/// A part of the name of each dim that is a stride.
 pub(crate) const STRIDE: &str = ".stride(";
 
-/// What a launch is given.
+/// The inputs of a launch.
 pub struct Inputs {
     /// Dims, scalars, tensors.
     pub given: Given,
@@ -26,10 +26,10 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Random inputs for sizes. `scalars` are in the kernel's order; `fill` says what a tensor holds.
+    /// Generates random inputs for sizes. `scalars` are in the kernel's order; `fill` returns the fill of a tensor.
     ///
     /// # Errors
-    /// That no tensors have such sizes.
+    /// If tensors cannot have these sizes.
     pub fn new(
         algorithm: &Program,
         dims: &[(&str, i64)],
@@ -58,10 +58,11 @@ impl Inputs {
     }
 }
 
-/// Runs a program; the results by buffer. What its types say is packed is packed, and unpacked.
+/// Runs a program, and returns the results by buffer. Tensors that are packed by their types are packed before and unpacked
+/// afterwards.
 ///
 /// # Errors
-/// What the device says.
+/// The device's errors.
 pub fn launch(
     kernel: &DynKernel,
     program: &launch::Program,
@@ -97,7 +98,7 @@ pub fn launch(
             },
             nest::Argument::Scalar(id) => Argument::Scalar(scalar(inputs.given.scalars[id], algorithm.scalars[*id].dtype)),
             nest::Argument::Dim(id) => {
-                // One that a fact equates with a literal is not among what is given.
+                // A dim that a fact equates with a literal is not given.
                 let literal = || algorithm.dims[*id].derived.and_then(|value| algorithm.exprs.as_int(value));
                 let size = inputs.given.dims.get(id).copied().or_else(literal);
                 Argument::Size(size.and_then(|n| usize::try_from(n).ok()).unwrap_or_default())
@@ -122,7 +123,7 @@ pub fn launch(
     results
 }
 
-/// Packed results, unpacked on the device; and by the host, which agrees.
+/// Unpacks packed results on the device and on the host, and checks that both agree.
 fn unpacked(kernel: &DynKernel, algorithm: &Program, outputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>> {
     let one = |(id, output): (&BufferId, AnyTensor)| {
         let buffer = &algorithm.buffers[*id];
@@ -137,10 +138,10 @@ fn unpacked(kernel: &DynKernel, algorithm: &Program, outputs: Vec<AnyTensor>) ->
     algorithm.outputs.iter().zip(outputs).map(one).collect()
 }
 
-/// Poisoned tensors for all arguments, of these sizes. Scalars there are none.
+/// Returns poisoned tensors of these sizes for all arguments, which must not be scalars.
 ///
 /// # Errors
-/// That no tensors have such sizes.
+/// If tensors cannot have these sizes.
 pub fn arguments(device: &Device, algorithm: &Program, dims: &[(&str, i64)]) -> Result<Vec<AnyTensor>> {
     let given = dims.iter().fold(Given::default(), |given, (name, value)| given.dim(algorithm, name, *value));
     let malformed = |reason| Error::Malformed { variant: algorithm.name.clone(), reason };
@@ -152,19 +153,19 @@ pub fn arguments(device: &Device, algorithm: &Program, dims: &[(&str, i64)]) -> 
     tensors.collect()
 }
 
-/// The values of all dims of a program, in its order; 0 of strides. `None`: one has none.
+/// Returns the values of all dims of a program, in its order; strides are 0. `None` if a dim does not have a value.
 pub fn dim_values(program: &launch::Program, dims: &[(&str, i64)]) -> Option<Vec<i64>> {
     let mut values: Vec<i64> = Vec::new();
     for dim in &program.dims {
         let given = dims.iter().find(|(name, _)| *name == dim.name).map(|(_, value)| *value);
-        // What strides are is known of the tensors alone.
+        // Strides are known only from the tensors.
         let stride = dim.name.contains(STRIDE).then_some(0);
         values.push(given.or(stride).or_else(|| dim.derived.as_ref()?.eval(&values))?);
     }
     Some(values)
 }
 
-/// Whether a program's facts hold for sizes. `None`: a dim has no value.
+/// Returns true if a program's facts hold for sizes; `None` if a dim does not have a value.
 pub fn admits(program: &launch::Program, dims: &[(&str, i64)]) -> Option<bool> {
     let values = dim_values(program, dims)?;
     Some(program.facts.iter().all(|fact| fact.condition.holds_of_sizes(&values)))
@@ -217,12 +218,12 @@ pub(crate) fn write(tensor: &mut AnyTensor, dtype: DType, values: &[Value]) -> R
     }
 }
 
-/// A tensor full of what no kernel computes.
+/// Returns a tensor filled with values that no kernel computes.
 fn poisoned(device: &Device, dtype: DType, shape: &[i64]) -> Result<AnyTensor> {
     upload(device, dtype, &poison(dtype, shape))
 }
 
-/// What no kernel computes.
+/// Returns values that no kernel computes.
 pub(crate) fn poison(dtype: DType, shape: &[i64]) -> Tensor {
     let count = usizes(shape).iter().product::<usize>();
     let values = match dtype {

@@ -1,7 +1,7 @@
 //! Makes a failing case smaller as long as it fails in the same way.
 //!
-//! It works on the trees: stages, blocks, directives and their arguments, facts, expressions, sizes, the profile. Candidates
-//! come in order of how much they take away; the first that still fails is the next case.
+//! It works on the trees: stages, blocks, directives and their arguments, facts, expressions, sizes, the profile. Candidates are
+//! ordered by how much they remove. The first that still fails is the next case.
 
 use crate::case::Case;
 use crate::judge::Find;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::DType;
 
-/// A case that fails as `find` did, and cannot be made smaller by one step; or the smallest that was reached in time.
+/// Returns a case that fails like `find` and cannot be made smaller by one step, or the smallest that was reached in time.
 pub fn shrink(case: &Case, find: &Find, time: Duration, judge: &dyn Fn(&Case) -> Option<Find>) -> (Case, Find) {
     let (mut best, mut found) = (case.clone(), find.clone());
     let start = Instant::now();
@@ -33,7 +33,7 @@ pub fn shrink(case: &Case, find: &Find, time: Duration, judge: &dyn Fn(&Case) ->
     (best, found)
 }
 
-/// Cases that are a step smaller, the smallest first.
+/// Returns cases that are one step smaller, the smallest first.
 fn candidates(case: &Case) -> Vec<Case> {
     let mut all = Vec::new();
     launches(case, &mut all);
@@ -47,7 +47,7 @@ fn candidates(case: &Case) -> Vec<Case> {
     all
 }
 
-/// A changed copy.
+/// Adds a changed copy.
 fn changed(case: &Case, all: &mut Vec<Case>, change: impl FnOnce(&mut Case)) {
     let mut copy = case.clone();
     change(&mut copy);
@@ -62,7 +62,7 @@ fn launches(case: &Case, all: &mut Vec<Case>) {
     }
 }
 
-/// Without a stage that nothing reads, and with its block.
+/// Removes a stage that is not read, with its block.
 fn stages(case: &Case, all: &mut Vec<Case>) {
     for (n, stage) in case.kernel.stages.iter().enumerate() {
         let read = |s: &crate::kernel::tree::Stage| s.name != stage.name && s.value.names().contains(stage.name.as_str());
@@ -76,7 +76,7 @@ fn stages(case: &Case, all: &mut Vec<Case>) {
                 block.stages.retain(|s| *s != stage.name);
             }
             forget(c, &stage.name);
-            // A block of nobody is one of the output now, which may be what is wanted, or not.
+            // A block without stages is now one of the output, which may or may not be useful.
             c.schedule.blocks.retain(|b| !b.directives.is_empty());
         });
     }
@@ -114,7 +114,7 @@ fn schedule(case: &Case, all: &mut Vec<Case>) {
     }
 }
 
-/// What has a block because of a directive.
+/// Returns the names whose blocks depend on a directive.
 fn made_by(directive: &Directive) -> Vec<String> {
     let name = |text: &String| text.split('[').next().unwrap_or_default().to_owned();
     let placed = directive.arguments.iter().take(1).filter_map(|a| match a {
@@ -125,7 +125,7 @@ fn made_by(directive: &Directive) -> Vec<String> {
     directive.produced.iter().filter(|_| makes).map(name).chain(placed).collect()
 }
 
-/// Without the block of a stage or copy, and without what places it or copies it.
+/// Removes the block of a stage or copy, and the directives that place or copy it.
 fn forget(case: &mut Case, gone: &str) {
     let names = |d: &Directive| matches!(d.arguments.first(), Some(Argument::Name(first)) if first == gone);
     let places = ["inline", "root", "compute_at", "promote", "precompute"];
@@ -142,7 +142,7 @@ fn forget(case: &mut Case, gone: &str) {
     case.schedule.blocks.retain(|b| !b.directives.is_empty());
 }
 
-/// A directive with less in it.
+/// Returns smaller versions of a directive.
 fn directives(directive: &Directive) -> Vec<Directive> {
     let mut all = Vec::new();
     let mut push = |change: &dyn Fn(&mut Directive)| {
@@ -233,7 +233,7 @@ fn set(argument: &mut Argument, change: impl FnOnce(&mut Argument)) {
     change(argument);
 }
 
-/// Without arguments, tables and generics that nothing names.
+/// Removes arguments, tables and generics that are not used.
 fn declarations(case: &Case, all: &mut Vec<Case>) {
     let kernel = &case.kernel;
     let used: BTreeSet<&str> = kernel.stages.iter().flat_map(|s| s.value.names()).collect();
@@ -265,7 +265,7 @@ fn declarations(case: &Case, all: &mut Vec<Case>) {
             c.launches.iter_mut().for_each(|dims| dims.retain(|(name, _)| *name != generic.name));
         });
         match generic.kind {
-            // As a number that is what it stands for.
+            // Replaces it by its value.
             GenericKind::Parameter { value, .. } => changed(case, all, |c| {
                 c.kernel.generics.remove(n);
                 c.schedule.bindings.retain(|(name, _)| *name != generic.name);
@@ -319,7 +319,7 @@ fn every(case: &mut Case, f: &mut dyn FnMut(&mut Expr)) {
     }
 }
 
-/// A name's place taken by an expression.
+/// Replaces a name by an expression.
 fn rename(case: &mut Case, name: &str, by: &Expr) {
     every(case, &mut |e| {
         if matches!(&e.kind, ExprKind::Name(n) if n == name) {
@@ -328,7 +328,7 @@ fn rename(case: &mut Case, name: &str, by: &Expr) {
     });
 }
 
-/// The dtype generic's place taken by a dtype.
+/// Replaces the dtype generic by a dtype.
 fn retype(case: &mut Case, dtype: DType) {
     let plain = |ty: &mut Type| *ty = Type::Is(ty.dtype(dtype));
     case.kernel.arguments.iter_mut().for_each(|a| plain(&mut a.ty));
@@ -337,7 +337,7 @@ fn retype(case: &mut Case, dtype: DType) {
     every(case, &mut |e| plain(&mut e.ty));
 }
 
-/// An expression's place taken by one inside it, or by a literal; reductions of fewer ranges.
+/// Replaces an expression by one of its operands, or by a literal; removes ranges of reductions.
 fn expressions(case: &Case, all: &mut Vec<Case>) {
     for (s, stage) in case.kernel.stages.iter().enumerate() {
         let mut count = 0;
@@ -355,7 +355,7 @@ fn expressions(case: &Case, all: &mut Vec<Case>) {
     }
 }
 
-/// The expression of that number, counted from outside.
+/// Returns the expression with an index, counted from outside.
 fn nth(e: &Expr, at: usize) -> Option<&Expr> {
     let (mut n, mut found) = (0, None);
     e.visit(&mut |e| {
@@ -403,7 +403,7 @@ fn simpler(e: &Expr) -> Vec<Expr> {
     all
 }
 
-/// Stages of a dimension less, and tensors: where a dimension's axis is named nowhere else.
+/// Removes a dimension of a stage, and of the tensors that it reads, if the dimension's axis is not used elsewhere.
 fn ranks(case: &Case, all: &mut Vec<Case>) {
     for (s, stage) in case.kernel.stages.iter().enumerate() {
         for d in 0..stage.axes.len() {
@@ -436,7 +436,7 @@ fn ranks(case: &Case, all: &mut Vec<Case>) {
     }
 }
 
-/// Reads of a tensor without one of their indices.
+/// Removes one index from the reads of a tensor.
 fn without_index(case: &mut Case, of: &str, d: usize) {
     every(case, &mut |e| {
         if let ExprKind::Read { tensor, index, .. } = &mut e.kind
@@ -463,7 +463,7 @@ fn profile(case: &Case, all: &mut Vec<Case>) {
     }
 }
 
-/// Smaller sizes.
+/// Reduces sizes.
 fn dims(case: &Case, all: &mut Vec<Case>) {
     for (n, launch) in case.launches.iter().enumerate() {
         for (d, (_, value)) in launch.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Tensors that a schedule says to be strided: views of larger ones, in which nothing but the view may change.
+//! Strided tensors: views of larger tensors, whose elements around the view must not change.
 
 use crate::run::{Inputs, MOST_ELEMENTS, download, poison, upload, write};
 use tilewright::{AnyTensor, DType, Device, Result};
@@ -6,18 +6,18 @@ use tilewright_dsl::algorithm::evaluate::{Tensor, Value};
 use tilewright_dsl::launch::{Addressing, Program};
 use tilewright_dsl::nest;
 
-/// What a view is a part of.
+/// The tensor around a view.
 pub(crate) struct Whole {
     dtype: DType,
     whole: AnyTensor,
     /// The same elements as the view that a launch was given.
     view: AnyTensor,
-    /// What the two held before.
+    /// The previous contents of the tensor and of the view.
     before: Vec<Value>,
     poison: Vec<Value>,
 }
 
-/// A tensor as a launch of a program takes it: a view with gaps where its strides are free.
+/// Returns a tensor as a launch of a program takes it: a view with gaps if its strides are free.
 pub(crate) fn place(
     device: &Device,
     program: &Program,
@@ -29,7 +29,7 @@ pub(crate) fn place(
     let strides = program.tensors.iter().find(|t| t.name == name).and_then(|t| t.strides.as_deref());
     let Some(strides) = strides else { return upload(device, dtype, tensor) };
     let free: Vec<bool> = strides.iter().map(|stride| program.free_stride(stride).is_some()).collect();
-    // Where devices bind buffers is theirs to say.
+    // Devices determine the alignment of bound buffers.
     let begins_later = program.dispatches.iter().all(|d| d.addressing == Addressing::Address);
     let (whole, mut view) = with_gaps(device, dtype, &tensor.shape, &free, if begins_later { 8 } else { 0 })?;
     let (before, poison) = (download(dtype, &whole)?, download(dtype, &view)?);
@@ -92,7 +92,7 @@ fn with_gaps(device: &Device, dtype: DType, shape: &[i64], free: &[bool], before
 }
 
 impl Whole {
-    /// That a launch has changed nothing around the view.
+    /// Checks that a launch has not changed elements around the view.
     pub(crate) fn check(mut self) -> Result<()> {
         write(&mut self.view, self.dtype, &self.poison)?;
         assert_eq!(download(self.dtype, &self.whole)?, self.before, "an element is written that lies around a view");

@@ -28,7 +28,7 @@ fn a_few_deep_kernels() {
     assert!(tally.executed * 3 > CASES * 2, "too few are legal:\n{tally}");
 }
 
-/// A kernel with these dispatches that is right, and compiles in time, at all sizes of `N`.
+/// Checks that a kernel has this number of dispatches, is right, and compiles in time, for all sizes of `N`.
 fn right(kernel: &str, dispatches: usize, sizes: &[i64]) {
     let pair = Pair {
         kernel: kernel.into(),
@@ -46,7 +46,7 @@ fn right(kernel: &str, dispatches: usize, sizes: &[i64]) {
     assert_eq!(made.program.dispatches.len(), dispatches, "after {took:?} and {bytes} bytes");
 }
 
-/// Stages that each read three places of the one before.
+/// Returns stages that each read the previous stage at three places.
 fn chain(signature: &str, length: &dyn Fn(usize) -> String, read: &dyn Fn(&str, usize) -> String) -> String {
     let mut text = format!("pub fn k{signature} {{\n");
     for n in 1..=16 {
@@ -66,7 +66,7 @@ fn sixteen_stages() {
     right(&chain("<N>(x: f32[N]) -> y: f32[N] where N >= 1", &|_| "N".into(), &read), 3, &[70]);
 }
 
-/// Transparent pixels are filled from coarser levels.
+/// Fills transparent pixels from coarser levels.
 #[test]
 fn a_pyramid_of_two_dimensions() {
     const LEVELS: usize = 7;
@@ -103,7 +103,7 @@ fn indices_of_many_lets_and_factors() {
     };
     let kernel = |value: &str| format!("pub fn k<N>(x: f32[N]) -> y: f32[N] where N >= 1, N <= 1000 {{ {value} }}");
     right(&kernel(&lets(14)), 1, &[40]);
-    // Of these, 32 bits hold no value: the launch says so.
+    // The values of these do not fit 32 bits, which the launch reports.
     let product = (0..20).map(|n| format!("(i + N + {n})")).collect::<Vec<_>>().join(" * ");
     for value in [lets(24), format!("y[i] = x.clamp()[{product}];")] {
         let ((), took, bytes) = Most::default().measured(|| {

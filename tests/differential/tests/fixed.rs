@@ -1,17 +1,17 @@
-//! The same few pairs each time, judged as in a long run: a find fails, printed as a test.
+//! Judges the same few pairs each time, as in a long run. A finding fails the test, and is printed as a test.
 
 use tilewright_differential::Case;
 use tilewright_differential::judge::{Judge, Kind, Orders, Verdict};
 use tilewright_differential::report::{Report, rust_test};
 use tilewright_dsl::syntax::schedule::DIRECTIVES;
 
-/// What the cases are made from.
+/// The seed of the cases.
 const SEED: u64 = 1;
 
-/// How many.
+/// The number of cases.
 const CASES: u64 = 150;
 
-/// Every so many run on Vulkan too.
+/// The interval of cases that also run on Vulkan.
 const VULKAN_EVERY: u64 = 12;
 
 #[test]
@@ -23,7 +23,7 @@ fn a_few_pairs() {
         let orders = Orders { vulkan: number.is_multiple_of(VULKAN_EVERY), twice: number.is_multiple_of(4) };
         let verdict = judge.judge(&case, orders);
         report.add(number, &case, &verdict);
-        // How long it takes depends on the machine.
+        // The time depends on the machine, so slow cases are ignored.
         if let Verdict::Found(find) = verdict
             && find.kind != Kind::Slow
         {
@@ -43,7 +43,7 @@ fn the_same_again() {
     }
 }
 
-/// No directive is without generated uses.
+/// Checks that the generator uses every directive.
 #[test]
 fn every_directive_is_generated() {
     let mut left: Vec<&str> = DIRECTIVES.iter().map(|row| row.name).collect();

@@ -1,5 +1,5 @@
-//! Every function of floats over the whole range of its operands: Rust's value at zeros (with their sign), infinities and NaN, and
-//! elsewhere within the bound that docs/language.md states. On the Vulkan device and on the reference device.
+//! Tests every function of floats over the whole range of its operands: Rust's value at zeros (with their sign), infinities and
+//! NaN, and otherwise within the bound that docs/language.md states. It runs on the Vulkan device and on the reference device.
 
 use std::sync::OnceLock;
 use tilewright::{Device, DynKernel, Element, Options, f16};
@@ -29,17 +29,17 @@ fn compiled(kernel: &str, body: &str) -> Program {
     variant.unwrap_or_else(|refusal| panic!("{}", refusal.text)).program
 }
 
-/// How a function's result is judged.
+/// The way in which a function's result is judged.
 #[derive(Clone, Copy)]
 enum Judge {
-    /// It is Rust's, bit for bit but for NaN.
+    /// It must be Rust's result, bit for bit except for NaN.
     Exact,
-    /// It is within a bound of the value in f64.
+    /// It must be within a bound of the value in f64.
     One(Unary),
     Two(Binary),
 }
 
-/// A function: its body over `x[i]` and `y[i]`, what Rust gives, and how it is judged.
+/// A function: its body over `x[i]` and `y[i]`, Rust's result, and the way in which it is judged.
 struct Function {
     body: &'static str,
     rust: fn(f32, f32) -> f32,
@@ -212,7 +212,7 @@ fn functions_of_two_operands() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Of every half.
+/// Tests every f16 operand.
 #[test]
 fn functions_of_halves() {
     if !devices().iter().all(|device| device.info().features.contains(&Feature::F16)) {

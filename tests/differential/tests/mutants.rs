@@ -1,10 +1,11 @@
-//! Nests with one thing wrong are refused by the verifier, or mean what they should: no run has to give them away.
+//! Checks that nests with one error are refused by the verifier, or are equivalent to the correct nest, so that a run is not needed
+//! to detect them.
 
 use tilewright::Options;
 use tilewright_differential::mutants::{Found, Subject};
 use tilewright_differential::mutate::Kind;
 
-/// What judging all mutants of a nest came to: refused ones, barriers among them, and those that mean the same.
+/// The result of judging all mutants of a nest: refused mutants, barriers among them, and equivalent mutants.
 #[derive(Default)]
 struct Judged {
     refused: usize,
@@ -20,7 +21,7 @@ impl Judged {
                     self.refused += 1;
                     self.barriers += usize::from([Kind::Barrier, Kind::Part, Kind::Scope].contains(&kind));
                 }
-                // An init has one value in all elements, wherever it is.
+                // An init writes the same value to all elements, so its index does not matter.
                 (Kind::Written, Found::Nobody) if mutant.what.contains("`init ") => self.same += 1,
                 (
                     Kind::Barrier
@@ -33,12 +34,12 @@ impl Judged {
                     | Kind::Owner,
                     found,
                 ) => panic!("{}: {}: {found:?}", mutant.kind, mutant.what),
-                // A tile too many is guarded, a reduction's items come in any order, and some facts make one tile of several. A part of a
-                // barrier may pass what only the schedule's places keep it from.
+                // An additional tile is guarded, a reduction's operands may come in any order, and some facts make several tiles
+                // one. A part of a barrier may be moved past a node that only the schedule's places keep it from.
                 (_, Found::Nobody) => self.same += 1,
-                // Where an axis has no points, a tile too many reads what is not there.
+                // If an axis is empty, an additional tile reads out of bounds.
                 (Kind::More, Found::Fault(_)) => {}
-                // An accumulator with lanes in one of its loops alone is written component by component.
+                // An accumulator with lanes in only one of its loops is written component by component.
                 (Kind::Exec, Found::Fault(fault)) if fault.contains("the register") => {}
                 (kind, found) => panic!("{kind}: {}: {found:?}", mutant.what),
             }

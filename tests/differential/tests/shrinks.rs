@@ -1,4 +1,4 @@
-//! The shrinker: what is left is as small as the failure allows.
+//! Tests that the shrinker's result is as small as the failure allows.
 
 use std::time::Duration;
 use tilewright_differential::Case;
@@ -6,7 +6,7 @@ use tilewright_differential::judge::{Find, Kind};
 use tilewright_differential::report::rust_test;
 use tilewright_differential::shrink::shrink;
 
-/// A failure of every schedule that unrolls.
+/// Returns a failure for every schedule that unrolls.
 fn unrolls(case: &Case) -> Option<Find> {
     let found = case.schedule.blocks.iter().flat_map(|b| &b.directives).any(|d| d.name == "unroll");
     found.then(|| Find { kind: Kind::Value, text: "it unrolls".into() })

@@ -1,7 +1,7 @@
-//! Judges pairs until the time is up: `scripts/fuzz --seed 1 --seconds 600`. It fails where it finds something, and prints
-//! each kind of find once, made small, as a test.
+//! Judges pairs until the time is up: `scripts/fuzz --seed 1 --seconds 600`. It fails if it finds a bug, and prints each kind of
+//! finding once, shrunk, as a test.
 
-#![allow(clippy::print_stdout, reason = "it is a program")]
+#![allow(clippy::print_stdout, reason = "a program that prints its results")]
 
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -21,43 +21,44 @@ use tilewright_differential::memory::Counting;
 use tilewright_differential::report::{Report, rust_test};
 use tilewright_differential::shrink::shrink;
 
-/// Generated algorithms under generated schedules against an independent evaluation.
+/// Runs generated algorithms under generated schedules, and compares them with an independent evaluation.
 #[derive(Parser)]
 struct Options {
-    /// What the cases are made from.
+    /// The seed of the cases.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How long.
+    /// The time limit in seconds.
     #[arg(long)]
     seconds: Option<u64>,
-    /// How many pairs.
+    /// The number of pairs.
     #[arg(long)]
     pairs: Option<u64>,
     /// The first case.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Only this case, with all that is known of it.
+    /// Judges only this case, and prints all its details.
     #[arg(long)]
     case: Option<u64>,
-    /// Deep kernels alone: chains of stages, pyramids, and `let`s that name each other. Their compilations are timed, and weighed.
+    /// Judges only deep kernels: chains of stages, pyramids, and `let`s that name each other. The time and memory of their
+    /// compilation are limited.
     #[arg(long)]
     deep: bool,
-    /// Only the cases whose indices pass 2^31.
+    /// Judges only cases whose indices exceed 2^31.
     #[arg(long)]
     large: bool,
-    /// Only the cases in whose kernel or schedule this text stands; given several times, each of them.
+    /// Judges only cases whose kernel or schedule contains this text; if given several times, all of the texts.
     #[arg(long)]
     with: Vec<String>,
-    /// Only the cases whose profile has subgroups of this many lanes, for a run on a device that has them.
+    /// Judges only cases whose profile has subgroups of this many lanes, for a run on a device that has them.
     #[arg(long)]
     subgroup: Option<u32>,
-    /// Every so many cases run on Vulkan too; 0: none.
+    /// The interval of cases that also run on Vulkan; 0 for none.
     #[arg(long, default_value_t = 20)]
     vulkan_every: u64,
-    /// Cases at a time.
+    /// The number of cases that are judged at a time.
     #[arg(long, default_value_t = std::thread::available_parallelism().map_or(1, usize::from))]
     jobs: usize,
-    /// Seconds to make a find small, at most.
+    /// The most seconds to shrink a finding.
     #[arg(long, default_value_t = 60)]
     shrink: u64,
 }
@@ -65,26 +66,26 @@ struct Options {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// One in so many cases is compiled twice.
+/// The interval of cases that are compiled twice.
 const TWICE: u64 = 8;
-/// How long a case may take before it is spoken of, and how long the last ones are waited for.
+/// The time after which a running case is reported, and for which the last cases are waited for.
 const LONG: Duration = Duration::from_secs(20);
-/// How long all threads may be at one case each before the run is given up.
+/// The time for which all threads may be busy with one case each before the run is given up.
 const STUCK: Duration = Duration::from_secs(300);
 
-/// What the threads share.
+/// The state that the threads share.
 struct Run<'a> {
     options: &'a Options,
     judge: &'a Judge,
     next: AtomicU64,
     end: Option<Instant>,
     report: Mutex<Report>,
-    /// The first case of each kind of find.
+    /// The first case of each kind of finding.
     finds: Mutex<BTreeMap<String, (u64, Case, Find)>>,
     progress: ProgressBar,
-    /// The cases at work, and since when.
+    /// The running cases, and their start times.
     at_work: Mutex<BTreeMap<u64, Instant>>,
-    /// Whether this program itself has panicked.
+    /// True if this program itself has panicked.
     broken: AtomicBool,
 }
 
@@ -107,7 +108,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Deep pairs.
+/// Judges deep pairs.
 fn deep(options: &Options, judge: &Judge) -> ExitCode {
     let from = options.case.unwrap_or(options.from);
     if let Some(number) = options.case {
@@ -119,11 +120,11 @@ fn deep(options: &Options, judge: &Judge) -> ExitCode {
     let tally =
         tilewright_differential::deep::run(judge, options.seed, from..from + count, options.jobs, options.vulkan_every, end);
     println!("seed {}\n{tally}", options.seed);
-    // As of many cases.
+    // The same exit code as for a run of many cases.
     leave(i32::from(!tally.finds.is_empty()))
 }
 
-/// One case, with all that is known of it.
+/// Judges one case, and prints all its details.
 fn one(options: &Options, judge: &Judge, number: u64) -> ExitCode {
     let case = Case::new(options.seed, number);
     let pair = case.pair();
@@ -144,12 +145,12 @@ fn one(options: &Options, judge: &Judge, number: u64) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The last nest of a pair.
+/// Returns the last nest of a pair.
 fn nest(pair: &Pair) -> String {
     last_nest(&pair.kernel, &pair.schedule, &pair.profile).unwrap_or_default()
 }
 
-/// A find, made small.
+/// Shrinks a finding.
 fn small(options: &Options, judge: &Judge, case: &Case, find: &Find, orders: Orders) -> (Case, Find) {
     let again = |case: &Case| match judge.judge(case, orders) {
         Verdict::Found(find) => Some(find),
@@ -178,12 +179,12 @@ fn many(options: &Options, judge: &Judge) -> ! {
         scope.spawn(move || run.watch(start, &workers));
     });
     let is_clean = run.summary(start, true);
-    // NVIDIA's driver takes minutes to be unloaded after so many threads.
+    // Ends without unloading NVIDIA's driver, which takes minutes after so many threads.
     leave(i32::from(!is_clean))
 }
 
 impl Run<'_> {
-    /// Judges cases until there are no more, or no more time.
+    /// Judges cases until all are done or the time is up.
     fn work(&self, start: Instant) {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -217,7 +218,7 @@ impl Run<'_> {
         }
     }
 
-    /// Prints what was done and found, the finds made small if so asked. Whether nothing was.
+    /// Prints the counts and the findings, shrunk if requested. Returns true if there are no findings.
     fn summary(&self, start: Instant, shrunk: bool) -> bool {
         self.progress.finish_and_clear();
         let (report, seconds) = (lock(&self.report).clone(), start.elapsed().as_secs_f64());
@@ -235,8 +236,8 @@ impl Run<'_> {
         finds.is_empty() && !self.broken.load(Ordering::Relaxed)
     }
 
-    /// Tells of cases that take long, until all work is done. Those that are still at work `LONG` after the last case was begun are
-    /// left, and the run has failed: the driver may never come back from one.
+    /// Reports cases that take long, until all work is done. If cases still run `LONG` after the last case was begun, they are
+    /// abandoned, and the run has failed, because the driver may never return from them.
     fn watch(&self, start: Instant, workers: &[ScopedJoinHandle<'_, ()>]) {
         let (mut told, mut last_begun) = (BTreeSet::new(), None);
         while !workers.iter().all(ScopedJoinHandle::is_finished) {
@@ -252,7 +253,7 @@ impl Run<'_> {
             let stuck = at_work.len() == workers.len() && at_work.values().all(|since| since.elapsed() > STUCK);
             let past_the_end = self.end.is_some_and(|end| Instant::now() >= end + LONG);
             if late || stuck || past_the_end {
-                // Whatever runs on that device again may wait behind them.
+                // Shrinking is skipped, because anything that runs on the device now may have to wait for these cases.
                 self.summary(start, false);
                 println!("left, not judged: {:?}", lock(&self.at_work).keys().collect::<Vec<_>>());
                 leave(1);
@@ -260,8 +261,8 @@ impl Run<'_> {
         }
     }
 
-    /// A case judged in a thread of its name, which is what is said where the stack overflows; none where the generator panics. It has
-    /// no verdict where it is not asked for.
+    /// Judges a case in a thread with the case's name, because a stack overflow prints only the thread's name. Returns `None` if
+    /// the generator panics. The verdict is `None` if the case was not requested.
     fn judged(&self, number: u64) -> Option<(Case, Option<Verdict>)> {
         std::thread::scope(|scope| {
             let judged = Builder::new().name(format!("case {number}")).spawn_scoped(scope, || {
@@ -277,7 +278,7 @@ impl Run<'_> {
         })
     }
 
-    /// Notes a find, and says so at once: a long run may be stopped.
+    /// Records a finding, and prints it at once, because a long run may be stopped.
     fn note(&self, number: u64, case: Case, find: Find) {
         let line = find.text.lines().next().unwrap_or_default();
         self.progress.suspend(|| eprintln!("seed {} case {number}: {:?}: {line}", self.options.seed, find.kind));
@@ -292,12 +293,12 @@ impl Run<'_> {
     }
 }
 
-/// Ends the program, also while threads are still at work. `std::process::exit` would run the destructors of the driver's libraries, and a
-/// thread within the driver then reads what is gone.
+/// Ends the program, even if threads are still running. `std::process::exit` would run the destructors of the driver's libraries,
+/// and a thread within the driver would then read freed memory.
 fn leave(code: i32) -> ! {
     let _ = (io::stdout().flush(), io::stderr().flush());
     #[cfg(unix)]
-    // SAFETY: it ends the process and runs nothing in it.
+    // SAFETY: it ends the process without running any code in it.
     unsafe {
         libc::_exit(code)
     }

@@ -1,13 +1,14 @@
-//! Tensors of gigabytes: written and read back by kernels, with buffers by address and by descriptor, or refused.
+//! Tests tensors of gigabytes: kernels write them and read them back, with buffers by address and by descriptor, or the launch is
+//! refused.
 //!
 //! ```text
 //! TILEWRIGHT_DEVICE=discrete cargo run --release -p tilewright-differential --bin large -- 6
 //! ```
 //!
-//! The number is how many GiB of f32 a tensor has. The device needs as much memory, and the host none of it: one kernel fills the
-//! tensor with values that tell places apart, another counts in each row those that are wrong.
+//! The number is the size of a tensor of f32 in GiB. The device needs as much memory, but the host does not: one kernel fills the
+//! tensor with values that identify their places, and another counts the wrong values in each row.
 
-#![allow(clippy::print_stdout, reason = "a program that prints what it found")]
+#![allow(clippy::print_stdout, reason = "a program that prints its results")]
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -16,7 +17,7 @@ use tilewright_differential::compile::variant;
 use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
 
-/// Elements of a row: no power of two, and rows begin at no multiple of a vector.
+/// The elements of a row. It is not a power of two, and rows do not begin at multiples of a vector.
 const ROW: usize = 1_000_003;
 
 const FILL: &str = "fn fill<R, C>(x: &mut f32[R, C]) { x[i, j] = ((i * 7919 + j) % 8191) as f32; }";
@@ -59,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if wrong == 0 { Ok(()) } else { Err(format!("{wrong} elements are wrong").into()) }
 }
 
-/// What Vulkan 1.1 guarantees, and these features.
+/// Returns a profile with the limits that Vulkan 1.1 guarantees, and these features.
 fn profile<const N: usize>(features: [Feature; N]) -> Profile {
     Profile {
         name: "p".into(),

@@ -1,10 +1,11 @@
-//! Nests with one thing wrong, and who finds out: counts by kind, and those that only a run gives away.
+//! Judges nests with one error: counts by kind which check detects them, and prints those that only a run detects.
 
 use clap::Parser;
 use tilewright::{Options, Result};
 use tilewright_differential::mutants::{Found, Subject, Table};
 
-/// Mutates generated nests and counts who finds the mutants: the verifier, the emitter, the reference device, or wrong values.
+/// Mutates generated nests and counts which check detects the mutants: the verifier, the emitter, the reference device, or wrong
+/// values.
 #[derive(Parser)]
 struct Arguments {
     /// The seed of the cases.
@@ -13,10 +14,10 @@ struct Arguments {
     /// The first case.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// How many cases.
+    /// The number of cases.
     #[arg(long, default_value_t = 200)]
     cases: u64,
-    /// Tell of those that nobody finds, too: most of them mean what they should.
+    /// Also prints mutants that are not detected; most of them are equivalent to the correct nest.
     #[arg(long)]
     all: bool,
 }
@@ -25,7 +26,7 @@ struct Arguments {
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let device = Options::new().device("reference").open()?;
-    // What a mutant makes the compiler do is told by the table.
+    // Panics are not printed, because the table counts them.
     std::panic::set_hook(Box::new(|_| {}));
     let (mut table, mut count) = (Table::default(), 0);
     let generated = (arguments.from..arguments.from + arguments.cases)

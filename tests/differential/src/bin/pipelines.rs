@@ -1,14 +1,14 @@
-//! Pipelines that are launched as soon as they are made, by many threads: values are right, and every launch ends.
+//! Launches pipelines as soon as they are made, from many threads: values must be right, and every launch must end.
 //!
 //! ```text
 //! TILEWRIGHT_DEVICE=discrete TILEWRIGHT_CACHE=off TILEWRIGHT_TIMEOUT=5 \
 //!     cargo run --release -p tilewright-differential --bin pipelines -- 60
 //! ```
 //!
-//! The number is how many seconds it takes. Each thread pins sizes at random, so that most launches make a pipeline of their own, and
-//! loads its kernel anew at times, so that pipelines are destroyed while others run.
+//! The number is the run time in seconds. Each thread pins random sizes, so that most launches make a new pipeline, and reloads its
+//! kernel from time to time, so that pipelines are destroyed while others run.
 
-#![allow(clippy::print_stdout, reason = "a program that prints what it found")]
+#![allow(clippy::print_stdout, reason = "a program that prints its results")]
 
 use fastrand::Rng;
 use std::error::Error;
@@ -22,7 +22,8 @@ use tilewright_dsl::profile::Profile;
 const THREADS: usize = 15;
 const SCHEDULE: &str = "V: k for p { y { fuse(i, j => f); tile(f: 64) => workgroup(x); distribute(f => thread(x)); } pin(N, M); }";
 
-/// Kernels of different lengths, so that one's code in the place of another's does something else; and what they compute.
+/// Kernels of different lengths, so that executing one kernel's code in place of another's gives other values; and their expected
+/// values.
 const KERNELS: [(&str, Expected); 3] = [
     ("fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] { y[i, j] = x[i, j] * 2.0 + ((N * 1000 + M) as f32); }", |x, n, m, e| {
         x[e] * 2.0 + (n * 1000 + m) as f32
@@ -37,7 +38,7 @@ const KERNELS: [(&str, Expected); 3] = [
     ),
 ];
 
-/// An element of a result, of the input, its two sizes, and the element's place.
+/// Returns an element of a result from the input, its two sizes, and the element's index.
 type Expected = fn(&[f32], usize, usize, usize) -> f32;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -62,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let mut random = Rng::with_seed(thread as u64);
                 let of = thread % programs.len();
                 let (program, expected) = &programs[of];
-                // After the first wrong value the others end, too: one may hang now.
+                // After the first wrong value the other threads end, too, because one may hang now.
                 while begun.elapsed() < seconds && wrong.load(Ordering::Relaxed) == 0 {
                     if let Err(what) = several(device, program, *expected, &mut random, launches) {
                         wrong.fetch_add(1, Ordering::Relaxed);
@@ -76,7 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if wrong.into_inner() == 0 { Ok(()) } else { Err("values are wrong, or a launch has not ended".into()) }
 }
 
-/// Launches of a kernel that is loaded anew.
+/// Loads a kernel again and launches it several times.
 fn several(
     device: &Device,
     program: &Program,
@@ -93,7 +94,7 @@ fn several(
     Ok(())
 }
 
-/// A launch with sizes at random.
+/// Launches a kernel with random sizes.
 fn one(device: &Device, kernel: &DynKernel, expected: Expected, random: &mut Rng) -> Result<(), Box<dyn Error>> {
     let (n, m) = (random.usize(1..24), random.usize(1..400));
     let values: Vec<f32> = (0..n * m).map(|_| random.i32(-4000..4000) as f32 / 1000.0).collect();

@@ -1,5 +1,5 @@
-//! Transforms of blocks, as those of an image's blocks of 8 x 8: an element is made of the elements of its own block, which are read at
-//! `i / 8 * 8 + k`. The numbers of blocks are the dims `B0` and `B1`.
+//! Transforms of blocks, for example of an image's blocks of 8 x 8. An element depends on the elements of its own block, which are
+//! read at `i / 8 * 8 + k`. The numbers of blocks are the dims `B0` and `B1`.
 
 use super::skeleton::Generated;
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, Kernel, Outside, Range, Role, Stage, Table, Type};
@@ -8,12 +8,12 @@ use tilewright_launch::DType;
 
 const AXES: [&str; 2] = ["i", "j"];
 
-/// Makes one.
+/// Generates a kernel of this kind.
 pub(super) fn generate(random: &mut Rng) -> Generated {
     let rank = if random.u8(..4) == 0 { 1 } else { 2 };
     let ty = random.choice([F32, F32, F16, Type::Generic, U32]).unwrap_or(F32);
     let block = random.choice([2, 3, 4, 4, 4, 8]).unwrap_or(4);
-    // Blocks that do not fill their tensor end outside.
+    // The last block of a tensor that is not made of whole blocks ends out of bounds.
     let whole = random.u8(..100) < 85;
     let mut generics: Vec<Generic> = (0..rank).map(|n| Generic { name: format!("B{n}"), kind: GenericKind::Dim }).collect();
     let extents =
@@ -49,7 +49,7 @@ struct Blocks<'r> {
     ty: Type,
     /// Elements of a block along an axis.
     block: i64,
-    /// Whether the tensors are made of whole blocks.
+    /// True if the tensors are made of whole blocks.
     whole: bool,
     shape: Vec<Expr>,
     tables: Vec<Table>,
@@ -62,12 +62,12 @@ impl Blocks<'_> {
         Stage { name: name.into(), role, ty: self.ty, shape: self.shape.clone(), axes, value }
     }
 
-    /// The index of the element itself.
+    /// Returns the index of the element itself.
     fn point(&self) -> Vec<Expr> {
         AXES.into_iter().take(self.shape.len()).map(Expr::name).collect()
     }
 
-    /// What is transformed: an element, neighbours, or another axis's transform.
+    /// Returns the value to transform: an element, neighbours, or another axis's transform.
     fn first(&mut self, source: &str) -> Expr {
         let at = self.point();
         match self.random.u8(..4) {
@@ -84,7 +84,7 @@ impl Blocks<'_> {
         }
     }
 
-    /// An element made of those of its block along an axis.
+    /// Returns an element computed from the elements of its block along an axis.
     fn of_block(&mut self, source: &str, axis: usize) -> Expr {
         let at = self.point();
         let element = |k: Expr, made: &mut Self| {
@@ -105,7 +105,7 @@ impl Blocks<'_> {
         }
     }
 
-    /// Element `k` of the block in which an axis is.
+    /// Returns the index of element `k` of the block that contains an axis's value.
     fn place(&mut self, axis: &str, k: Expr) -> Expr {
         let (axis, block) = (Expr::name(axis), || Expr::int(self.block));
         match self.random.u8(..5) {
@@ -124,7 +124,7 @@ impl Blocks<'_> {
         Expr::new(ExprKind::Read { tensor: tensor.into(), outside, index }, self.ty)
     }
 
-    /// What an element of the block counts, by the place in the block for which it is.
+    /// Returns the weight of an element of the block, by the place in the block of the computed element.
     fn factor(&mut self, axis: usize) -> Expr {
         let name = format!("t{}", self.tables.len());
         let mut row =

@@ -1,22 +1,22 @@
-//! What the generator knows while it makes a kernel: what can be read, which axes there are, how much it may still say.
+//! The generator's state while it makes a kernel: the readable tensors, the axes in scope, and the remaining size of expressions.
 
 use super::tree::{Argument, ArgumentKind, Expr, Kernel, Type};
 use crate::inputs::Fill;
 use fastrand::Rng;
 use tilewright_launch::DType;
 
-/// Tensor arguments, at most, unless a dim needs one more.
+/// The most tensor arguments, unless a dim needs one more.
 const MOST_INPUTS: usize = 5;
 
 /// A kernel in the making.
 pub(super) struct Builder<'r> {
     pub(super) random: &'r mut Rng,
     pub(super) kernel: Kernel,
-    /// Convolutions' relations between dims.
+    /// The relations between dims of convolutions.
     pub(super) windows: Vec<Window>,
-    /// What inputs hold; those not named hold small values.
+    /// The fills of inputs; inputs that are not named have small values.
     pub(super) fills: Vec<(String, Fill)>,
-    /// Sizes that a stage's shape can be made of.
+    /// The sizes that a stage's shape can have.
     pub(super) extents: Vec<Expr>,
     /// The types of tensors in this kernel.
     pub(super) palette: Vec<Type>,
@@ -24,15 +24,15 @@ pub(super) struct Builder<'r> {
     pub(super) defined: Vec<Defined>,
     /// The axes that can be named here.
     pub(super) scope: Vec<Axis>,
-    /// What the stage updates in place: the name and its largest element.
+    /// The tensor that the stage updates in place, and its type.
     pub(super) update: Option<(String, Type)>,
-    /// How many nodes an expression may still have.
+    /// The number of nodes that an expression may still have.
     pub(super) fuel: u32,
     /// The names made so far with `let`.
     pub(super) lets: u32,
-    /// Whether integers of all bits and floats that are no numbers are among the inputs.
+    /// True if inputs may have integers of all bits and floats that are not numbers.
     pub(super) wild: bool,
-    /// Whether indices have terms that pass 2^31.
+    /// True if indices have terms that exceed 2^31.
     pub(super) large: bool,
 }
 
@@ -62,16 +62,16 @@ pub(super) struct Defined {
     pub(super) shape: Vec<Expr>,
     /// The largest absolute value of its elements.
     pub(super) size: f64,
-    /// Whether a later stage reads it.
+    /// True if a later stage reads it.
     pub(super) read: bool,
 }
 
-/// A value: its expression, and what is known of it.
+/// A value: its expression, and its known properties.
 pub(super) struct Value {
     pub(super) expr: Expr,
     /// Its largest absolute value.
     pub(super) size: f64,
-    /// Whether a device has it without an error.
+    /// True if a device computes it without an error.
     pub(super) exact: bool,
 }
 
@@ -82,12 +82,12 @@ impl Value {
 }
 
 impl Builder<'_> {
-    /// True so many times of a hundred.
+    /// Returns true with a probability of `share` percent.
     pub(super) fn percent(&mut self, share: u8) -> bool {
         self.random.u8(..100) < share
     }
 
-    /// One of several.
+    /// Returns a random element.
     pub(super) fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         from[self.random.usize(..from.len())].clone()
     }
@@ -97,7 +97,7 @@ impl Builder<'_> {
         if self.scope.is_empty() { None } else { Some(self.scope[self.random.usize(..self.scope.len())].clone()) }
     }
 
-    /// Takes some of what an expression may say; false where nothing is left.
+    /// Uses up one node of the expression; false if none are left.
     pub(super) fn burn(&mut self) -> bool {
         let more = self.fuel > 0;
         self.fuel = self.fuel.saturating_sub(1);
@@ -115,12 +115,12 @@ impl Builder<'_> {
         name
     }
 
-    /// Whether another input may be declared.
+    /// Returns true if another input may be declared.
     pub(super) fn may_declare(&self) -> bool {
         self.kernel.arguments.len() < MOST_INPUTS
     }
 
-    /// A scalar argument of a type: one that is there, or another.
+    /// Returns a scalar argument of a type: an existing or a new one.
     pub(super) fn scalar(&mut self, ty: Type) -> Expr {
         let known = self.kernel.arguments.iter().find(|a| a.ty == ty && a.kind == ArgumentKind::Scalar);
         let name = known.map(|a| a.name.clone()).unwrap_or_else(|| {
@@ -131,7 +131,7 @@ impl Builder<'_> {
         Expr { ty, ..Expr::name(name) }
     }
 
-    /// A new name for a `let`.
+    /// Returns a new name for a `let`.
     pub(super) fn fresh_let(&mut self) -> String {
         self.lets += 1;
         format!("v{}", self.lets)

@@ -1,5 +1,6 @@
-//! Convolutions in any layout: what `decompose_im2col` is for, and where their stride and dilation are 1 and their windows have 3 and 5 taps,
-//! `decompose_winograd`, too. The axes of their windows are `i` and `j` in the result, `r` and `s` in the sum, by which schedules know them.
+//! Convolutions in any layout, for `decompose_im2col`, and for `decompose_winograd` if their stride and dilation are 1 and their
+//! windows have 3 or 5 taps. The axes of their windows are `i` and `j` in the result and `r` and `s` in the sum, and schedules
+//! recognize them by these names.
 
 use super::skeleton::Generated;
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, Kernel, Outside, Range, Role, Stage, Type};
@@ -9,7 +10,7 @@ use tilewright_launch::DType;
 /// The axes of windows: in the result, in the sum, and the dims.
 pub(crate) const WINDOWS: [(&str, &str, &str); 2] = [("i", "r", "H"), ("j", "s", "W")];
 
-/// Makes one.
+/// Generates a convolution.
 pub(super) fn generate(random: &mut Rng) -> Generated {
     let count = if random.u8(..4) == 0 { 1 } else { 2 };
     let dense = random.u8(..100) < 60;
@@ -59,7 +60,7 @@ pub(super) fn generate(random: &mut Rng) -> Generated {
     let (axes, shape): (Vec<String>, Vec<Expr>) = dims.into_iter().unzip();
     let mut stages = vec![Stage { name: "y0".into(), role: Role::Output, ty: sum, shape, axes, value }];
     if random.u8(..4) == 0 {
-        // What reads a result of it, too.
+        // A stage that reads the result.
         let mut last = stages[0].clone();
         let index = last.axes.iter().map(Expr::name).collect();
         last.value = Expr::new(ExprKind::Read { tensor: "s0".into(), outside: Outside::Never, index }, sum)
@@ -83,7 +84,7 @@ struct Window {
 }
 
 impl Window {
-    /// A dense one has nothing between its elements, and as many as Winograd's algorithm takes.
+    /// Generates a window. A dense window has adjacent elements, and a number of taps that Winograd's algorithm takes.
     fn new(names: (&'static str, &'static str, &'static str), dense: bool, random: &mut Rng) -> Window {
         let mut of =
             |dense_ones: &[i64], others: &[i64]| random.choice(if dense { dense_ones } else { others }).copied().unwrap_or(3);
@@ -91,7 +92,7 @@ impl Window {
         Window { names, taps, stride, dilation, padded: random.bool() }
     }
 
-    /// The index of the input, and its extent.
+    /// Returns the index of the input, and its extent.
     fn input(&self) -> (Expr, Expr) {
         let (axis, tap, dim) = self.names;
         let times = |name: &str, by: i64| if by == 1 { Expr::name(name) } else { Expr::name(name).infix("*", Expr::int(by)) };
@@ -100,7 +101,7 @@ impl Window {
         if self.padded {
             return (at.infix("-", Expr::int(reach / 2)), extent);
         }
-        // Where windows do not meet, the input is as long as they and what lies between.
+        // If windows do not meet, the input includes the elements between them.
         match reach + 1 - self.stride {
             more @ 1.. => (at, extent.infix("+", Expr::int(more))),
             _ => (at, extent),

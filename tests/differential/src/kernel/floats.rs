@@ -1,21 +1,21 @@
-//! Values of floats. They stay small, so that nothing overflows in f16, and what has jumps (comparisons, rounding, casts to
-//! integers) takes only what a device has exactly: there the evaluation has no bound that could judge.
+//! Values of floats. They stay small, so that f16 does not overflow. Operations with jumps (comparisons, rounding, casts to
+//! integers) get only operands that a device computes exactly, because otherwise the evaluation would not have an error bound.
 
 use super::builder::{Builder, Value};
 use super::tree::{Expr, ExprKind, Type};
 use tilewright_launch::DType;
 
-/// Absolute values of floats, at most.
+/// The largest absolute value of floats.
 const MOST: f64 = 64.0;
 
 impl Builder<'_> {
-    /// A float.
+    /// Generates a float.
     pub(super) fn float(&mut self, ty: Type) -> Value {
         let value = if self.burn() { self.float_node(ty) } else { self.float_leaf(ty) };
         self.bounded(value, MOST)
     }
 
-    /// A float whose absolute value is at most `most`.
+    /// Limits a float's absolute value to `most`.
     pub(super) fn bounded(&mut self, value: Value, most: f64) -> Value {
         if value.size <= most {
             return value;
@@ -32,7 +32,7 @@ impl Builder<'_> {
         Value::new(expr, most, value.exact)
     }
 
-    /// A float without floats inside.
+    /// Generates a float without float operands.
     pub(super) fn float_leaf(&mut self, ty: Type) -> Value {
         if self.large && self.percent(20) {
             return self.large_float(ty);
@@ -71,7 +71,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A read of another type, converted.
+    /// Generates a read of another type, converted.
     fn converted(&mut self, other: Type, ty: Type) -> Value {
         let read = self.read(other);
         match other {
@@ -80,7 +80,7 @@ impl Builder<'_> {
                 Value::new(Expr::new(ExprKind::If(read.expr.into(), yes.into(), no.into()), ty), 1.0, true)
             }
             t if t.is_float() => {
-                // From f32 to f16 it is rounded.
+                // A conversion from f32 to f16 rounds.
                 Value::new(read.expr.cast(ty), 1.0, other != Type::Is(DType::F32))
             }
             _ => Value::new(read.expr.infix("%", Expr::int(32)).cast(ty), 32.0, true),
@@ -138,7 +138,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Functions of one or two values, where they have no poles.
+    /// Generates functions of one or two values, away from their poles.
     fn function(&mut self, ty: Type) -> Value {
         let number = |text: &str| Expr::literal(text, ty);
         let a = self.float(ty);
@@ -165,7 +165,7 @@ impl Builder<'_> {
         Value::new(expr, size, false)
     }
 
-    /// Functions that kernels seldom have, of a number up to 2. Their results stay small, or are infinite or NaN.
+    /// Generates rare functions of a number up to 2. Their results stay small, or are infinite or NaN.
     fn rare_function(&mut self, a: Expr, ty: Type) -> (Expr, f64) {
         let number = |text: &str| Expr::literal(text, ty);
         let other = |builder: &mut Self| {
@@ -201,14 +201,14 @@ impl Builder<'_> {
         }
     }
 
-    /// A step function of what is exact.
+    /// Generates a step function of an exact operand.
     fn stepped(&mut self, ty: Type) -> Value {
         let read = self.read(ty);
         let op = self.pick(&["floor", "ceil", "trunc", "round", "signum", "fract"]);
         Value::new(read.expr.infix("*", Expr::literal("4.0", ty)).method(op, []), 4.0, op != "fract")
     }
 
-    /// `if c { a } else { b }`.
+    /// Generates `if c { a } else { b }`.
     fn choice(&mut self, ty: Type) -> Value {
         let cond = self.truth();
         let (a, b) = (self.float(ty), self.float(ty));
@@ -216,7 +216,7 @@ impl Builder<'_> {
         Value::new(Expr::new(ExprKind::If(cond.into(), a.expr.into(), b.expr.into()), ty), size, exact)
     }
 
-    /// The element of the tensor that is updated in place.
+    /// Returns the element of the tensor that is updated in place.
     pub(super) fn own_element(&mut self, name: String, ty: Type) -> Expr {
         let rank = self.own_rank();
         let index = self.scope.iter().take(rank).map(|a| Expr::name(&a.name)).collect();

@@ -8,7 +8,7 @@ const BOOL: Type = Type::Is(DType::Bool);
 const U32: Type = Type::Is(DType::U32);
 
 impl Builder<'_> {
-    /// A value of any type.
+    /// Generates a value of any type.
     pub(super) fn value(&mut self, ty: Type) -> Value {
         match ty {
             BOOL => Value::new(self.truth(), 1.0, true),
@@ -17,7 +17,7 @@ impl Builder<'_> {
         }
     }
 
-    /// An integer.
+    /// Generates an integer.
     pub(super) fn integer(&mut self, ty: Type) -> Expr {
         if !self.burn() {
             return self.integer_leaf(ty);
@@ -74,7 +74,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What is made of an integer's bits, or the high half of a product.
+    /// Generates an operation on an integer's bits, or the high half of a product.
     fn of_bits(&mut self, ty: Type) -> Expr {
         let a = self.integer(ty);
         match self.random.u8(..6) {
@@ -95,7 +95,7 @@ impl Builder<'_> {
         }
     }
 
-    /// An integer that is read.
+    /// Generates a read of an integer.
     fn integer_read(&mut self, ty: Type) -> Expr {
         self.read(ty).expr
     }
@@ -127,7 +127,7 @@ impl Builder<'_> {
                 }
                 let other = self.pick(&others);
                 let read = self.read(other).expr;
-                // By a power of two, which is exact.
+                // Multiplying by a power of two is exact.
                 if other.is_float() { read.infix("*", Expr::literal("8.0", other)).cast(ty) } else { read.cast(ty) }
             }
             40..50 => match self.update.clone() {
@@ -138,7 +138,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Arithmetic of axes, which floors.
+    /// Generates arithmetic on axes, whose division rounds down.
     fn position(&mut self, axis: &str) -> Expr {
         let name = Expr::name(axis);
         let by = Expr::int(self.random.i64(1..=5));
@@ -150,7 +150,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A truth value.
+    /// Generates a truth value.
     pub(super) fn truth(&mut self) -> Expr {
         let more = self.burn();
         let compare = self.pick(&["<", "<=", ">", ">=", "==", "!="]);
@@ -185,7 +185,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A comparison of data.
+    /// Generates a comparison of data.
     fn any_comparison(&mut self, compare: &'static str) -> Expr {
         let types: Vec<Type> = self.palette.iter().copied().filter(|t| *t != BOOL).collect();
         let ty = if types.is_empty() { Type::Is(DType::F32) } else { self.pick(&types) };
@@ -203,7 +203,7 @@ impl Builder<'_> {
         read.compare(compare, other)
     }
 
-    /// A read that only its condition keeps inside: `if i >= 2 { x[i - 2] } else { … }`.
+    /// Generates a read that only its condition keeps in bounds: `if i >= 2 { x[i - 2] } else { … }`.
     pub(super) fn guarded_read(&mut self, ty: Type) -> Option<Value> {
         let axis = self.axis()?;
         let by = self.random.i64(1..=3);
@@ -220,7 +220,7 @@ impl Builder<'_> {
         Some(Value::new(Expr::new(ExprKind::If(cond.into(), then.into(), other.into()), ty), size, true))
     }
 
-    /// Notes that a stage reads an intermediate.
+    /// Records that a stage reads an intermediate.
     pub(super) fn mark_read(&mut self, name: &str) {
         self.defined.iter_mut().filter(|d| d.name == name).for_each(|d| d.read = true);
     }

@@ -1,15 +1,15 @@
-//! Indices whose terms pass 2^31 at the sizes of a large launch: products of axes, cubes of dims, large steps.
+//! Indices whose terms exceed 2^31 at the sizes of a large launch: products of axes, cubes of dims, large steps.
 
 use super::builder::{Builder, Value};
 use super::tree::{Expr, Type};
 
 impl Builder<'_> {
-    /// An index with a large term, in a large kernel, sometimes.
+    /// Generates an index with a large term, sometimes, in a large kernel.
     pub(super) fn maybe_large(&mut self, share: u8) -> Option<Expr> {
         (self.large && self.percent(share)).then(|| self.large_index())
     }
 
-    /// A large term as it is, or brought back by a quotient, a remainder, or another one.
+    /// Generates a large term, or one that a quotient, a remainder, or another term makes small again.
     fn large_index(&mut self) -> Expr {
         let term = self.large_term();
         let extent = self.axis().map(|axis| axis.within);
@@ -32,7 +32,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A product of axes, dims and a literal.
+    /// Generates a product of axes, dims and a literal.
     fn large_term(&mut self) -> Expr {
         let axis = |b: &mut Self| b.axis().map_or(Expr::int(5), |axis| Expr::name(axis.name));
         let size = |b: &mut Self| b.axis().map_or(Expr::int(2_001), |axis| axis.within);
@@ -55,7 +55,7 @@ impl Builder<'_> {
         if self.percent(40) { product.infix("+", by) } else { product }
     }
 
-    /// A comparison of two large terms, or of one with a literal.
+    /// Generates a comparison of two large terms, or of a large term with a literal.
     pub(super) fn large_comparison(&mut self, compare: &'static str) -> Expr {
         let a = self.large_index();
         let b = match self.percent(50) {
@@ -65,13 +65,13 @@ impl Builder<'_> {
         a.compare(compare, b)
     }
 
-    /// A large index as data of an integer type: its low 32 bits.
+    /// Generates a large index as data of an integer type: its low 32 bits.
     pub(super) fn large_integer(&mut self, ty: Type) -> Expr {
         let index = self.large_index();
         if self.percent(50) || ty != index.ty { index.cast(ty) } else { index }
     }
 
-    /// A large index as a float that is exact.
+    /// Generates an exact float from a large index.
     pub(super) fn large_float(&mut self, ty: Type) -> Value {
         let index = self.large_index().infix("%", Expr::int(16));
         Value::new(index.cast(ty), 16.0, true)

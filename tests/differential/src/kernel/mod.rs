@@ -1,8 +1,8 @@
-//! Algorithms: their tree, how one is made at random, and its text.
+//! Algorithms: their tree, the generator, and their text.
 //!
-//! The generator makes kernels that the language allows, nearly always: types fit, reads are inside because a tensor's shape
-//! is made after the indices that read it, divisors are not 0. It keeps floats where the evaluation can judge them: small, and
-//! compared or rounded only where a device has them exactly.
+//! The generator almost always makes legal kernels: types fit, reads are in bounds because a tensor's shape is chosen after the
+//! indices that read it, and divisors are not 0. It keeps floats where the evaluation can judge them: they are small, and compared
+//! or rounded only if a device computes them exactly.
 
 mod blocks;
 mod builder;

@@ -1,5 +1,5 @@
-//! Softmax and what is like it: a maximum `m` of scores, and sums `l` and `o` of exponentials below it, which is what `decompose_online` is
-//! for. Schedules know the stages by these names; the axis of the scores that they reduce is `j`.
+//! Softmax and similar kernels, for `decompose_online`: a maximum `m` of scores, and sums `l` and `o` of exponentials relative to
+//! it. Schedules recognize the stages by these names. The axis of the scores that they reduce is `j`.
 
 use super::skeleton::Generated;
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, Kernel, Outside, Range, Role, Stage, Type};
@@ -14,7 +14,7 @@ pub(crate) const KEYS: &str = "j";
 const F32: Type = Type::Is(DType::F32);
 const F16: Type = Type::Is(DType::F16);
 
-/// Makes one.
+/// Generates a kernel of this kind.
 pub(super) fn generate(random: &mut Rng) -> Generated {
     let causal = random.u8(..100) < 40;
     let mut maker = Maker {
@@ -37,7 +37,7 @@ pub(super) fn generate(random: &mut Rng) -> Generated {
         maker.keys = (Expr::name("N"), Expr::name("N"));
         match random.u8(..3) {
             0 => maker.keys.1 = Expr::name("i").infix("+", Expr::int(1)),
-            // With `<`, the first row has no scores but masked ones.
+            // With `<`, all scores of the first row are masked.
             _ => maker.mask = Some(random.choice(["<=", "<=", "<=", "<"]).unwrap_or("<=")),
         }
     } else {
@@ -64,13 +64,13 @@ struct Maker {
     items: Type,
     /// The axes of the maximum, and their dims.
     lead: Vec<(String, Expr)>,
-    /// How many scores there are, and how many of them are reduced.
+    /// The number of scores, and the number of them that are reduced.
     keys: (Expr, Expr),
-    /// The comparison of `j` with `i` where a score counts.
+    /// The comparison of `j` with `i` that holds for the scores that count.
     mask: Option<&'static str>,
     /// `exp` or `exp2`.
     function: &'static str,
-    /// What differences are multiplied by.
+    /// The factor of differences.
     scale: Option<Expr>,
 }
 
@@ -85,7 +85,7 @@ impl Maker {
         self.lead.push((axis.to_owned(), dim));
     }
 
-    /// An input that is read at these axes, as f32.
+    /// Declares an input, and returns its read at these axes, as f32.
     fn input(&mut self, name: &str, axes: &[(String, Expr)]) -> Expr {
         let kind = ArgumentKind::Input(axes.iter().map(|(_, dim)| dim.clone()).collect());
         self.kernel.arguments.push(Argument { name: name.to_owned(), ty: self.items, kind });
@@ -106,7 +106,7 @@ impl Maker {
         Expr::new(ExprKind::Reduce { op, ranges: vec![range], body: Box::new(body) }, ty)
     }
 
-    /// The axes of the scores.
+    /// Returns the axes of the scores.
     fn square(&self) -> Vec<(String, Expr)> {
         let keys = (KEYS.to_owned(), self.keys.0.clone());
         self.lead.iter().cloned().chain([keys]).collect()
@@ -118,7 +118,7 @@ impl Maker {
         Expr::new(ExprKind::If(Box::new(cond), Box::new(value), Box::new(otherwise)), ty)
     }
 
-    /// The exponential of a score below the maximum.
+    /// Returns the exponential of a score relative to the maximum.
     fn below(&self, score: &Expr, max: &Expr) -> Expr {
         let difference = score.clone().infix("-", max.clone());
         let scaled = match &self.scale {
@@ -128,7 +128,8 @@ impl Maker {
         scaled.method(self.function, [])
     }
 
-    /// The scores with their mask: in a definition of their own, or where they are read. And without it, where exponentials are masked.
+    /// Returns the masked scores, as a separate stage or as an expression. If exponentials are masked instead, also returns the
+    /// unmasked scores.
     fn scores(&mut self, plain: Expr, random: &mut Rng) -> (Expr, Option<Expr>) {
         let lowest = random.choice(["-f32::INFINITY", "-f32::INFINITY", "-1000.0"]).unwrap_or("-1000.0");
         let masked = self.kept(plain.clone(), Expr::literal(lowest, F32));
@@ -141,7 +142,7 @@ impl Maker {
         (masked, None)
     }
 
-    /// The exponentials, and maybe a definition of theirs.
+    /// Returns the exponentials, which may be a separate stage.
     fn weights(&mut self, (score, plain): (Expr, Option<Expr>), max: &Expr, random: &mut Rng) -> Expr {
         let value = match plain {
             Some(plain) => self.kept(self.below(&plain, max), Expr::literal("0.0", F32)),
@@ -155,7 +156,7 @@ impl Maker {
         if weights.ty == F32 { weights } else { weights.cast(F32) }
     }
 
-    /// Softmax, its sum, or the logarithm of that.
+    /// Generates softmax, its sum, or the logarithm of the sum.
     fn rows(&mut self, random: &mut Rng) {
         let square = self.square();
         let plain = self.input("x", &square);
@@ -171,7 +172,7 @@ impl Maker {
             2 => {
                 let sum = self.stage("l", Role::Intermediate, &lead, sum);
                 let total = self.reduce("sum", weights.infix("*", scores.0));
-                // Of masked scores, 0 times infinity would be NaN.
+                // With masked scores, 0 times infinity would be NaN.
                 match self.mask {
                     None => drop(self.stage("o", Role::Output, &lead, total.infix("/", sum))),
                     Some(_) => drop(self.stage("y", Role::Output, &lead, sum.infix("+", max))),
@@ -179,14 +180,14 @@ impl Maker {
             }
             _ => {
                 let sum = self.stage("l", Role::Intermediate, &lead, sum);
-                // Past the end of a row there is none.
+                // There is no value beyond the end of a row.
                 let value = self.below(&scores.0, &max).infix("/", sum);
                 drop(self.stage("y", Role::Output, &square, value));
             }
         }
     }
 
-    /// Scores that are products of queries and keys, and weighted sums of values.
+    /// Generates attention: scores that are products of queries and keys, and weighted sums of values.
     fn attention(&mut self, random: &mut Rng) {
         let (square, lead) = (self.square(), self.lead.clone());
         let batch = |last: [(String, Expr); 2]| lead[..lead.len() - 1].iter().cloned().chain(last).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! Products of matrices in any layout, plain or in batches or under a window, with what becomes of a product and what reads it: what `mma` is
-//! for. The axes are `i` and `j` of the result and `k` of the sum; a second sum is over `n`.
+//! Products of matrices in any layout, for `mma`: plain, in batches or under a window, with an epilogue and with stages that read
+//! them. The axes are `i` and `j` of the result and `k` of the sum; a second sum is over `n`.
 
 use super::skeleton::Generated;
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, Kernel, Outside, Range, Role, Stage, Type};
@@ -9,10 +9,10 @@ use tilewright_launch::DType;
 const F32: Type = Type::Is(DType::F32);
 const F16: Type = Type::Is(DType::F16);
 
-/// An axis and how long it is.
+/// An axis and its extent.
 type Dim = (String, Expr);
 
-/// Makes one.
+/// Generates a product.
 pub(super) fn generate(random: &mut Rng) -> Generated {
     let items = random.choice([F16, F16, F16, Type::Generic]).unwrap_or(F16);
     let sum = if random.u8(..100) < 65 { F32 } else { items };
@@ -29,7 +29,7 @@ pub(super) fn generate(random: &mut Rng) -> Generated {
     let b = [of_batch(random), vec![k.clone(), j.clone()]].concat();
     let both = [batch.clone(), vec![i.clone(), j.clone()]].concat();
     let value = maker.product(["a", "b"], [a, b], &k, taps, random);
-    // A product whose factor is a product, or what reads one, or the product alone.
+    // A product whose factor is a product, a stage that reads a product, or the product alone.
     match random.u8(..100) {
         0..10 => {
             let value = maker.rounded(value);
@@ -66,7 +66,7 @@ struct Maker {
 
 impl Maker {
     fn dim(&mut self, axis: &str, name: &str, random: &mut Rng) -> Dim {
-        // Weights often have lengths that are known.
+        // Weights often have known lengths.
         let kind = match random.u8(..100) {
             0..12 => {
                 let value = random.choice([1, 3, 8, 16, 16, 24, 32]).unwrap_or(16);
@@ -78,7 +78,7 @@ impl Maker {
         (axis.to_owned(), Expr::name(name))
     }
 
-    /// A new input over axes, in any order.
+    /// Declares an input over axes, in any order.
     fn input(&mut self, name: &str, mut dims: Vec<Dim>, ty: Type, random: &mut Rng) -> Expr {
         random.shuffle(&mut dims);
         let (index, shape): (Vec<Expr>, Vec<Expr>) = dims.into_iter().map(|(axis, dim)| (Expr::name(axis), dim)).unzip();
@@ -90,7 +90,7 @@ impl Maker {
         Expr::new(ExprKind::Read { tensor: name.to_owned(), outside: Outside::Never, index }, ty)
     }
 
-    /// The sum of products of two inputs; with taps, the rows of the first one slide.
+    /// Returns the sum of products of two inputs. With taps, the rows of the first input slide.
     fn product(&mut self, names: [&str; 2], dims: [Vec<Dim>; 2], k: &Dim, taps: Option<i64>, random: &mut Rng) -> Expr {
         let [mut a, mut b] = dims;
         let mut ranges = vec![k.clone()];
@@ -110,7 +110,7 @@ impl Maker {
         if random.bool() { self.sum(a, b, &ranges) } else { self.sum(b, a, &ranges) }
     }
 
-    /// The sum of products over ranges.
+    /// Returns the sum of products over ranges.
     fn sum(&self, a: Expr, b: Expr, ranges: &[Dim]) -> Expr {
         let [a, b] = [a, b].map(|factor| if factor.ty == self.sum { factor } else { factor.cast(self.sum) });
         let range = |(axis, high): &Dim| Range { axis: axis.clone(), low: Expr::int(0), high: high.clone(), inclusive: false };
@@ -118,12 +118,12 @@ impl Maker {
         Expr::new(ExprKind::Reduce { op: "sum", ranges, body: Box::new(a.infix("*", b)) }, ty)
     }
 
-    /// A value as a factor of another product.
+    /// Converts a value to a factor of another product.
     fn rounded(&self, value: Expr) -> Expr {
         if value.ty == self.items { value } else { value.cast(self.items) }
     }
 
-    /// What becomes of a value: a scale of rows, a bias of columns, what was there, an activation, another type.
+    /// Adds an epilogue to a value: a scale of rows, a bias of columns, an addend, an activation, or a conversion.
     fn epilogue(&mut self, mut value: Expr, dims: &[Dim], random: &mut Rng) -> Expr {
         let ty = value.ty;
         for n in 0..random.u8(1..=3) {

@@ -10,7 +10,7 @@ use tilewright_launch::DType;
 
 const F32: Type = Type::Is(DType::F32);
 
-/// Makes one.
+/// Generates a kernel of this kind.
 pub(super) fn generate(random: &mut Rng) -> Generated {
     let ty = if random.bool() { F32 } else { INDEX };
     let empty = Kernel { generics: Vec::new(), arguments: Vec::new(), facts: Vec::new(), tables: Vec::new(), stages: Vec::new() };
@@ -51,7 +51,7 @@ impl Proofs<'_> {
         Expr::new(ExprKind::Read { tensor: tensor.to_owned(), outside, index }, self.ty)
     }
 
-    /// Picks the value outside of a tensor, for reads that can leave it.
+    /// Picks the value out of bounds of a tensor, for reads that can be there.
     fn outside(&mut self) -> Outside {
         match self.random.u8(..3) {
             0 => Outside::Pad(if self.ty == F32 { "0.5" } else { "7" }.to_owned()),
@@ -65,7 +65,7 @@ impl Proofs<'_> {
         Expr::new(ExprKind::Reduce { op: "sum", ranges: vec![range], body: Box::new(body) }, self.ty)
     }
 
-    /// Five to eight symbolic dims, in order or transposed, longer than the input or not.
+    /// Generates five to eight symbolic dims, in order or transposed, longer than the input or not.
     fn many_dims(&mut self) {
         let count = self.random.usize(5..=8);
         let axes = &["a", "b", "c", "d", "e", "f", "g", "h"][..count];
@@ -83,7 +83,7 @@ impl Proofs<'_> {
         self.stage("y0", axes, &shape, value);
     }
 
-    /// Stages that read each other outside, each as long as the one before, or all twice as long, or half.
+    /// Generates stages that read each other out of bounds. Each is as long as the previous one, or all are twice or half as long.
     fn chain(&mut self) {
         let (count, rank) = (self.random.usize(2..=6), self.random.usize(1..=2));
         let scale = if count > 4 { 0 } else { self.random.u8(..3) };
@@ -119,7 +119,7 @@ impl Proofs<'_> {
         }
     }
 
-    /// A stencil whose offsets are a table, or whose places are.
+    /// Generates a stencil whose offsets or places are read from a table.
     fn offsets(&mut self) {
         let (rank, count) = (self.random.usize(1..=2), self.random.usize(2..=4));
         let dims = [self.dim("N"), self.dim("M")][..rank].to_vec();
@@ -160,7 +160,7 @@ impl Proofs<'_> {
         }
     }
 
-    /// Scalars in indices, of a tensor or a stage that is copied.
+    /// Generates scalars in indices of a tensor or of a stage that is copied.
     fn scalars(&mut self) {
         let dims = [self.dim("N")];
         self.argument("x", self.ty, ArgumentKind::Input(dims.to_vec()));

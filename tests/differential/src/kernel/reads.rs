@@ -1,11 +1,11 @@
-//! Reads: of new inputs, whose shape is made to fit the indices, of inputs and intermediates that are there, of tables.
+//! Reads of new inputs, whose shape is made to fit the indices, and of existing inputs, intermediates and tables.
 
 use super::builder::{Axis, Builder, Defined, Value};
 use super::tree::{ArgumentKind, Expr, ExprKind, INDEX, Outside, Table, Type};
 use crate::inputs::Fill;
 use tilewright_launch::DType;
 
-/// What an index is, and the extent of the dimension that it fits; whether it can lie outside.
+/// An index, the extent of the dimension that it fits, and whether it can be out of bounds.
 struct Index {
     expr: Expr,
     extent: Expr,
@@ -13,7 +13,7 @@ struct Index {
 }
 
 impl Builder<'_> {
-    /// A read of an input or a table.
+    /// Generates a read of an input or a table.
     pub(super) fn read(&mut self, ty: Type) -> Value {
         let float = ty.is_float();
         if float && self.percent(4) {
@@ -40,7 +40,7 @@ impl Builder<'_> {
         Value::new(expr, if float { 1.0 } else { f64::INFINITY }, true)
     }
 
-    /// A read of an intermediate: of a window over it where there is one, of neighbours sometimes.
+    /// Generates a read of an intermediate, with a window over it if there is one, and sometimes of neighbours.
     pub(super) fn read_defined(&mut self, defined: &Defined) -> Value {
         let (mut index, mut open) = self.fitting(&defined.shape);
         for (index, extent) in index.iter_mut().zip(&defined.shape) {
@@ -71,7 +71,7 @@ impl Builder<'_> {
         Expr::new(ExprKind::Read { tensor, outside, index }, ty)
     }
 
-    /// A read under the condition that it lies inside.
+    /// Generates a read under the condition that it is in bounds.
     fn read_where_inside(&mut self, tensor: String, shape: &[Expr], ty: Type, index: Vec<Expr>) -> Expr {
         let both = |index: &Expr, extent: &Expr| {
             let low = Expr::int(0).compare("<=", index.clone());
@@ -86,7 +86,7 @@ impl Builder<'_> {
         }
     }
 
-    /// An input that is made for this read, with its shape.
+    /// Declares an input for this read, with its shape.
     fn new_input(&mut self, ty: Type) -> ((String, Vec<Expr>), Vec<Expr>, bool) {
         let mut axes = self.scope.clone();
         self.random.shuffle(&mut axes);
@@ -106,7 +106,7 @@ impl Builder<'_> {
         ((self.input(ty, shape.clone()), shape), index, open)
     }
 
-    /// An index made of an axis, and the extent of the dimension.
+    /// Generates an index from an axis, and the extent of the dimension.
     fn new_index(&mut self, axis: &Axis) -> Index {
         let (name, within) = (Expr::name(&axis.name), axis.within.clone());
         let inside = |expr, extent| Index { expr, extent, open: false };
@@ -149,7 +149,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A convolution's index, where the axis is one of its two.
+    /// Returns a convolution's index, if the axis is one of its two axes.
     fn window_of(&mut self, axis: &Axis) -> Option<Index> {
         let window = self.windows.iter().find(|w| w.outer == axis.within)?.clone();
         let tap = self.scope.iter().find(|a| a.within == window.taps && a.name != axis.name)?.name.clone();
@@ -161,7 +161,7 @@ impl Builder<'_> {
         Some(Index { expr, extent: window.size, open: false })
     }
 
-    /// An index that can lie outside: shifted, stretched, or made of two axes.
+    /// Generates an index that can be out of bounds: shifted, stretched, or made of two axes.
     fn loose(&mut self, name: &Expr) -> Expr {
         if let Some(index) = self.maybe_large(30) {
             return index;
@@ -176,7 +176,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Where an argmin or argmax over the whole of a range found something.
+    /// Returns the result of an argmin or argmax over a whole range as an index.
     fn found(&mut self) -> Option<Index> {
         let of = |defined: &Defined| {
             let stage = self.kernel.stages.iter().find(|stage| stage.name == defined.name)?;
@@ -193,7 +193,7 @@ impl Builder<'_> {
         Some(Index { expr, extent, open: false })
     }
 
-    /// An index by data.
+    /// Generates an index that depends on data.
     fn gathered(&mut self, axis: &Axis) -> Index {
         let ids = self.input(INDEX, vec![axis.within.clone()]);
         self.fills.retain(|(name, _)| *name != ids);
@@ -208,7 +208,7 @@ impl Builder<'_> {
         Index { expr, extent, open: true }
     }
 
-    /// Indices for a shape that is given, and whether they can lie outside.
+    /// Generates indices for a given shape, and returns whether they can be out of bounds.
     pub(super) fn fitting(&mut self, shape: &[Expr]) -> (Vec<Expr>, bool) {
         let (mut index, mut used, mut open) = (Vec::new(), Vec::new(), false);
         for extent in shape {
@@ -244,7 +244,7 @@ impl Builder<'_> {
         (index, open)
     }
 
-    /// A read of a constant table.
+    /// Generates a read of a constant table.
     fn table(&mut self, ty: Type) -> Value {
         let rows = self.random.usize(1..=3);
         let columns = self.random.usize(2..=4);

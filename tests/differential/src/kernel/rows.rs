@@ -1,6 +1,6 @@
-//! Products of matrices whose rows are reduced: softmax and norms of a product, and attention whose weights are factors of a second one. It
-//! is what `fragment(…, by: …)` is for. The axes are `i` of rows, `j` of the columns that are reduced, `k` or `d` of the product's sum, `e`
-//! of values.
+//! Products of matrices whose rows are reduced, for `fragment(…, by: …)`: softmax and norms of a product, and attention, whose
+//! weights are factors of a second product. The axes are `i` of rows, `j` of the reduced columns, `k` or `d` of the product's sum,
+//! and `e` of values.
 
 use super::skeleton::Generated;
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, INDEX, Kernel, Outside, Range, Role, Stage, Type};
@@ -14,10 +14,10 @@ const F16: Type = Type::Is(DType::F16);
 /// The axis that is reduced.
 const COLUMNS: &str = "j";
 
-/// An axis and how long it is.
+/// An axis and its extent.
 type Dim = (String, Expr);
 
-/// Makes one.
+/// Generates a kernel of this kind.
 pub(super) fn generate(random: &mut Rng) -> Generated {
     let kernel = Kernel { generics: Vec::new(), arguments: Vec::new(), facts: Vec::new(), tables: Vec::new(), stages: Vec::new() };
     let mut maker = Maker { kernel, lead: Vec::new(), columns: Expr::name("N"), high: Expr::name("N"), mask: None };
@@ -33,10 +33,10 @@ struct Maker {
     kernel: Kernel,
     /// The axes of a row's results.
     lead: Vec<Dim>,
-    /// How many columns there are, and how many of them are reduced.
+    /// The number of columns, and the number of them that are reduced.
     columns: Expr,
     high: Expr,
-    /// Where an element counts.
+    /// The condition under which an element counts.
     mask: Option<Expr>,
 }
 
@@ -46,7 +46,7 @@ impl Maker {
         (axis.to_owned(), Expr::name(name))
     }
 
-    /// A dim, or a number that the kernel knows.
+    /// Returns an axis whose extent is a dim or a known number.
     fn known(&mut self, axis: &str, name: &str, random: &mut Rng) -> Dim {
         if random.u8(..100) < 75 {
             return self.dim(axis, name);
@@ -62,7 +62,7 @@ impl Maker {
         read(name, dims, ty)
     }
 
-    /// A factor of a product, in the sum's type.
+    /// Declares a factor of a product, and converts it to the sum's type.
     fn factor(&mut self, name: &str, mut dims: Vec<Dim>, random: &mut Rng) -> Expr {
         if random.u8(..100) < 20 {
             let last = dims.len() - 1;
@@ -82,12 +82,12 @@ impl Maker {
         (COLUMNS.to_owned(), self.columns.clone())
     }
 
-    /// The axes of the product.
+    /// Returns the axes of the product.
     fn square(&self) -> Vec<Dim> {
         self.lead.iter().cloned().chain([self.columns()]).collect()
     }
 
-    /// A reduction of the columns.
+    /// Returns a reduction of the columns.
     fn reduce(&self, op: &'static str, body: Expr) -> Expr {
         reduce(op, (COLUMNS.to_owned(), self.high.clone()), body)
     }
@@ -98,7 +98,7 @@ impl Maker {
         Expr::new(ExprKind::If(Box::new(mask), Box::new(value), Box::new(otherwise)), ty)
     }
 
-    /// A batch, sometimes, and the rows.
+    /// Adds a batch axis, sometimes, and the rows.
     fn rows(&mut self, share: u8, random: &mut Rng) {
         if random.u8(..100) < share {
             let batch = self.dim("z", "B");
@@ -108,7 +108,7 @@ impl Maker {
         self.lead.push(rows);
     }
 
-    /// The product of two inputs, as a stage.
+    /// Adds the product of two inputs, as a stage.
     fn score(&mut self, names: [&str; 2], inner: &str, random: &mut Rng) -> Expr {
         // The keys are called `k`.
         let axis = if names.contains(&"k") { "d" } else { "k" };
@@ -123,7 +123,7 @@ impl Maker {
         self.stage("score", Role::Intermediate, &self.square(), sum)
     }
 
-    /// Elements that count: as a definition of its own, or where they are read.
+    /// Masks elements, in a separate stage or where they are read.
     fn masked(&mut self, score: Expr, otherwise: &str, random: &mut Rng) -> Expr {
         let masked = self.kept(score, otherwise);
         if self.mask.is_some() && random.bool() {
@@ -132,7 +132,7 @@ impl Maker {
         masked
     }
 
-    /// Rows of a product are reduced, and the result reads both.
+    /// Generates a result that reads a product and the reductions of its rows.
     fn chain(&mut self, random: &mut Rng) {
         self.rows(20, random);
         (_, self.columns) = self.known(COLUMNS, "N", random);
@@ -161,11 +161,11 @@ impl Maker {
         self.stage("y", Role::Output, &square, value);
     }
 
-    /// Which columns of a row count, if not all do.
+    /// Chooses the mask of a row's columns, if not all count.
     fn choose_mask(&mut self, random: &mut Rng) {
         match random.u8(..100) {
             0..15 => self.mask = Some(Expr::name(COLUMNS).compare("<=", Expr::name("i"))),
-            // Of columns that are a whole number of matrices, as many count as there are.
+            // Out of a whole number of matrices of columns, only `C` columns count.
             15..30 => {
                 let (_, count) = self.dim("c", "C");
                 self.kernel.arguments.push(Argument { name: "C".to_owned(), ty: INDEX, kind: ArgumentKind::Size });
@@ -176,7 +176,7 @@ impl Maker {
         }
     }
 
-    /// Exponentials of what a row's maximum leaves, mostly divided by their sum.
+    /// Returns exponentials relative to a row's maximum, mostly divided by their sum.
     fn softmax(&mut self, score: Expr, row: Expr, random: &mut Rng) -> Expr {
         let (lead, square) = (self.lead.clone(), self.square());
         let mut weight = score.infix("-", row).method(random.choice(["exp", "exp", "exp2"]).unwrap_or("exp"), []);
@@ -191,7 +191,7 @@ impl Maker {
         }
     }
 
-    /// What is made of an element and of its row's result, in one of a hundred forms.
+    /// Returns a result computed from an element and its row's reduction, in one of a hundred forms.
     fn result(&mut self, (op, form): (&str, u8), score: Expr, row: Expr, random: &mut Rng) -> Expr {
         let (lead, square) = (self.lead.clone(), self.square());
         match form {
@@ -207,11 +207,11 @@ impl Maker {
         }
     }
 
-    /// What of an element is reduced.
+    /// Returns the operand of a row's reduction.
     fn item(&mut self, op: &str, score: Expr, random: &mut Rng) -> Expr {
         let small = |value: Expr| value.infix("*", Expr::literal("0.03125", F32)).infix("+", Expr::literal("1.0", F32));
         match random.u8(..100) {
-            // What is masked is no number to compute with.
+            // Masked elements are not numbers to compute with.
             _ if self.mask.is_some() && op == "max" => score,
             _ if op == "prod" => small(score),
             0..15 => small(score.infix("+", self.input("r", &self.square(), F32))),
@@ -222,7 +222,7 @@ impl Maker {
         }
     }
 
-    /// Weights of a row's maximum and sum, rounded, and a weighted sum of values.
+    /// Generates attention: rounded weights from a row's maximum and sum, and a weighted sum of values.
     fn attention(&mut self, random: &mut Rng) {
         self.rows(55, random);
         if random.u8(..100) < 40 {
@@ -239,7 +239,7 @@ impl Maker {
         let (lead, square) = (self.lead.clone(), self.square());
         let max = self.stage("largest", Role::Intermediate, &lead, self.reduce("max", score.clone()));
         let weight = self.below(score, max, random);
-        // One definition, in halves, or two.
+        // One stage, in f16, or two.
         let (weight, rounded) = if random.u8(..100) < 20 {
             let weight = self.stage("weight", Role::Intermediate, &square, weight.cast(F16));
             (weight.clone().cast(F32), weight)
@@ -257,7 +257,7 @@ impl Maker {
         self.stage("output", Role::Output, &[lead, vec![outer]].concat(), value);
     }
 
-    /// The exponential of a score below the maximum.
+    /// Returns the exponential of a score relative to the maximum.
     fn below(&mut self, score: Expr, max: Expr, random: &mut Rng) -> Expr {
         let function = random.choice(["exp", "exp", "exp2"]).unwrap_or("exp");
         let factor = match random.u8(..3) {

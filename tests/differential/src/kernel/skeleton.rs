@@ -1,4 +1,4 @@
-//! The whole of a kernel: dims and their relations, which stages there are, their shapes and reductions.
+//! The structure of a kernel: dims and their relations, and the stages with their shapes and reductions.
 
 use super::builder::{Axis, Builder, Defined, Value, Window};
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, INDEX, Kernel, Range, Role, Stage, Type};
@@ -11,16 +11,16 @@ use tilewright_launch::DType;
 const BOOL: Type = Type::Is(DType::Bool);
 const F32: Type = Type::Is(DType::F32);
 
-/// A kernel and what it is run with.
+/// A kernel and the fills of its inputs.
 #[derive(Clone, Debug)]
 pub struct Generated {
     /// The kernel.
     pub kernel: Kernel,
-    /// What inputs hold; those not named hold small values.
+    /// The fills of inputs; inputs that are not named have small values.
     pub fills: Vec<(String, Fill)>,
 }
 
-/// Makes a kernel; a large one has indices whose terms pass 2^31.
+/// Generates a kernel; a large one has indices whose terms exceed 2^31.
 pub fn generate(random: &mut Rng, large: bool) -> Generated {
     if !large {
         match random.u8(..100) {
@@ -61,7 +61,7 @@ pub fn generate(random: &mut Rng, large: bool) -> Generated {
 }
 
 impl Builder<'_> {
-    /// The types of tensors.
+    /// Chooses the types of tensors.
     fn palette(&mut self) {
         let is = Type::Is;
         let first = match self.random.u8(..100) {
@@ -96,7 +96,7 @@ impl Builder<'_> {
         self.generic(name, GenericKind::Parameter { default, value })
     }
 
-    /// Dims, parameters, and the convolutions' relations between them.
+    /// Declares dims, parameters, and the relations between them of convolutions.
     fn dims(&mut self) {
         let count = self.random.usize(1..=3);
         for name in ["N", "M", "K"].into_iter().take(count) {
@@ -124,7 +124,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Input and output extents of a convolution, by either spelling.
+    /// Declares input and output extents of a convolution, in one of two spellings.
     fn window(&mut self, [input, output, taps, stride, dilation]: [&str; 5]) {
         let taps = if self.percent(80) { self.parameter(taps, 1, 4) } else { Expr::int(self.random.i64(1..=3)) };
         let stride = if self.percent(60) { self.parameter(stride, 1, 3) } else { Expr::int(self.random.i64(1..=2)) };
@@ -146,7 +146,7 @@ impl Builder<'_> {
         self.windows.push(Window { outer, taps, size, stride, dilation });
     }
 
-    /// Every definition.
+    /// Generates all stages.
     fn stages(&mut self) {
         let intermediates = self.pick(&[0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3]);
         let results = self.pick(&[1, 1, 1, 1, 1, 1, 1, 2, 2, 3]);
@@ -164,7 +164,7 @@ impl Builder<'_> {
                 let role = if self.percent(13) { Role::Update } else { Role::Output };
                 self.stage(format!("y{n}"), role, ty, last);
             } else {
-                // The index of something.
+                // The result of an argmin or argmax.
                 self.stage(format!("y{n}"), Role::Output, INDEX, last);
             }
         }
@@ -193,7 +193,8 @@ impl Builder<'_> {
         self.kernel.stages.push(Stage { name, role, ty, shape, axes, value: value.expr });
     }
 
-    /// A second result that reads what one reads, in the same order: one block can schedule both.
+    /// Generates a second result that reads the same tensors as another one, in the same order, so that one block can schedule
+    /// both.
     fn twin(&mut self) {
         let results = self.kernel.stages.iter().filter(|s| s.role != Role::Intermediate).count();
         let reduced = |stage: &&Stage| stage.role == Role::Output && stage.reduction().is_some();
@@ -210,7 +211,7 @@ impl Builder<'_> {
     }
 
     fn shape(&mut self, role: Role) -> Vec<Expr> {
-        // As what is defined: an epilogue, rows of which something is known. Or what a window slides over.
+        // The shape of an intermediate, for epilogues and for row statistics, or of a window's input.
         if let Some(defined) = self.defined.last().cloned()
             && self.percent(45)
         {
@@ -233,7 +234,7 @@ impl Builder<'_> {
         shape
     }
 
-    /// A value without a reduction.
+    /// Generates a value without a reduction.
     fn map(&mut self, ty: Type) -> Value {
         if self.percent(12)
             && self.may_declare()
@@ -243,7 +244,7 @@ impl Builder<'_> {
         }
         let value = self.value(ty);
         match self.update.clone() {
-            // An update reads what it updates, mostly.
+            // An update mostly reads the element that it updates.
             Some((name, _)) if ty.is_float() && self.percent(70) => {
                 let own = self.own_element(name, ty);
                 Value::new(value.expr.infix("+", own), value.size + 1.0, false)
@@ -252,7 +253,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A value with a reduction, and often something around it.
+    /// Generates a value with a reduction, and often an expression around it.
     fn reduction(&mut self, ty: Type) -> Value {
         let outer = self.scope.clone();
         let op = self.operation(ty);
@@ -289,10 +290,10 @@ impl Builder<'_> {
         }
     }
 
-    /// What is reduced, and how large the result can be.
+    /// Generates the operand of a reduction, and returns the largest absolute result.
     fn item(&mut self, op: &'static str, ty: Type) -> (Expr, f64) {
         if op.starts_with("arg") {
-            // What is compared is exact.
+            // Compared values must be exact.
             let types: Vec<Type> = self.palette.iter().copied().filter(|t| *t != BOOL).collect();
             let ty = if types.is_empty() { INDEX } else { self.pick(&types) };
             let item = if ty.is_float() { self.read(ty).expr } else { self.integer(ty) };
@@ -313,7 +314,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The ranges of a reduction, whose axes are in scope then.
+    /// Generates the ranges of a reduction, and adds their axes to the scope.
     fn ranges(&mut self, not_empty: bool) -> Vec<Range> {
         let outer = self.scope.clone();
         let mut ranges = Vec::new();
@@ -343,7 +344,7 @@ impl Builder<'_> {
         ranges
     }
 
-    /// The value with what no stage has read yet.
+    /// Adds reads of all intermediates that no stage has read yet to a value.
     fn with_the_rest(&mut self, mut value: Value, ty: Type) -> Value {
         for defined in self.defined.clone().into_iter().filter(|d| !d.read) {
             self.mark_read(&defined.name);
@@ -376,14 +377,14 @@ impl Builder<'_> {
         value
     }
 
-    /// What all schedules can rely on.
+    /// Generates the kernel's facts, which all schedules can rely on.
     fn facts(&mut self) {
         if self.percent(15) {
             self.kernel.facts = facts::facts(&self.kernel, self.random);
         }
     }
 
-    /// An input's shape tells each dim, or the caller does.
+    /// Ensures that an input's shape determines each dim, or makes the dim an argument.
     fn determine_dims(&mut self) {
         let dims: Vec<String> = self.kernel.dims().map(str::to_owned).collect();
         for name in dims {
@@ -409,13 +410,13 @@ impl Builder<'_> {
         }
     }
 
-    /// How many of the axes in scope are the stage's own.
+    /// Returns how many of the axes in scope are the stage's own.
     pub(super) fn own_rank(&self) -> usize {
         self.scope.iter().take_while(|a| ["i", "j", "h", "w"].contains(&a.name.as_str())).count()
     }
 }
 
-/// Reduces by an operation whose results are no larger.
+/// Replaces a reduction's operation by another one whose results are not larger.
 fn other_reduction(value: &mut Expr) {
     if let ExprKind::Reduce { op, .. } = &mut value.kind {
         *op = match *op {

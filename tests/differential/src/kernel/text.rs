@@ -1,9 +1,9 @@
-//! A kernel's tree as the text that `kernel!` takes.
+//! Prints a kernel's tree as the text that `kernel!` takes.
 
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, Kernel, Outside, Range, Role, Stage, Table, Type};
 use std::fmt::{self, Display, Formatter};
 
-/// Items with commas between them.
+/// Joins items with commas.
 pub(crate) fn commas<T: Display>(items: impl IntoIterator<Item = T>) -> String {
     items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(", ")
 }
@@ -92,7 +92,7 @@ impl Display for Expr {
     }
 }
 
-/// An expression where an operator or a method stands beside it.
+/// An expression that is an operand of an operator or a method.
 struct Operand<'a>(&'a Expr);
 
 impl Display for Operand<'_> {
@@ -114,7 +114,7 @@ impl Display for Kernel {
             [one] => format!(" -> {one}"),
             several => format!(" -> ({})", several.join(", ")),
         };
-        // Those that are arguments are declared there.
+        // Dims that are arguments are declared there.
         let generics =
             self.generics.iter().filter(|g| !self.arguments.iter().any(|a| a.kind == ArgumentKind::Size && a.name == g.name));
         let facts = if self.facts.is_empty() { String::new() } else { format!(" where {}", commas(&self.facts)) };

@@ -1,6 +1,6 @@
-//! A generated algorithm as a tree: what the generator makes, what the shrinker cuts, what [`super::text`] writes.
+//! A generated algorithm as a tree, which the generator makes, the shrinker reduces, and [`super::text`] prints.
 //!
-//! Nothing here is checked: whether a tree is a legal kernel is for the compiler to say.
+//! The tree is not checked: the compiler decides whether it is a legal kernel.
 
 use crate::schedule::tree::Fact;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ pub struct Kernel {
     pub generics: Vec<Generic>,
     /// Tensors and scalars, in order.
     pub arguments: Vec<Argument>,
-    /// What it states, for all schedules.
+    /// The facts that it states, for all schedules.
     pub facts: Vec<Fact>,
     /// Constant tables.
     pub tables: Vec<Table>,
@@ -26,7 +26,7 @@ pub struct Kernel {
 pub struct Generic {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: GenericKind,
 }
 
@@ -37,11 +37,11 @@ pub enum GenericKind {
     Dtype(Vec<DType>),
     /// `N`: known at launch.
     Dim,
-    /// `S = 2`: what the kernel says, and what the schedule's head makes of it.
+    /// `S = 2`: the kernel's default, and the value in the schedule's head.
     Parameter {
         /// The kernel's value.
         default: i64,
-        /// The head's.
+        /// The value in the schedule's head.
         value: i64,
     },
     /// `OH = (IH - FH) / S + 1`.
@@ -64,7 +64,7 @@ pub struct Argument {
     pub name: String,
     /// Its type.
     pub ty: Type,
-    /// What it is.
+    /// Its kind.
     pub kind: ArgumentKind,
 }
 
@@ -92,7 +92,7 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// What a stage defines.
+/// The role of a stage's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// An output.
@@ -106,9 +106,9 @@ pub enum Role {
 /// A definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
-    /// What it defines.
+    /// The name of its result.
     pub name: String,
-    /// What that is.
+    /// The role of its result.
     pub role: Role,
     /// The type of its elements.
     pub ty: Type,
@@ -123,7 +123,7 @@ pub struct Stage {
 /// An expression and its type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    /// What it is.
+    /// Its kind.
     pub kind: ExprKind,
     /// Its type, as far as the generator knows.
     pub ty: Type,
@@ -134,15 +134,15 @@ pub struct Expr {
 pub enum ExprKind {
     /// A number, or `true` and `false`, as written.
     Literal(String),
-    /// An axis, dim, parameter, scalar, or what a block's `let` names.
+    /// An axis, dim, parameter, scalar, or a name of a `let`.
     Name(String),
     /// `x[i, j]`, `x.clamp()[i, j]`, `x.pad(v)[i, j]`.
     Read {
-        /// Of what.
+        /// The tensor.
         tensor: String,
-        /// What lies outside.
+        /// The value out of bounds.
         outside: Outside,
-        /// One a dimension.
+        /// One index for each dimension.
         index: Vec<Expr>,
     },
     /// `-a`, `!a`.
@@ -159,19 +159,19 @@ pub enum ExprKind {
     Let(String, Box<Expr>, Box<Expr>),
     /// `sum(k in 0..K) { … }`.
     Reduce {
-        /// Which.
+        /// The operation.
         op: &'static str,
-        /// Over what.
+        /// The ranges.
         ranges: Vec<Range>,
-        /// The item.
+        /// The operand.
         body: Box<Expr>,
     },
 }
 
-/// What a read gives outside its tensor.
+/// The value of a read that is out of bounds of its tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outside {
-    /// It is proved inside.
+    /// It is proved to be in bounds.
     Never,
     /// The nearest element.
     Clamp,
@@ -184,11 +184,11 @@ pub enum Outside {
 pub struct Range {
     /// The axis.
     pub axis: String,
-    /// Where it begins.
+    /// The start.
     pub low: Expr,
-    /// Where it ends.
+    /// The end.
     pub high: Expr,
-    /// Whether the end belongs to it: `0..=i`.
+    /// True if the end is included: `0..=i`.
     pub inclusive: bool,
 }
 
@@ -196,7 +196,7 @@ pub struct Range {
 pub const INDEX: Type = Type::Is(DType::I32);
 
 impl Type {
-    /// The dtype, where `T` is `generic`.
+    /// Returns the dtype if `T` is `generic`.
     pub fn dtype(self, generic: DType) -> DType {
         match self {
             Type::Is(dtype) => dtype,
@@ -204,7 +204,7 @@ impl Type {
         }
     }
 
-    /// Whether it is of floats.
+    /// Returns true for floats.
     pub fn is_float(self) -> bool {
         self.dtype(DType::F32).is_float()
     }
@@ -253,7 +253,7 @@ impl Expr {
         Expr::new(ExprKind::Cast(Box::new(self)), ty)
     }
 
-    /// The expressions right inside this one.
+    /// Returns the direct operands of this expression.
     pub fn children(&self) -> Vec<&Expr> {
         match &self.kind {
             ExprKind::Literal(_) | ExprKind::Name(_) => Vec::new(),
@@ -266,7 +266,7 @@ impl Expr {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the direct operands of this expression, mutably.
     pub fn children_mut(&mut self) -> Vec<&mut Expr> {
         match &mut self.kind {
             ExprKind::Literal(_) | ExprKind::Name(_) => Vec::new(),
@@ -287,7 +287,7 @@ impl Expr {
         self.children().into_iter().for_each(|child| child.visit(f));
     }
 
-    /// Every name that it uses: axes, dims, tensors.
+    /// Returns every name that it uses: axes, dims, tensors.
     pub fn names(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
         self.visit(&mut |e| match &e.kind {
@@ -299,7 +299,7 @@ impl Expr {
         names
     }
 
-    /// The whole number that a literal is.
+    /// Returns the value of an integer literal.
     pub fn as_int(&self) -> Option<i64> {
         match &self.kind {
             ExprKind::Literal(text) => text.parse().ok(),
@@ -309,7 +309,7 @@ impl Expr {
 }
 
 impl Stage {
-    /// Its reduction, if it has one: the operation, the ranges.
+    /// Returns its reduction, if it has one: the operation and the ranges.
     pub fn reduction(&self) -> Option<(&'static str, &[Range])> {
         let mut found = None;
         self.value.visit(&mut |e| {
@@ -322,17 +322,17 @@ impl Stage {
 }
 
 impl Kernel {
-    /// The symbolic dims' names.
+    /// Returns the names of the symbolic dims.
     pub fn dims(&self) -> impl Iterator<Item = &str> {
         self.generics.iter().filter(|g| g.kind == GenericKind::Dim).map(|g| g.name.as_str())
     }
 
-    /// Whether it has a dtype generic.
+    /// Returns true if it has a dtype generic.
     pub fn is_generic(&self) -> bool {
         self.generics.iter().any(|g| matches!(g.kind, GenericKind::Dtype(_)))
     }
 
-    /// A size's value, for values of the symbolic dims. `None` where a name has none.
+    /// Returns a size's value, for values of the symbolic dims. `None` if a name does not have a value.
     pub fn size(&self, size: &Expr, dims: &[(String, i64)]) -> Option<i64> {
         match &size.kind {
             ExprKind::Literal(text) => text.parse().ok(),

@@ -1,4 +1,4 @@
-//! The blocks of what was copied and computed within a nest: schedules of their own, by those who make it.
+//! Generates the blocks of copies and of stages that are computed within a nest.
 
 use super::directives::{cut, fuse, outward, permute, step};
 use super::nest::{Exec, Extent, Memory, Nest};
@@ -8,7 +8,7 @@ use crate::kernel::tree::{Kernel, Role, Stage};
 use fastrand::Rng;
 use tilewright_launch::DType;
 
-/// The block of a copy, if it gets one.
+/// Generates the block of a copy, if it gets one.
 pub(super) fn of_copy(host: &Nest<'_>, copied: &Copied, random: &mut Rng) -> Option<Block> {
     let axes = copied.axes.as_ref()?;
     let named = copied.name.contains("_c") || copied.result;
@@ -35,7 +35,7 @@ pub(super) fn of_copy(host: &Nest<'_>, copied: &Copied, random: &mut Rng) -> Opt
     Some(Block { stages: vec![copied.name.clone()], directives: made })
 }
 
-/// The block of a stage that is computed at a loop, if it gets one.
+/// Generates the block of a stage that is computed at a loop, if it gets one.
 pub(super) fn of_hosted(
     kernel: &Kernel,
     stage: &Stage,
@@ -61,7 +61,7 @@ pub(super) fn of_hosted(
     steps(nest, host, hosted, random)
 }
 
-/// The same of partial results.
+/// Generates the block of a stage of partial results, if it gets one.
 pub(super) fn of_part(host: &Nest<'_>, hosted: &Hosted, random: &mut Rng) -> Option<Block> {
     if host.has_subgroups() {
         return None;
@@ -79,12 +79,12 @@ pub(super) fn of_part(host: &Nest<'_>, hosted: &Hosted, random: &mut Rng) -> Opt
     steps(nest, host, hosted, random)
 }
 
-/// The block of a stage that is computed at a loop.
+/// Generates the directives of a stage that is computed at a loop.
 fn steps(mut nest: Nest<'_>, host: &Nest<'_>, hosted: &Hosted, random: &mut Rng) -> Option<Block> {
     let mut made = Vec::new();
     for _ in 0..random.u8(..4) {
         let name = random.choice(["reorder", "tile reduction", "promote", "promote", "outward", "unroll", "fuse", "tile"])?;
-        // What registers are made of is unrolled, and has to be short.
+        // Stages in registers are unrolled, so they have to be short.
         if hosted.extents.is_some() || name == "tile reduction" {
             made.extend(step(name, &mut nest, random));
         }
@@ -93,7 +93,7 @@ fn steps(mut nest: Nest<'_>, host: &Nest<'_>, hosted: &Hosted, random: &mut Rng)
     Some(Block { stages: vec![hosted.name.clone()], directives: made })
 }
 
-/// What is left is dealt to the workgroup's invocations, or written out.
+/// Distributes the remaining axes across the workgroup's invocations, or unrolls them.
 fn finish(nest: &mut Nest<'_>, memory: Memory, host: &Nest<'_>, made: &mut Vec<Directive>, random: &mut Rng) {
     let left = |nest: &Nest<'_>| -> Vec<usize> {
         let plain = |a: &usize| nest.axes[*a].exec == Exec::Plain && !nest.axes[*a].reduction;
@@ -117,7 +117,7 @@ fn finish(nest: &mut Nest<'_>, memory: Memory, host: &Nest<'_>, made: &mut Vec<D
         made.push(Directive::new("serial", names(nest, &axes)));
         return;
     }
-    // The loops of a reduction stand inside.
+    // The loops of a reduction are innermost.
     if nest.reduces.is_some() {
         let mut order: Vec<usize> = nest.path.iter().copied().filter(|a| nest.axes[*a].exec != Exec::Lanes).collect();
         order.sort_by_key(|a| nest.axes[*a].reduction);

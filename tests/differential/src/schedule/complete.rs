@@ -1,14 +1,14 @@
-//! What is left over is distributed, unrolled, or named as serial, so that most schedules are whole.
+//! Distributes, unrolls, or names as serial the axes that are left over, so that most schedules are complete.
 
 use super::directives::{permute, place};
 use super::nest::{Exec, Nest};
 use super::tree::Directive;
 use fastrand::Rng;
 
-/// Copies of the innermost body that completing a schedule makes, at most.
+/// The most copies of the innermost body that completing a schedule makes.
 const COPIES: i64 = 64;
 
-/// Directives for what no directive has placed.
+/// Generates directives for axes that no directive has placed.
 pub(super) fn complete(nest: &mut Nest<'_>, random: &mut Rng) -> Vec<Directive> {
     let mut made = Vec::new();
     outside(nest, random, &mut made);
@@ -38,7 +38,7 @@ pub(super) fn complete(nest: &mut Nest<'_>, random: &mut Rng) -> Vec<Directive> 
     made
 }
 
-/// An axis that stays in each invocation: unrolled, where it stands inside a reduction's loop, or serial.
+/// Keeps an axis in each invocation: unrolled if it is inside a reduction's loop, or serial.
 fn stay(nest: &mut Nest<'_>, axis: usize, inside: bool, random: &mut Rng) -> Directive {
     let name = nest.axes[axis].name.clone();
     let short = nest.axes[axis].extent.literal().is_some_and(|n| nest.copies(n) <= COPIES);
@@ -50,13 +50,13 @@ fn stay(nest: &mut Nest<'_>, axis: usize, inside: bool, random: &mut Rng) -> Dir
     Directive::new("serial", [name])
 }
 
-/// Whether a loop stands inside a reduction's: its accumulator would be indexed at run time, unless it is unrolled.
+/// Returns true if a loop is inside a reduction's loop: its accumulator would be indexed at run time, unless the loop is unrolled.
 fn within_reduction(nest: &Nest<'_>, axis: usize) -> bool {
     let at = nest.place(axis).unwrap_or(0);
     nest.path[..at].iter().any(|a| nest.axes[*a].reduction && matches!(nest.axes[*a].exec, Exec::Plain | Exec::Unrolled))
 }
 
-/// Moves parallel loops that cannot be unrolled out of the reduction's.
+/// Moves parallel loops that cannot be unrolled out of the reduction's loops.
 fn outside(nest: &mut Nest<'_>, random: &mut Rng, made: &mut Vec<Directive>) {
     let long = |nest: &Nest<'_>, a: usize| {
         let axis = &nest.axes[a];
@@ -71,7 +71,7 @@ fn outside(nest: &mut Nest<'_>, random: &mut Rng, made: &mut Vec<Directive>) {
     if axes.len() < 2 {
         return;
     }
-    // Unrolled loops may stand anywhere.
+    // Unrolled loops may be anywhere.
     axes.sort_by_key(|a| nest.axes[*a].reduction);
     made.push(permute(nest, &axes));
 }

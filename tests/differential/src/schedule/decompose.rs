@@ -1,4 +1,4 @@
-//! Decompositions of the kernel's convolution, if it has one: which stage, and by which directive.
+//! Chooses the decomposition of the kernel's convolution, if it has one: the stage and the directive.
 
 use super::tree::{Argument, Block, Directive, Fact};
 use super::{im2col, winograd};
@@ -6,20 +6,20 @@ use crate::kernel::WINDOWS;
 use crate::kernel::tree::{ExprKind, Kernel, Range, Stage};
 use fastrand::Rng;
 
-/// What decomposes a kernel.
+/// A decomposition of a kernel.
 pub(super) struct Decomposed {
     /// The statement.
     pub(super) directive: Directive,
     /// Stages that are stored.
     pub(super) stored: Vec<String>,
-    /// One that is stored where no directive places it.
+    /// A stage that is stored if no directive places it.
     pub(super) placed: Option<String>,
-    /// A stage whose result has another name: which, and that name.
+    /// A stage whose result has another name: the stage, and that name.
     pub(super) result: Option<(String, String)>,
 }
 
 impl Decomposed {
-    /// Copies of a result are called after the tensor, and not after the stage.
+    /// Renames copies of a result, which are named after the tensor and not after the stage.
     pub(super) fn name_results(&self, blocks: &mut [Block]) {
         let Some((stage, tensor)) = &self.result else { return };
         for directive in blocks.iter_mut().flat_map(|block| &mut block.directives).filter(|d| d.name == "promote") {
@@ -34,7 +34,7 @@ impl Decomposed {
 pub(super) fn decompose(kernel: &mut Kernel, facts: &mut Vec<Fact>, random: &mut Rng) -> Option<Decomposed> {
     let slides = |stage: &Stage| stage.reduction().is_some_and(|(_, ranges)| ranges.iter().any(is_window));
     let at = kernel.stages.iter().position(slides).filter(|_| random.u8(..100) < 92)?;
-    // Winograd's algorithm refuses what is not dense.
+    // Winograd's algorithm requires dense windows.
     let share = if is_dense(&kernel.stages[at]) { 50 } else { 4 };
     match random.u8(..100) < share {
         true => winograd::decompose(kernel, at, facts, random),
@@ -42,12 +42,12 @@ pub(super) fn decompose(kernel: &mut Kernel, facts: &mut Vec<Fact>, random: &mut
     }
 }
 
-/// Whether a range of a sum is a window's.
+/// Returns true if a range of a sum is a window's.
 pub(super) fn is_window(range: &Range) -> bool {
     WINDOWS.iter().any(|(_, tap, _)| range.axis == *tap)
 }
 
-/// Whether the windows have 3 or 5 taps, a stride of 1 and a dilation of 1.
+/// Returns true if the windows have 3 or 5 taps, a stride of 1 and a dilation of 1.
 fn is_dense(stage: &Stage) -> bool {
     let mut dense = true;
     stage.value.visit(&mut |e| match &e.kind {

@@ -1,11 +1,11 @@
-//! What a kernel or a schedule states about sizes and tensors.
+//! Facts of a kernel or a schedule about sizes and tensors.
 
 use super::tree::Fact;
 use crate::kernel::Kernel;
 use crate::kernel::tree::{ArgumentKind, Expr, GenericKind};
 use fastrand::Rng;
 
-/// Some facts.
+/// Generates some facts.
 pub(crate) fn facts(kernel: &Kernel, random: &mut Rng) -> Vec<Fact> {
     let mut facts = Vec::new();
     for generic in &kernel.generics {
@@ -39,12 +39,12 @@ pub(crate) fn facts(kernel: &Kernel, random: &mut Rng) -> Vec<Fact> {
     facts
 }
 
-/// That a scalar is above 0, and finite.
+/// Returns facts that a scalar is above 0 and finite.
 pub(super) fn bounds(scalar: &str) -> [Fact; 2] {
     [(">", "0.01"), ("<", "1000.0")].map(|(op, number)| Fact::Bound(scalar.to_owned(), op, number))
 }
 
-/// Whether a scalar satisfies the facts.
+/// Returns true if a scalar satisfies the facts.
 pub(crate) fn admit(facts: &[Fact], scalar: &str, value: f64) -> bool {
     facts.iter().all(|fact| match fact {
         Fact::Bound(of, op, number) if of == scalar => {
@@ -55,7 +55,7 @@ pub(crate) fn admit(facts: &[Fact], scalar: &str, value: f64) -> bool {
     })
 }
 
-/// Whether sizes satisfy the facts.
+/// Returns true if sizes satisfy the facts.
 pub(crate) fn hold(kernel: &Kernel, facts: &[Fact], dims: &[(String, i64)]) -> bool {
     facts.iter().all(|fact| match fact {
         Fact::Finite(_) | Fact::Bound(..) => true,

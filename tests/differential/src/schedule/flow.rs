@@ -1,4 +1,4 @@
-//! Who reads what: of each stage that has a nest its reads, and those of the stages that are inlined in it.
+//! The data flow: for each stage that has a nest, its reads and the reads of the stages that are inlined in it.
 
 use crate::kernel::text::commas;
 use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, Kernel, Outside, Range, Role, Stage};
@@ -11,7 +11,7 @@ pub struct Flow {
     reads: BTreeMap<String, Vec<Seen>>,
     /// The intermediates that are stored, each with the bytes of an element.
     pub stored: Vec<(String, i64)>,
-    /// The axes of each stage's reduction that are of no known length: a bit for each.
+    /// The axes of each stage's reduction whose length is unknown: a bit for each.
     unbounded: BTreeMap<String, u32>,
 }
 
@@ -20,42 +20,42 @@ pub struct Flow {
 pub struct Seen {
     /// The tensor, or the copy of it.
     pub tensor: String,
-    /// The index as it is written, within what is inlined.
+    /// The text of the index, inside of inlined stages.
     pub text: String,
-    /// For each dimension the stage's own axes that its index names: a bit for each.
+    /// For each dimension, the stage's own axes that its index names: a bit for each.
     pub dims: Vec<u32>,
-    /// For each dimension, whether its index is an axis and nothing else.
+    /// For each dimension, true if its index is just an axis.
     pub plain: Vec<bool>,
-    /// Whether it is in the reduction's item.
+    /// True if it is in the reduction's operand.
     pub in_reduction: bool,
-    /// Whether an index depends on data.
+    /// True if an index depends on data.
     pub by_data: bool,
-    /// What lies outside has a value.
+    /// True if elements out of bounds have a value.
     pub open: bool,
     /// Bytes of an element.
     pub bytes: i64,
-    /// Whether elements are floats.
+    /// True if elements are floats.
     pub floats: bool,
-    /// Whether it is an input.
+    /// True if it is an input.
     pub input: bool,
-    /// The loops, invocations' left out, that are around what is read: a copy's.
+    /// The number of loops around the copy that is read, without loops over invocations.
     pub depth: usize,
-    /// Whether it is read of registers.
+    /// True if it is read from registers.
     pub registers: bool,
 }
 
 impl Seen {
-    /// The axes that its index names.
+    /// Returns the axes that its index names.
     pub fn roots(&self) -> u32 {
         self.dims.iter().fold(0, |all, d| all | d)
     }
 }
 
-/// What an index names, by the names in scope: its axes, and whether it is just one.
+/// The axes that each name in scope depends on, and whether the name is just an axis.
 type Scope = BTreeMap<String, (u32, bool)>;
 
 impl Flow {
-    /// The reads of a kernel of which these stages have no nest.
+    /// Returns the reads of a kernel with these stages inlined.
     pub fn new(kernel: &Kernel, inlined: &BTreeSet<String>, generic: DType) -> Flow {
         let mut flow = Flow::default();
         for stage in kernel.stages.iter().filter(|s| !inlined.contains(&s.name)) {
@@ -76,18 +76,18 @@ impl Flow {
         flow
     }
 
-    /// What a stage reads.
+    /// Returns the reads of a stage.
     pub fn reads(&self, stage: &str) -> Vec<Seen> {
         self.reads.get(stage).cloned().unwrap_or_default()
     }
 
-    /// The stages that read a tensor.
+    /// Returns the stages that read a tensor.
     pub fn readers(&self, tensor: &str) -> Vec<&str> {
         let reads = |seen: &&Vec<Seen>| seen.iter().any(|s| s.tensor == tensor);
         self.reads.iter().filter(|(_, seen)| reads(seen)).map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Whether how much a stage reads of a tensor depends on an axis of its reduction of which no length is known.
+    /// Returns true if the part of a tensor that a stage reads depends on an axis of its reduction with unknown length.
     pub fn is_unbounded(&self, stage: &str, tensor: &str) -> bool {
         let open = self.unbounded.get(stage).copied().unwrap_or_default();
         self.reads(stage).iter().any(|s| s.tensor == tensor && (s.by_data || s.roots() & open != 0))
@@ -98,7 +98,7 @@ struct Walk<'k> {
     kernel: &'k Kernel,
     inlined: &'k BTreeSet<String>,
     generic: DType,
-    /// The read of an inlined stage that is looked into.
+    /// The read of the inlined stage that is being visited.
     within: String,
     found: Vec<Seen>,
 }
@@ -132,7 +132,7 @@ impl Walk<'_> {
         }
         let argument = self.kernel.arguments.iter().find(|a| a.name == tensor);
         let ty = stage.map(|s| s.ty).or(argument.map(|a| a.ty));
-        // Of a table nothing is copied.
+        // Tables are not copied.
         let Some(dtype) = ty.map(|ty| ty.dtype(self.generic)) else { return };
         let by_data = index.iter().any(|i| {
             let mut reads = false;
@@ -156,7 +156,7 @@ impl Walk<'_> {
     }
 }
 
-/// The pointwise intermediates.
+/// Returns the pointwise intermediates.
 pub fn pointwise(kernel: &Kernel) -> impl Iterator<Item = &Stage> {
     kernel.stages.iter().filter(|s| s.role == Role::Intermediate && s.reduction().is_none())
 }

@@ -1,7 +1,7 @@
-//! Schedules of what reads a product on matrix units: the sums stay in fragments, and so does what is made of them.
+//! Schedules of stages that read a product on matrix units: the sums, and the values computed from them, stay in fragments.
 //!
-//! The host has the tiles and the subgroups, and its product's block has the same. Now and then one of the two has others, or a directive
-//! is left out.
+//! The host has the tiles and the subgroups, and its product's block has the same. Sometimes one of the two has others, or a
+//! directive is left out.
 
 use super::mma::{Plan, Product, tile, tiled};
 use super::tree::{Argument, Block, Directive, Fact};
@@ -9,7 +9,7 @@ use crate::kernel::tree::{Kernel, Stage};
 use fastrand::Rng;
 use tilewright_dsl::profile::Profile;
 
-/// The blocks of a host and of the product that it reads, and the schedule's facts with those that they need.
+/// Generates the blocks of a host and of the product that it reads, and the schedule's facts with those that the blocks need.
 pub(super) fn schedule(
     kernel: &Kernel,
     host: &Stage,
@@ -52,7 +52,7 @@ pub(super) fn schedule(
     Some((blocks, plan.facts))
 }
 
-/// The host's matrices: those of the sums, as a rule.
+/// Chooses the host's matrices: usually those of the sums.
 fn fragment(plan: &Plan<'_>, random: &mut Rng) -> Directive {
     let [i, j, _] = plan.product.axes();
     let [mut rows, mut columns, _] = plan.sides;
@@ -69,7 +69,7 @@ fn fragment(plan: &Plan<'_>, random: &mut Rng) -> Directive {
 }
 
 impl Plan<'_> {
-    /// Tiles of a host to workgroups, with batches one by one.
+    /// Distributes tiles of a host to workgroups, with one batch each.
     fn workgroups(&mut self, random: &mut Rng) -> Vec<Directive> {
         let [i, j, _] = self.product.axes().clone();
         let mut outer = self.product.parallel().to_vec();
@@ -84,7 +84,7 @@ impl Plan<'_> {
         [tiles].into_iter().chain(serial).collect()
     }
 
-    /// The block of the product, but for its subgroups.
+    /// Generates the block of the product, without its subgroups.
     pub(super) fn sums(&mut self, random: &mut Rng) -> Vec<Directive> {
         let [i, j, k] = self.product.axes().clone();
         let mut made = Vec::new();

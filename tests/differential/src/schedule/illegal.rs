@@ -1,10 +1,10 @@
-//! Schedules that are wrong on purpose: each of these has to be refused with an error, or be harmless.
+//! Schedules that are wrong on purpose: each must be refused with an error, or be harmless.
 
 use super::tree::{Argument, Directive, Fact, Schedule, Target};
 use crate::kernel::tree::Expr;
 use fastrand::Rng;
 
-/// Makes one thing wrong.
+/// Introduces one error.
 pub(super) fn spoil(schedule: &mut Schedule, random: &mut Rng) {
     match random.u8(..10) {
         0 => schedule.facts.push(Fact::Size(Expr::name("Q"), ">=", 1)),
@@ -22,7 +22,7 @@ fn spoil_directive(schedule: &mut Schedule, random: &mut Rng) {
     let Some(at) = random.choice(0..block.directives.len()) else { return };
     let directives = &mut block.directives;
     match random.u8(..16) {
-        // Once more: its axes are consumed, its names are used.
+        // Repeats a directive, whose axes are consumed and whose names are used.
         0 => directives.insert(at, directives[at].clone()),
         1 => {
             directives.remove(at);
@@ -46,7 +46,7 @@ fn spoil_directive(schedule: &mut Schedule, random: &mut Rng) {
     }
 }
 
-/// Numbers out of any range, and words that do not fit.
+/// Introduces numbers out of any range, and keywords that do not fit.
 fn numbers(directive: &mut Directive, random: &mut Rng) {
     let odd = random.choice([0, -1, 1, 3, 4096, 1 << 31, 1 << 40]).unwrap_or(0);
     let word = random.choice([Some("exact"), Some("round_up"), Some("peel"), Some("sideways"), None]).flatten();

@@ -1,5 +1,5 @@
-//! `decompose_im2col`: the kernel as directives then know it has a stage of columns, and the convolution is a product of these with the filter,
-//! under another name.
+//! `decompose_im2col`: for later directives, the kernel has a stage of columns, and the convolution is a product of these with the
+//! filter, under another name.
 
 use super::decompose::Decomposed;
 use super::tree::{Argument, Directive};
@@ -33,7 +33,7 @@ pub(super) fn decompose(kernel: &mut Kernel, at: usize, random: &mut Rng) -> Opt
     Some(Decomposed { directive, stored, placed, result })
 }
 
-/// The stage of columns: the factor that reads the input, on the axes that it names.
+/// Returns the stage of columns: the factor that reads the input, on the axes that it names.
 fn columns(stage: &Stage, ranges: &[Range]) -> Option<Stage> {
     let mut factor = None;
     stage.value.visit(&mut |e| {
@@ -61,7 +61,7 @@ fn reads_input(e: &Expr) -> bool {
     found
 }
 
-/// Replaces what `is` says.
+/// Replaces the expressions that satisfy `is`.
 fn replace(e: &mut Expr, is: &dyn Fn(&Expr) -> bool, by: &Expr) {
     if is(e) {
         *e = by.clone();

@@ -1,7 +1,8 @@
-//! Schedules of products on matrix units, as people write them: tiles to workgroups, the sum in tiles, copies of the factors where rows are
-//! not such that matrices can be loaded, a copy of the result where its ends cut matrices, subgroups, `mma`.
+//! Schedules of products on matrix units, as people write them: tiles to workgroups, the sum in tiles, copies of factors whose rows
+//! are not suitable for matrix loads, a copy of a result whose ends cut matrices, subgroups, and `mma`.
 //!
-//! What is chosen at random is likely legal together: facts are stated for what is not copied. Now and then one part of it is left out.
+//! The random choices are probably legal together: facts are stated for factors that are not copied. Sometimes one part is left
+//! out.
 
 use super::tree::{Argument, Block, Directive, Fact, Target};
 use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, Kernel, Stage};
@@ -9,22 +10,22 @@ use fastrand::Rng;
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::{DType, Matrices};
 
-/// A stage that sums products of two reads, and what its axes are for.
+/// A stage that sums products of two reads, and the roles of its axes.
 pub(crate) struct Product {
     /// The axes of rows, of columns and of the sum.
     axes: [String; 3],
     /// Other parallel axes, and other axes of the sum.
     others: [Vec<String>; 2],
-    /// The tensors that are read, those of rows first, and how long their rows in memory are.
+    /// The tensors that are read, with rows first, and the lengths of their rows in memory.
     factors: [(String, Expr); 2],
-    /// The axes of rows, of columns and of the sum: their extents.
+    /// The extents of the axes of rows, of columns and of the sum.
     extents: [Expr; 3],
     dtypes: [DType; 2],
     sum: DType,
 }
 
 impl Product {
-    /// What a stage multiplies, if matrix units may.
+    /// Returns the product of a stage, if matrix units can compute it.
     pub(crate) fn of(kernel: &Kernel, stage: &Stage, generic: DType) -> Option<Product> {
         let (mut found, sum) = (None, stage.reduction().filter(|(op, _)| *op == "sum")?);
         stage.value.visit(&mut |e| {
@@ -47,7 +48,7 @@ impl Product {
             (i, j) = (j, i);
             read.reverse();
         }
-        // Channels rather than taps.
+        // Prefers channels to taps.
         let shared = |at: &usize| read.iter().all(|e| uses(e, &sum.1[*at].axis));
         let k = (0..sum.1.len()).filter(shared).max_by_key(|at| sum.1[*at].high.as_int().is_none())?;
         let rows = |e: &Expr| match &e.kind {
@@ -78,12 +79,12 @@ impl Product {
         &self.others[0]
     }
 
-    /// The tensors that are read, those of rows first.
+    /// Returns the tensors that are read, with rows first.
     pub(super) fn factors(&self) -> [&str; 2] {
         self.factors.each_ref().map(|(tensor, _)| tensor.as_str())
     }
 
-    /// How long the axes of rows, of columns and of the sum are.
+    /// Returns the extents of the axes of rows, of columns and of the sum.
     pub(super) fn extents(&self) -> &[Expr; 3] {
         &self.extents
     }
@@ -94,7 +95,7 @@ impl Product {
     }
 }
 
-/// How long the rows of a tensor are.
+/// Returns the length of a tensor's rows.
 fn last(kernel: &Kernel, tensor: &str) -> Option<Expr> {
     let argument = kernel.arguments.iter().find(|a| a.name == tensor).and_then(|a| match &a.kind {
         ArgumentKind::Input(shape) | ArgumentKind::Update(shape) => shape.last(),
@@ -104,7 +105,7 @@ fn last(kernel: &Kernel, tensor: &str) -> Option<Expr> {
     argument.or_else(stage).cloned()
 }
 
-/// The blocks of a stage, and the schedule's facts with those that they need.
+/// Generates the blocks of a stage, and the schedule's facts with those that the blocks need.
 pub(super) fn schedule(
     kernel: &Kernel,
     stage: &Stage,
@@ -133,23 +134,23 @@ pub(super) fn schedule(
     Some((blocks, plan.facts))
 }
 
-/// What is chosen.
+/// The choices for a schedule.
 pub(super) struct Plan<'p> {
     pub(super) kernel: &'p Kernel,
     stage: String,
     pub(super) product: &'p Product,
-    /// Of matrices: M, N, K.
+    /// The sides of matrices: M, N, K.
     pub(super) sides: [i64; 3],
     /// Rows and columns of a subgroup, and of a workgroup.
     pub(super) own: [i64; 2],
     pub(super) tile: [i64; 2],
-    /// Elements of the sum that are copied at a time.
+    /// The elements of the sum that are copied at a time.
     pub(super) depth: i64,
     /// Subgroups.
     pub(super) counts: [i64; 2],
-    /// Which factors are copied.
+    /// True for each factor that is copied.
     pub(super) copied: [bool; 2],
-    /// Whether the result is.
+    /// True if the result is copied.
     pub(super) result: bool,
     pub(super) facts: Vec<Fact>,
 }
@@ -215,7 +216,7 @@ impl Plan<'_> {
         let k_o = format!("{k}_o");
         let parts = random.u8(..100) < 7 && reduced.is_empty();
         if parts {
-            // Two sums beside each other, which another stage adds.
+            // Two partial sums, which another stage adds.
             let by = self.depth * random.choice([1, 2]).unwrap_or(1);
             made.push(tiled([tile(k, by, self.word(2, by, copies, random), Some("k_part"))], None));
             let into = vec![format!("{}_part", self.stage)];
@@ -271,7 +272,7 @@ impl Plan<'_> {
         made
     }
 
-    /// The copies of the factors; the others lie in rows as matrices are loaded.
+    /// Generates the copies of the factors. Factors that are not copied have rows that are suitable for matrix loads.
     pub(super) fn copies(&mut self, place: &str, random: &mut Rng) -> Vec<Directive> {
         let mut made = Vec::new();
         for at in 0..2 {
@@ -290,7 +291,7 @@ impl Plan<'_> {
         made
     }
 
-    /// A factor in fragments.
+    /// Copies a factor to fragments.
     fn held(&self, at: usize, place: &str, random: &mut Rng) -> Directive {
         let name = if self.copied[at] { format!("{}_m{at}", self.stage) } else { self.product.factors[at].0.clone() };
         let place = if random.u8(..100) < 20 { "workgroup" } else { place };
@@ -301,12 +302,12 @@ impl Plan<'_> {
         Directive { produced: vec![format!("{}_f{at}", self.stage)], keys, ..Directive::new("promote", [name]) }
     }
 
-    /// How long the rows of a tensor are.
+    /// Returns the length of a tensor's rows.
     pub(super) fn row(&self, tensor: &str) -> Option<Expr> {
         last(self.kernel, tensor)
     }
 
-    /// The word of a tile, and the fact that it needs instead.
+    /// Chooses the keyword of a tile, or adds the fact that the tile needs without one.
     pub(super) fn word(&mut self, at: usize, by: i64, free: bool, random: &mut Rng) -> Option<&'static str> {
         if !free || random.u8(..100) < 25 {
             self.needs(at, by);
@@ -318,38 +319,38 @@ impl Plan<'_> {
         }
     }
 
-    /// That an axis's extent is a multiple.
+    /// Adds the fact that an axis's extent is a multiple.
     pub(super) fn needs(&mut self, at: usize, by: i64) {
         let extent = self.product.extents[at].clone();
         self.multiple(&extent, by);
     }
 
-    /// That rows in memory begin at multiples of 16 bytes.
+    /// Adds the fact that rows in memory begin at multiples of 16 bytes.
     pub(super) fn aligned(&mut self, row: &Expr) {
         self.multiple(row, 8);
     }
 
     pub(super) fn multiple(&mut self, size: &Expr, by: i64) {
-        // Of `M + 2` and the like, nothing is stated.
+        // No facts are stated for sizes such as `M + 2`.
         let ExprKind::Name(name) = &size.kind else { return };
         let is_told = |fact: &Fact| matches!(fact, Fact::Size(left, "==", n) if left == size && n % by == 0);
         if !self.kernel.dims().any(|dim| dim == name) || self.facts.iter().any(is_told) {
             return;
         }
-        // One fact says all of a size.
+        // The facts of a size are combined to one.
         let (said, others): (Vec<Fact>, Vec<Fact>) =
             self.facts.drain(..).partition(|fact| matches!(fact, Fact::Size(left, ..) if left.names().contains(name.as_str())));
         let stated = said.iter().filter_map(|fact| match fact {
             Fact::Size(Expr { kind: ExprKind::Infix("%", stated, by), .. }, "==", 0) if **stated == *size => by.as_int(),
             _ => None,
         });
-        // All of them are powers of 2, but those of tiles of three matrices.
+        // All divisors are powers of 2, except those of tiles of three matrices.
         let by = stated.filter(|n| *n > 3).fold(by, lcm);
         self.facts = others;
         self.facts.push(Fact::Size(size.clone().infix("%", Expr::int(by)), "==", 0));
     }
 
-    /// A copy of a factor.
+    /// Generates a copy of a factor.
     fn copy(&self, at: usize, place: &str, random: &mut Rng) -> Directive {
         let product = self.product;
         let [own, k] = [&product.axes[at], &product.axes[2]];
@@ -371,7 +372,7 @@ impl Plan<'_> {
         Directive { produced: vec![produced], keys, ..Directive::new("promote", [product.factors[at].0.clone()]) }
     }
 
-    /// A copy of the result of a stage.
+    /// Generates a copy of the result of a stage.
     pub(super) fn result_of(&self, stage: &str, random: &mut Rng) -> Directive {
         let [i, j, _] = &self.product.axes;
         let name = format!("{stage}_m");
@@ -390,7 +391,7 @@ impl Plan<'_> {
         Directive { produced: vec![produced], keys, ..Directive::new("promote", [stage.to_owned()]) }
     }
 
-    /// The part of each subgroup.
+    /// Distributes the result across subgroups.
     pub(super) fn subgroups(&self, random: &mut Rng) -> Option<Directive> {
         let axes: Vec<usize> = (0..2).filter(|at| self.counts[*at] > 1 || random.u8(..100) < 15).collect();
         let slots = &["y", "x"][2 - axes.len()..];
@@ -415,7 +416,7 @@ impl Plan<'_> {
     }
 }
 
-/// How a copy lies in shared memory, and how it is copied.
+/// Chooses the layout of a copy in shared memory, and how it is copied.
 pub(super) fn laid(random: &mut Rng) -> Vec<(&'static str, String)> {
     let mut keys = Vec::new();
     match random.u8(..100) {

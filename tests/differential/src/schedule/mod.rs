@@ -1,11 +1,11 @@
-//! Schedules: their tree and text, what the generator believes of a nest, and the directives it writes.
+//! Schedules: their tree and text, the generator's model of a nest, and the directives that it writes.
 //!
-//! A schedule grows stage by stage, those that read before those that are read: so a stage can be given a place in the nest of
-//! its readers ([`flow`] knows them). Products of matrices mostly go to matrix units, where the profile has some ([`mma`]); where their
-//! rows are reduced, mostly the whole kernel does ([`rows`]). Other stages' directives are at random, or come in phases as people write
-//! them ([`phases`]), of those that are likely legal on the nest as it is then ([`nest`], [`places`], [`directives`]); then what is left
-//! over is placed ([`complete`]), mostly, and what was copied or computed within it may get a block ([`blocks`]). Some schedules are
-//! spoiled on purpose ([`illegal`]).
+//! A schedule grows stage by stage, readers before the stages that they read, so that a stage can be placed in the nest of its
+//! readers ([`flow`] knows them). Products of matrices mostly use matrix units, if the profile has them ([`mma`]); if their rows
+//! are reduced, mostly the whole kernel does ([`rows`]). Other stages' directives are random, or come in phases as people write
+//! them ([`phases`]). They are chosen from those that are probably legal on the current nest ([`nest`], [`places`],
+//! [`directives`]). Then the remaining axes are mostly placed ([`complete`]), and copies and stages computed within the nest may
+//! get a block ([`blocks`]). Some schedules are spoiled on purpose ([`illegal`]).
 
 mod blocks;
 mod complete;
@@ -38,7 +38,7 @@ use tilewright_dsl::profile::Profile;
 use tilewright_launch::DType;
 use tree::{Block, Directive, Schedule};
 
-/// Makes a schedule for a kernel, whose dtype generic is `generic`.
+/// Generates a schedule for a kernel, whose dtype generic is `generic`.
 pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut Rng) -> Schedule {
     let mut schedule = Schedule { facts: facts::facts(kernel, random), ..Schedule::default() };
     for g in &kernel.generics {
@@ -89,7 +89,7 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
     finished(whole, schedule, random)
 }
 
-/// A schedule with what is said of the whole of it, or with something wrong.
+/// Adds statements about the whole schedule, or an error.
 fn finished(kernel: &Kernel, mut schedule: Schedule, random: &mut Rng) -> Schedule {
     statements::add(kernel, &mut schedule, random);
     count_down(&mut schedule, random);
@@ -99,7 +99,7 @@ fn finished(kernel: &Kernel, mut schedule: Schedule, random: &mut Rng) -> Schedu
     schedule
 }
 
-/// Now and then, workgroups are counted downwards.
+/// Sometimes counts workgroups downwards.
 fn count_down(schedule: &mut Schedule, random: &mut Rng) {
     let targets = schedule.blocks.iter_mut().flat_map(|b| &mut b.directives).filter_map(|d| d.target.as_mut());
     for target in targets.filter(|target| target.level == "workgroup") {
@@ -120,7 +120,7 @@ struct Maker<'a> {
     generic: DType,
     profile: &'a Profile,
     flow: &'a Flow,
-    /// Stages whose place is said otherwise: they are packed, or precomputed.
+    /// Stages that are placed by other directives: they are packed, or precomputed.
     stored: BTreeSet<String>,
     /// Stages that are computed within others.
     placed: BTreeSet<String>,
@@ -142,7 +142,7 @@ impl Maker<'_> {
                 _ => {}
             }
         }
-        // What is inlined has no nest.
+        // An inlined stage does not have a nest.
         if inlined && random.u8(..100) < 98 {
             return;
         }
@@ -176,7 +176,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Puts a stage into the block of one that reads the same tensors in the same loops, if there is one.
+    /// Puts a stage into the block of another that reads the same tensors in the same loops, if there is one.
     fn joins(&mut self, stage: &Stage, random: &mut Rng) -> bool {
         let tensors = |name: &str| self.flow.reads(name).into_iter().map(|seen| seen.tensor).collect::<BTreeSet<_>>();
         let find = |name: &str| self.kernel.stages.iter().find(|s| s.name == name);
@@ -191,7 +191,7 @@ impl Maker<'_> {
         true
     }
 
-    /// The directives of a product on matrix units.
+    /// Generates the directives of a product on matrix units.
     fn product(&mut self, stage: &Stage, random: &mut Rng) -> Option<()> {
         let product = Product::of(self.kernel, stage, self.generic)?;
         let facts = self.schedule.facts.clone();
@@ -201,7 +201,7 @@ impl Maker<'_> {
         Some(())
     }
 
-    /// The directives of what reads a product on matrix units, and of that.
+    /// Generates the directives of a stage that reads a product on matrix units, and of that product.
     fn fragment(&mut self, host: &Stage, random: &mut Rng) -> Option<()> {
         let read = |stage: &&Stage| {
             let is_free =
@@ -218,13 +218,13 @@ impl Maker<'_> {
         Some(())
     }
 
-    /// Outside of blocks, and anywhere among them.
+    /// Adds a directive outside of blocks, at a random place among them.
     fn place(&mut self, name: &'static str, stage: &Stage) {
         let directive = directives::of(name, &stage.name);
         self.schedule.blocks.push(Block { stages: Vec::new(), directives: vec![directive] });
     }
 
-    /// The blocks of what was copied and computed within a nest.
+    /// Generates the blocks of copies and stages within a nest.
     fn within(&mut self, nest: &Nest<'_>, random: &mut Rng) {
         for copied in &nest.copies {
             if random.u8(..100) < 30 {
@@ -248,7 +248,7 @@ impl Maker<'_> {
     }
 }
 
-/// A stage's directives.
+/// Generates a stage's directives.
 fn directives_of(nest: &mut Nest<'_>, careful: bool, random: &mut Rng) -> Vec<Directive> {
     let mut made = Vec::new();
     if random.u8(..100) < 55 {
@@ -265,14 +265,14 @@ fn directives_of(nest: &mut Nest<'_>, careful: bool, random: &mut Rng) -> Vec<Di
     made
 }
 
-/// Whether two stages have the same loops.
+/// Returns true if two stages have the same loops.
 fn is_alike(a: &Stage, b: &Stage) -> bool {
     let ranges = |stage: &Stage| stage.reduction().map(|(_, ranges)| ranges.to_vec());
     a.axes == b.axes && a.shape == b.shape && ranges(a) == ranges(b)
 }
 
-/// Whether a directive of a stage's block makes sense for another stage: it neither copies its result nor computes an intermediate that
-/// only one of them can host.
+/// Returns true if a directive of a stage's block makes sense for another stage: it neither copies its result nor computes an
+/// intermediate that only one of them can host.
 fn is_of_any(directive: &Directive, stage: &str) -> bool {
     let named = |name: &str| directive.arguments.first() == Some(&tree::Argument::Name(name.to_owned()));
     match directive.name {
@@ -282,7 +282,7 @@ fn is_of_any(directive: &Directive, stage: &str) -> bool {
     }
 }
 
-/// Sometimes two stages with the same axes have one block.
+/// Sometimes gives two stages with the same axes one block.
 fn share_blocks(kernel: &Kernel, schedule: &mut Schedule, random: &mut Rng) {
     let find = |name: &str| kernel.stages.iter().find(|s| s.name == name);
     if schedule.blocks.len() < 2 || random.u8(..100) >= 30 {
@@ -290,7 +290,7 @@ fn share_blocks(kernel: &Kernel, schedule: &mut Schedule, random: &mut Rng) {
     }
     let names = |b: &Block| b.stages.first().and_then(|n| find(n)).cloned();
     let (Some(first), Some(second)) = (names(&schedule.blocks[0]), names(&schedule.blocks[1])) else { return };
-    // Each needs copies of its own.
+    // Each stage needs its own copies.
     let own = |b: &Block| b.directives.iter().any(|d| ["promote", "compute_at", "rfactor"].contains(&d.name));
     if is_alike(&first, &second) && !schedule.blocks[..2].iter().any(own) {
         let taken = schedule.blocks.remove(1);

@@ -1,7 +1,7 @@
-//! What the generator believes of a stage's nest while it writes directives: which axes there are, in which order their loops
-//! stand, how they are executed, how long they are.
+//! The generator's model of a stage's nest while it writes directives: the axes, the order of their loops, their execution, and
+//! their extents.
 //!
-//! It is a guess and asks nobody: the compiler judges. The better the guess, the more schedules are legal.
+//! It is a guess that does not use the compiler, which judges the schedule. The better the guess, the more schedules are legal.
 
 use super::flow::{Flow, Seen};
 use super::places::{Copied, Hosted};
@@ -14,45 +14,45 @@ use tilewright_launch::DType;
 /// A stage's nest.
 #[derive(Clone)]
 pub struct Nest<'a> {
-    /// Every axis that ever was.
+    /// Every axis, including consumed ones.
     pub axes: Vec<Axis>,
     /// The loops, outermost first: indices of `axes`.
     pub path: Vec<usize>,
-    /// What the device guarantees.
+    /// The device's profile.
     pub profile: &'a Profile,
-    /// Bytes of an element of what the stage defines.
+    /// Bytes of an element of the stage's result.
     pub bytes: i64,
-    /// What the stage's elements are.
+    /// The dtype of the stage's elements.
     pub dtype: DType,
-    /// What the stage reduces by, if it does.
+    /// The operation of the stage's reduction, if it has one.
     pub reduces: Option<&'static str>,
     /// The stage.
     pub stage: String,
-    /// What the stage is.
+    /// The role of the stage's result.
     pub role: Role,
-    /// Who reads what in the kernel.
+    /// The data flow of the kernel.
     pub flow: &'a Flow,
-    /// What it reads, copies included.
+    /// Its reads, including those of copies.
     pub reads: Vec<Seen>,
     /// The copies that were promoted here.
     pub copies: Vec<Copied>,
     /// The stages that are computed at a loop of it.
     pub hosted: Vec<Hosted>,
-    /// Where it stands within another nest: the memory.
+    /// The memory of its result, if it is computed within another nest.
     pub within: Option<Memory>,
     /// The stages of partial results that `rfactor` made of it.
     pub parts: Vec<Nest<'a>>,
     /// Bytes of shared memory that are left.
     pub shared: i64,
-    /// How the parts of its reduction become one, if invocations have parts.
+    /// The strategy that combines partial results of its reduction, if invocations have partial results.
     pub by: Option<&'static str>,
     /// Directives that have to follow the one that was just made.
     pub next: Vec<Directive>,
-    /// How many names were made.
+    /// The number of names that were made.
     made: usize,
 }
 
-/// Memory for copies, and for what is computed at a loop.
+/// The memory of copies, and of stages that are computed at a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
     /// A workgroup's.
@@ -66,37 +66,37 @@ pub enum Memory {
 pub struct Axis {
     /// Its name.
     pub name: String,
-    /// Whether it is a reduction's.
+    /// True if it is a reduction's.
     pub reduction: bool,
-    /// How long it is.
+    /// Its extent.
     pub extent: Extent,
-    /// How its loop is executed.
+    /// The execution of its loop.
     pub exec: Exec,
-    /// Whether it is still there.
+    /// True if it was not consumed.
     pub live: bool,
-    /// Whether `serial` named it.
+    /// True if `serial` named it.
     pub serial: bool,
-    /// Whether it lies within the part of a thread, so that it cannot go to workgroups.
+    /// True if it is within the part of a thread, so that it cannot be distributed to workgroups.
     pub within_thread: bool,
-    /// Whether a split on the way to it was not exact.
+    /// True if a split that it comes from was not exact.
     pub ragged: bool,
-    /// Whether neighbours along it are neighbours in the result.
+    /// True if neighbours along it are neighbours in the result.
     pub contiguous: bool,
     /// Axes that its extent depends on.
     pub depends: Vec<usize>,
     /// The stage's own axes that it is a part of: a bit for each.
     pub roots: u32,
-    /// Whether it is part of what `shift` moves back: two invocations would write one element.
+    /// True if `shift` moves it back, so that two invocations would write one element.
     pub shifted: bool,
-    /// Whether it counts the tiles of a peeled axis, which cannot go to threads.
+    /// True if it counts the tiles of a peeled axis, which cannot be distributed to threads.
     pub counts_tiles: bool,
-    /// Whether a copy, or what is computed inside it, takes it as it is.
+    /// True if a copy or a stage that is computed inside it requires it to stay unchanged.
     pub fixed: bool,
-    /// Whether a pipeline's steps are its values.
+    /// True if its values are the steps of a pipeline.
     pub pipelined: bool,
 }
 
-/// How long an axis is.
+/// The extent of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// A number.
@@ -110,12 +110,12 @@ pub enum Extent {
     },
 }
 
-/// How a loop is executed.
+/// The execution of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exec {
     /// One after another.
     Plain,
-    /// Written out.
+    /// Unrolled.
     Unrolled,
     /// In lanes.
     Lanes,
@@ -130,14 +130,14 @@ pub enum Exec {
 }
 
 impl Exec {
-    /// Whether it counts a workgroup's invocations.
+    /// Returns true if it counts a workgroup's invocations.
     pub fn is_invocation(self) -> bool {
         matches!(self, Exec::Thread(_) | Exec::Subgroup(_) | Exec::Lane)
     }
 }
 
 impl Extent {
-    /// The number that it is.
+    /// Returns its literal value.
     pub fn literal(self) -> Option<i64> {
         match self {
             Extent::Literal(n) => Some(n),
@@ -145,7 +145,7 @@ impl Extent {
         }
     }
 
-    /// The number that it does not exceed, if one is known.
+    /// Returns an upper bound, if one is known.
     pub fn most(self) -> Option<i64> {
         match self {
             Extent::Literal(n) => Some(n),
@@ -153,7 +153,7 @@ impl Extent {
         }
     }
 
-    /// Whether a number divides it, as far as is known.
+    /// Returns true if a number is known to divide it.
     pub fn divisible(self, by: i64) -> bool {
         match self {
             Extent::Literal(n) => n % by == 0,
@@ -161,7 +161,7 @@ impl Extent {
         }
     }
 
-    /// It, divided and rounded up. By 0, which is refused, it is whatever.
+    /// Divides it and rounds up. Division by 0 gives an arbitrary value, because the compiler refuses it.
     pub fn parts(self, by: i64) -> Extent {
         let by = by.max(1);
         match self {
@@ -173,7 +173,7 @@ impl Extent {
         }
     }
 
-    /// It, times another.
+    /// Multiplies it by another extent.
     pub fn times(self, other: Extent) -> Extent {
         let multiple = |e| match e {
             Extent::Literal(n) => n.max(1),
@@ -190,7 +190,7 @@ impl Extent {
 }
 
 impl<'a> Nest<'a> {
-    /// The naive nest of a stage.
+    /// Returns the naive nest of a stage.
     pub fn new(kernel: &Kernel, stage: &Stage, facts: &[Fact], profile: &'a Profile, flow: &'a Flow, generic: DType) -> Nest<'a> {
         let mut nest = Nest::empty(stage.name.clone(), stage.role, profile, flow);
         nest.dtype = stage.ty.dtype(generic);
@@ -205,7 +205,7 @@ impl<'a> Nest<'a> {
         nest
     }
 
-    /// The axes of the stage's reduction.
+    /// Adds the axes of the stage's reduction.
     pub fn ranges(&mut self, kernel: &Kernel, stage: &Stage, facts: &[Fact]) {
         let nest = self;
         for range in stage.reduction().map_or(&[][..], |(_, ranges)| ranges) {
@@ -226,7 +226,7 @@ impl<'a> Nest<'a> {
         }
     }
 
-    /// A nest without loops.
+    /// Returns a nest without loops.
     pub fn empty(stage: String, role: Role, profile: &'a Profile, flow: &'a Flow) -> Nest<'a> {
         Nest {
             axes: Vec::new(),
@@ -250,7 +250,7 @@ impl<'a> Nest<'a> {
         }
     }
 
-    /// Adds an axis of the stage's own.
+    /// Adds one of the stage's own axes.
     pub fn root(&mut self, name: &str, extent: Extent, reduction: bool, depends: Vec<usize>) {
         let roots = 1 << self.axes.len().min(31);
         let axis = Axis {
@@ -274,43 +274,43 @@ impl<'a> Nest<'a> {
         self.appear(self.axes.len() - 1, self.path.len());
     }
 
-    /// Gives an axis its loop, if it needs one.
+    /// Adds the loop of an axis, if it needs one.
     pub fn appear(&mut self, axis: usize, at: usize) {
         if self.axes[axis].extent != Extent::Literal(1) {
             self.path.insert(at.min(self.path.len()), axis);
         }
     }
 
-    /// The place of an axis's loop.
+    /// Returns the place of an axis's loop.
     pub fn place(&self, axis: usize) -> Option<usize> {
         self.path.iter().position(|a| *a == axis)
     }
 
-    /// The axes that directives can still take: live, and nothing done to them.
+    /// Returns the axes that directives can still take: live, and not yet used.
     pub fn plain(&self) -> Vec<usize> {
-        // Steps run one after another: where they are parallel, that is still to be said.
+        // Steps of a pipeline run one after another. Parallel ones still need a directive that says so.
         let is_steps = |a: &Axis| a.pipelined && a.reduction;
         let plain = |a: &usize| self.axes[*a].live && self.axes[*a].exec == Exec::Plain && !is_steps(&self.axes[*a]);
         (0..self.axes.len()).filter(plain).collect()
     }
 
-    /// Those of them that are parallel.
+    /// Returns the parallel axes that directives can still take.
     pub fn plain_parallel(&self) -> Vec<usize> {
         self.plain().into_iter().filter(|a| !self.axes[*a].reduction).collect()
     }
 
-    /// A name that no axis has.
+    /// Returns a name that no axis has.
     pub fn fresh(&mut self) -> String {
         self.made += 1;
         format!("z{}", self.made)
     }
 
-    /// Whether no axis ever had the name.
+    /// Returns true if no axis ever had the name.
     pub fn is_free(&self, name: &str) -> bool {
         self.axes.iter().all(|a| a.name != name)
     }
 
-    /// Consumes an axis and adds one made of it, of the same kind.
+    /// Consumes an axis and adds one that is made from it, of the same kind.
     pub fn derive(&mut self, from: usize, name: String, extent: Extent) -> usize {
         self.axes[from].live = false;
         let axis = Axis { name, extent, exec: Exec::Plain, live: true, contiguous: false, ..self.axes[from].clone() };
@@ -318,7 +318,7 @@ impl<'a> Nest<'a> {
         self.axes.len() - 1
     }
 
-    /// Whether an axis (or its outer part) can go to workgroups.
+    /// Returns true if an axis (or its outer part) can be distributed to workgroups.
     pub fn may_be_workgroup(&self, axis: usize) -> bool {
         let at = self.place(axis).unwrap_or(0);
         let blocked = |a: &usize| self.axes[*a].reduction && self.axes[*a].exec == Exec::Plain;
@@ -326,18 +326,18 @@ impl<'a> Nest<'a> {
         free && !self.axes[axis].reduction && !self.axes[axis].within_thread && !self.path[..at].iter().any(blocked)
     }
 
-    /// Whether a parallel axis can go to threads, if a coordinate is free.
+    /// Returns true if an axis can be distributed to threads, if a coordinate is free.
     pub fn may_be_thread(&self, axis: usize) -> bool {
         let Axis { reduction, shifted, counts_tiles, fixed, .. } = self.axes[axis];
         !(reduction || shifted || counts_tiles || fixed)
     }
 
-    /// Whether axes went to subgroups or lanes.
+    /// Returns true if axes were distributed to subgroups or lanes.
     pub fn has_subgroups(&self) -> bool {
         self.path.iter().any(|a| matches!(self.axes[*a].exec, Exec::Subgroup(_) | Exec::Lane))
     }
 
-    /// Invocations of a workgroup by coordinate, as far as they are distributed.
+    /// Returns the invocations of a workgroup by coordinate, as far as axes were distributed.
     pub fn local(&self) -> [i64; 3] {
         if self.has_subgroups() {
             let subgroups = self.path.iter().filter(|a| matches!(self.axes[**a].exec, Exec::Subgroup(_)));
@@ -351,7 +351,7 @@ impl<'a> Nest<'a> {
         [of("x"), of("y"), of("z")]
     }
 
-    /// A thread coordinate that can take so many.
+    /// Returns a thread coordinate that can take an extent.
     pub fn thread_slot(&self, extent: Extent, random: &mut Rng) -> Option<&'static str> {
         let count = extent.literal()?;
         let local = self.local();
@@ -378,14 +378,14 @@ impl<'a> Nest<'a> {
         self.path.insert(front, axis);
     }
 
-    /// Copies of the innermost body, if another axis is unrolled.
+    /// Returns the number of copies of the innermost body if another axis is unrolled.
     pub fn copies(&self, more: i64) -> i64 {
         let unrolled = self.path.iter().filter(|a| self.axes[**a].exec == Exec::Unrolled);
         unrolled.filter_map(|a| self.axes[*a].extent.literal()).fold(more, i64::saturating_mul)
     }
 }
 
-/// How long a size is, under the facts.
+/// Returns the extent of a size, under the facts.
 pub(super) fn extent(kernel: &Kernel, size: &Expr, facts: &[Fact]) -> Extent {
     if let Some(value) = kernel.size(size, &[]) {
         return Extent::Literal(value);

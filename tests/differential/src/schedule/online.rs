@@ -1,4 +1,5 @@
-//! `decompose_online`: the kernel as directives then know it has one stage for all members, and in blocks stages that reduce these.
+//! `decompose_online`: for later directives, the kernel has one stage for all reductions, and in blocks, stages with their partial
+//! results.
 
 use super::facts::bounds;
 use super::pack::replace;
@@ -23,7 +24,7 @@ pub(super) fn decompose(kernel: &mut Kernel, facts: &mut Vec<Fact>, random: &mut
     let produced = size.map_or(Vec::new(), |_| members.iter().map(|name| format!("{name}_b")).collect());
     let keys = size.iter().map(|size: &i64| ("block", size.to_string())).collect();
     let mut directive = Directive { arguments, produced, keys, ..Directive::new("decompose_online", []) };
-    // Scores that end with the row, each as it is.
+    // Scores of ranges that end with the row, without a mask.
     let ends = |stage: &Stage| stage.reduction().is_some_and(|(_, ranges)| ranges[0].high.names().contains("i"));
     let plain = kernel.stages.iter().any(|s| s.name == "s") && kernel.stages.iter().any(|s| s.name == "m" && ends(s));
     if let Some(size) = size.filter(|_| random.u8(..100) < if plain { 60 } else { 3 }) {
@@ -38,7 +39,7 @@ pub(super) fn decompose(kernel: &mut Kernel, facts: &mut Vec<Fact>, random: &mut
     Some(directive)
 }
 
-/// What a mask of the scores needs to be known: that they are finite, and blocks divide them.
+/// Adds the facts that a mask of the scores needs: that they are finite, and that blocks divide them.
 fn state_bounds(kernel: &Kernel, size: i64, facts: &mut Vec<Fact>) {
     let dim = |name: &str| kernel.generics.iter().any(|generic| generic.name == name);
     let of = |name: &str| Expr::name(name);
@@ -53,7 +54,7 @@ fn state_bounds(kernel: &Kernel, size: i64, facts: &mut Vec<Fact>) {
     facts.extend(needed);
 }
 
-/// What has to be refused, or is harmless.
+/// Introduces an error that must be refused, or is harmless.
 fn wrong(directive: &mut Directive, random: &mut Rng) {
     match random.u8(..7) {
         0 => directive.arguments.reverse(),
@@ -66,7 +67,7 @@ fn wrong(directive: &mut Directive, random: &mut Rng) {
     }
 }
 
-/// The kernel as it becomes.
+/// The decomposed kernel.
 struct Decomposition<'k> {
     kernel: &'k mut Kernel,
     members: Vec<String>,
@@ -85,7 +86,7 @@ impl Decomposition<'_> {
             of_blocks = parts.collect();
         }
         let Some(whole) = kernel.stages.iter().find(|stage| stage.name == last).cloned() else { return };
-        // The others are read where the last one stored them.
+        // The other reductions are read where the last one stored them.
         for stage in kernel.stages.iter().filter(|stage| is_member(stage) && stage.name != last) {
             let kind = ArgumentKind::Input(stage.shape.clone());
             kernel.arguments.push(Tensor { name: stage.name.clone(), ty: stage.ty, kind });
@@ -102,12 +103,12 @@ impl Decomposition<'_> {
     }
 }
 
-/// How many blocks a length has.
+/// Returns the number of blocks of a length.
 fn blocks(length: Expr, size: i64) -> Expr {
     length.infix("+", Expr::int(size - 1)).infix("/", Expr::int(size))
 }
 
-/// A stage of a block.
+/// Returns a stage of partial results of a block.
 fn of_block(stage: &Stage, members: &[String], size: i64) -> Stage {
     let outer = format!("{KEYS}_o");
     let keys = stage.axes.iter().position(|axis| axis == KEYS);
@@ -142,7 +143,7 @@ fn of_block(stage: &Stage, members: &[String], size: i64) -> Stage {
     Stage { name, role: Role::Intermediate, ty: value.ty, shape, axes, value }
 }
 
-/// The item of the reduction within a value.
+/// Returns the operand of the reduction in a value.
 fn item(value: &Expr) -> Expr {
     let mut found = None;
     value.visit(&mut |e| {
@@ -153,7 +154,7 @@ fn item(value: &Expr) -> Expr {
     found.unwrap_or_else(|| value.clone())
 }
 
-/// Reads of members and of weights become those of the block; others may pass the end.
+/// Replaces reads of reductions and of weights by reads of the block's. Other reads may be out of bounds.
 fn in_block(e: &mut Expr, members: &[String], outer: &str) {
     e.children_mut().into_iter().for_each(|child| in_block(child, members, outer));
     if let ExprKind::Read { tensor, outside, index } = &mut e.kind {
@@ -169,7 +170,7 @@ fn in_block(e: &mut Expr, members: &[String], outer: &str) {
     }
 }
 
-/// The last sum, over blocks.
+/// Returns the last sum, over blocks.
 fn over_blocks(stage: Stage, of_blocks: &[Stage], size: i64) -> Stage {
     let outer = format!("{KEYS}_o");
     let read = |of: &Stage| {
@@ -184,7 +185,7 @@ fn over_blocks(stage: Stage, of_blocks: &[Stage], size: i64) -> Stage {
     Stage { value, ..stage }
 }
 
-/// The last sum, of items without the maximum.
+/// Returns the last sum, with operands that are not relative to the maximum.
 fn below_all(mut stage: Stage, weights: Option<Stage>) -> Stage {
     let mut value = item(&stage.value);
     if let Some(weights) = weights {
@@ -196,7 +197,7 @@ fn below_all(mut stage: Stage, weights: Option<Stage>) -> Stage {
     stage
 }
 
-/// Puts a stage's value where it is read, on the same axes.
+/// Replaces reads of a stage by its value, on the same axes.
 fn put(e: &mut Expr, stage: &Stage) {
     e.children_mut().into_iter().for_each(|child| put(child, stage));
     if matches!(&e.kind, ExprKind::Read { tensor, .. } if *tensor == stage.name) {
@@ -204,7 +205,7 @@ fn put(e: &mut Expr, stage: &Stage) {
     }
 }
 
-/// Numbers for reads of some stages.
+/// Replaces reads of some stages by numbers.
 fn drop_reads(e: &mut Expr, of: &[&str]) {
     e.children_mut().into_iter().for_each(|child| drop_reads(child, of));
     if matches!(&e.kind, ExprKind::Read { tensor, .. } if of.contains(&tensor.as_str())) {

@@ -1,5 +1,5 @@
-//! Blocks that an invocation owns: where a stage reads at `i / 4 * 4 + k`, its axis is cut into blocks, and what it reads of a block is
-//! copied to registers, or computed there.
+//! Blocks that an invocation owns: if a stage reads at `i / 4 * 4 + k`, its axis is split into blocks, and the block that it reads
+//! is copied to registers, or computed there.
 
 use super::directives::{cut, place, step};
 use super::nest::Nest;
@@ -7,7 +7,7 @@ use super::tree::{Argument, Directive};
 use crate::kernel::tree::{Expr, ExprKind, Stage};
 use fastrand::Rng;
 
-/// Directives of a stage that reads blocks, mostly.
+/// Generates directives of a stage that reads blocks, mostly.
 pub(super) fn blocks(nest: &mut Nest<'_>, stage: &Stage, random: &mut Rng) -> Option<Vec<Directive>> {
     let (axis, block) = block(stage).filter(|_| random.u8(..100) < 75)?;
     let by = if random.u8(..5) == 0 { block * 2 } else { block };
@@ -16,7 +16,7 @@ pub(super) fn blocks(nest: &mut Nest<'_>, stage: &Stage, random: &mut Rng) -> Op
     let tile = Argument::Tile { axis: name.clone(), factor: by.into(), tail, outer: Some(into.clone()) };
     let mut made = vec![Directive { arguments: vec![tile], ..Directive::new("tile", []) }];
     let (outer, inner) = cut(nest, axis, by, (name, into));
-    // It is the owner's.
+    // The inner axis belongs to the owner.
     nest.axes[inner].fixed = true;
     if random.u8(..100) < 70 {
         made.extend(place(nest, &[outer], "workgroup", random));
@@ -37,7 +37,7 @@ pub(super) fn blocks(nest: &mut Nest<'_>, stage: &Stage, random: &mut Rng) -> Op
     Some(made)
 }
 
-/// The first axis whose blocks a stage reads, and the length of one: `i / 4 * 4`, or `i - i % 4`.
+/// Returns the first axis whose blocks a stage reads, and the length of a block: `i / 4 * 4`, or `i - i % 4`.
 fn block(stage: &Stage) -> Option<(usize, i64)> {
     let mut found = None;
     let digit = |e: &Expr, op: &str| match &e.kind {

@@ -1,5 +1,5 @@
-//! `pack`: other layouts. The kernel as directives then know it has reads at digits, a stage over digits for each packed result
-//! and intermediate, and a stage that packs or unpacks where the launch does that.
+//! `pack`: other layouts. For later directives, the kernel reads at index components, has a stage over components for each packed
+//! result and intermediate, and a stage that packs or unpacks if the launch does that.
 
 use super::tree::{Argument, Directive};
 use crate::kernel::text::commas;
@@ -7,7 +7,7 @@ use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, INDEX, Kernel, Outside, 
 use fastrand::Rng;
 use std::collections::BTreeSet;
 
-/// Packs of a schedule.
+/// The packs of a schedule.
 #[derive(Default)]
 pub(super) struct Packs {
     /// The statements.
@@ -16,7 +16,7 @@ pub(super) struct Packs {
     pub(super) stored: BTreeSet<String>,
 }
 
-/// A digit of an index: which, divided by what, of how many values; the highest has no bound.
+/// A component of an index: the index, its divisor and its number of values; the highest component is unbounded.
 #[derive(Clone, Copy)]
 struct Digit {
     of: usize,
@@ -24,7 +24,7 @@ struct Digit {
     count: Option<i64>,
 }
 
-/// Chooses packs, and rewrites the kernel as they do.
+/// Chooses packs, and rewrites the kernel accordingly.
 pub(super) fn packs(kernel: &mut Kernel, random: &mut Rng) -> Packs {
     let mut packs = Packs::default();
     if random.u8(..100) >= 13 {
@@ -35,7 +35,7 @@ pub(super) fn packs(kernel: &mut Kernel, random: &mut Rng) -> Packs {
             ArgumentKind::Input(shape) => Some((a.name.clone(), a.ty, shape.clone(), None)),
             _ => None,
         });
-        // A result that is a decomposition's product has another name than its stage.
+        // A result that is a decomposition's product has a different name than its stage.
         let product = |s: &Stage| s.name == "gemm" && s.role != Role::Intermediate;
         let stages = kernel.stages.iter().filter(|s| s.role != Role::Update && !packs.stored.contains(&s.name) && !product(s));
         let stages = stages.map(|s| (s.name.clone(), s.ty, s.shape.clone(), Some(s.role)));
@@ -83,7 +83,7 @@ impl Packs {
         self.stages(kernel, (&name, &packed, ty, &shape), role, (&axes, &digits));
     }
 
-    /// The stages that compute, pack and unpack.
+    /// Adds the stages that compute, pack and unpack.
     fn stages(
         &mut self,
         kernel: &mut Kernel,
@@ -124,7 +124,8 @@ impl Packs {
     }
 }
 
-/// The digits of some indices: each is left as it is, or split, once or twice; in any order.
+/// Chooses the components of some indices: each index is left whole, or split once or twice, and the components are in random
+/// order.
 fn digits(rank: usize, random: &mut Rng) -> Vec<Digit> {
     let mut digits = Vec::new();
     for of in 0..rank {
@@ -142,7 +143,7 @@ fn digits(rank: usize, random: &mut Rng) -> Vec<Digit> {
     if random.bool() {
         random.shuffle(&mut digits);
     } else {
-        // The low digits innermost.
+        // The low components are innermost.
         digits.sort_by_key(|d| d.by == 1 && d.count.is_some());
     }
     digits
@@ -156,7 +157,7 @@ fn digit(index: Expr, d: Digit) -> Expr {
     }
 }
 
-/// Every read of a tensor becomes one at its digits.
+/// Replaces every read of a tensor by a read at its index components.
 fn read_at_digits(kernel: &mut Kernel, of: &str, from: &str, digits: &[Digit]) {
     fn inside(e: &mut Expr, change: &dyn Fn(&mut Expr)) {
         e.children_mut().into_iter().for_each(|child| inside(child, change));
@@ -173,7 +174,7 @@ fn read_at_digits(kernel: &mut Kernel, of: &str, from: &str, digits: &[Digit]) {
     kernel.stages.iter_mut().for_each(|stage| inside(&mut stage.value, &change));
 }
 
-/// A stage with an axis for each digit: the lowest keeps the name, and those above are `c_o` and `c_oo`.
+/// Returns a stage with an axis for each component: the lowest keeps the name, and those above are `c_o` and `c_oo`.
 fn over_digits(stage: Stage, digits: &[Digit]) -> Stage {
     let (mut axes, mut shape) = (Vec::new(), Vec::new());
     let several = |of: usize| digits.iter().filter(|d| d.of == of).count() > 1;
@@ -199,7 +200,7 @@ fn over_digits(stage: Stage, digits: &[Digit]) -> Stage {
     Stage { axes, shape, value, ..stage }
 }
 
-/// Puts an expression where an index is named.
+/// Replaces an index's name by an expression.
 pub(super) fn replace(e: &mut Expr, name: &str, by: &Expr) {
     if matches!(&e.kind, ExprKind::Name(n) if n == name) && e.ty == INDEX {
         *e = by.clone();

@@ -1,12 +1,11 @@
-//! Schedules as people write them: tiles to workgroups, the reduction in tiles, copies, threads, copies again, what is written
-//! out.
+//! Schedules as people write them: tiles to workgroups, the reduction in tiles, copies, threads, copies again, unrolled loops.
 
 use super::directives::step;
 use super::nest::Nest;
 use super::tree::Directive;
 use fastrand::Rng;
 
-/// A step: of which there is one, how likely, how often at most.
+/// A step: the alternatives, the probability in percent, and the most repetitions.
 type Step = (&'static [&'static str], u8, u8);
 
 /// The steps in order.

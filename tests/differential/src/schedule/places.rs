@@ -1,21 +1,21 @@
-//! Places of a nest at which something is copied or computed, and what varies under them.
+//! Places of a nest at which tensors are copied or stages computed, and the axes that vary under them.
 
 use super::flow::Seen;
 use super::nest::{Exec, Extent, Memory, Nest};
 use super::tree::Directive;
 use fastrand::Rng;
 
-/// Copies of the innermost body, at most, that registers make by having their loops unrolled.
+/// The most copies of the innermost body that registers cause because their loops are unrolled.
 const COPIES: i64 = 64;
-/// Registers of a copy, at most.
+/// The most registers of a copy.
 const REGISTERS: i64 = 64;
 
 /// A place.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// What `at` says.
+    /// The value of `at`.
     pub at: String,
-    /// How many loops are around it, invocations' left out.
+    /// The number of loops around it, without loops over invocations.
     pub depth: usize,
 }
 
@@ -26,15 +26,15 @@ pub struct Copied {
     pub name: String,
     /// Its axes and their extents, as far as they are known.
     pub axes: Option<Vec<(String, i64)>>,
-    /// Where it lives.
+    /// Its memory.
     pub memory: Memory,
     /// The place's depth.
     pub depth: usize,
-    /// Whether it is a result's.
+    /// True if it is a copy of a result.
     pub result: bool,
-    /// Whether elements at a time are said.
+    /// True if a vector width is given.
     pub vector: bool,
-    /// Whether a pipeline makes it.
+    /// True if a pipeline makes it.
     pub pipelined: bool,
 }
 
@@ -43,17 +43,17 @@ pub struct Copied {
 pub struct Hosted {
     /// Its name.
     pub name: String,
-    /// Where it lives.
+    /// Its memory.
     pub memory: Memory,
     /// The place's depth.
     pub depth: usize,
     /// The extents of its parallel axes, if they are known.
     pub extents: Option<Vec<i64>>,
-    /// The host's axes that what it reads depends on.
+    /// The host's axes that its reads depend on.
     pub roots: u32,
-    /// Whether all of it is in the host's reduction.
+    /// True if all of it is in the host's reduction.
     pub in_reduction: bool,
-    /// Of partial results: the axes.
+    /// The axes, if it has partial results.
     pub part: Option<Vec<OwnAxis>>,
 }
 
@@ -62,13 +62,13 @@ pub struct Hosted {
 pub struct OwnAxis {
     /// Its name.
     pub name: String,
-    /// How long it is in a dispatch of its own.
+    /// Its extent in a separate dispatch.
     pub extent: Extent,
-    /// Whether it is a reduction's.
+    /// True if it is a reduction's.
     pub reduction: bool,
 }
 
-/// What a copy or a stage at a place comes to.
+/// The size of a copy or a stage at a place.
 pub struct Room {
     /// The axes that vary under the place and that are named, outermost first.
     pub used: Vec<usize>,
@@ -77,7 +77,7 @@ pub struct Room {
 }
 
 impl Nest<'_> {
-    /// The axes that are left of it, those of the result first.
+    /// Returns its remaining axes, with those of the result first.
     pub fn root_extents(self) -> Vec<OwnAxis> {
         let live = self.axes.into_iter().filter(|a| a.live);
         let mut axes: Vec<OwnAxis> = live.map(|a| OwnAxis { name: a.name, extent: a.extent, reduction: a.reduction }).collect();
@@ -85,12 +85,12 @@ impl Nest<'_> {
         axes
     }
 
-    /// The loops that count no invocations.
+    /// Returns the loops that are not over invocations.
     fn loops(&self) -> Vec<usize> {
         self.path.iter().copied().filter(|a| !self.axes[*a].exec.is_invocation()).collect()
     }
 
-    /// The places there are, the innermost last.
+    /// Returns the places, the innermost last.
     pub fn places(&self, memory: Memory) -> Vec<Place> {
         let loops = self.loops();
         let workgroups = loops.iter().take_while(|a| self.axes[**a].exec == Exec::Workgroup).count();
@@ -110,12 +110,12 @@ impl Nest<'_> {
         places
     }
 
-    /// Whether a loop of the reduction is around a place.
+    /// Returns true if a loop of the reduction is around a place.
     pub fn in_reduction(&self, place: &Place) -> bool {
         self.loops()[..place.depth].iter().any(|a| self.axes[*a].reduction)
     }
 
-    /// What varies under a place, of the axes that are made of `roots`. `None`: too much, or nobody knows how much.
+    /// Returns the axes made of `roots` that vary under a place. `None` if they have too many elements, or an unknown number.
     pub fn room(&self, place: &Place, memory: Memory, roots: u32, bytes: i64) -> Option<Room> {
         let around = &self.loops()[..place.depth];
         let inside = |a: &&usize| match self.axes[**a].exec.is_invocation() {
@@ -127,7 +127,7 @@ impl Nest<'_> {
         for axis in &used {
             elements = elements.saturating_mul(self.axes[*axis].extent.most()?);
         }
-        // Halos, padding and alignment come on top.
+        // The factor 2 allows for halos, padding and alignment.
         let fits = match memory {
             Memory::Shared => elements.saturating_mul(bytes * 2) <= self.shared,
             Memory::Register => elements <= REGISTERS && self.copies(self.to_unroll(&used)?) <= COPIES,
@@ -135,13 +135,13 @@ impl Nest<'_> {
         fits.then_some(Room { used, elements })
     }
 
-    /// Copies of the body that unrolling these of the axes makes, if it can be done.
+    /// Returns the number of copies of the body that unrolling these axes makes, if they can be unrolled.
     fn to_unroll(&self, used: &[usize]) -> Option<i64> {
         let plain = used.iter().filter(|a| self.axes[**a].exec == Exec::Plain);
         plain.map(|a| self.axes[*a].extent.most()).try_fold(1i64, |n, most| Some(n.saturating_mul(most?)))
     }
 
-    /// Notes that something lives at a place: what is around it stays as it is, and what counts registers is unrolled.
+    /// Records that memory is used at a place: the loops around it stay unchanged, and axes that index registers are unrolled.
     pub fn take(&mut self, place: &Place, memory: Memory, room: &Room, bytes: i64) {
         if memory == Memory::Shared {
             self.shared -= room.elements * bytes * 2;
@@ -158,7 +158,7 @@ impl Nest<'_> {
         }
     }
 
-    /// Has the plain ones of some axes unrolled next.
+    /// Lets the next directive unroll those of some axes that are plain.
     fn unroll(&mut self, axes: &[usize]) {
         let plain: Vec<usize> = axes.iter().copied().filter(|a| self.axes[*a].exec == Exec::Plain).collect();
         for axis in &plain {
@@ -170,20 +170,20 @@ impl Nest<'_> {
         }
     }
 
-    /// The reads that are at hand at a place, those of data apart.
+    /// Returns the reads that are available at a place, without those whose index depends on data.
     pub fn at_hand(&self, place: &Place) -> Vec<Seen> {
         let inside = self.in_reduction(place);
         self.reads.iter().filter(|s| s.depth <= place.depth && !s.by_data && (s.in_reduction || !inside)).cloned().collect()
     }
 }
 
-/// One of the memories that there is room in.
+/// Chooses a memory that has room.
 pub fn memory(nest: &Nest<'_>, random: &mut Rng) -> Memory {
     if nest.shared >= 64 && random.bool() { Memory::Shared } else { Memory::Register }
 }
 
 impl Memory {
-    /// Its word.
+    /// Returns its keyword.
     pub fn word(self) -> String {
         match self {
             Memory::Shared => "shared".into(),

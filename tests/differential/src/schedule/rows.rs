@@ -1,7 +1,8 @@
-//! Schedules of products on matrix units whose rows are reduced there: softmax of a product, and flash attention.
+//! Schedules of products on matrix units whose rows are reduced on them: softmax of a product, and flash attention.
 //!
-//! All stages but the last are placed in its nest and stay in fragments, as a rule, where all have the same matrices and subgroups. Rows
-//! become one by `fragment(…, by: …)`, or in two stages with a lane for each row. Now and then one of it is otherwise, or is left out.
+//! All stages but the last are usually placed in its nest and stay in fragments, and all have the same matrices and subgroups. Rows
+//! are reduced by `fragment(…, by: …)`, or in two stages with a lane for each row. Sometimes one of these is different, or is left
+//! out.
 
 use super::facts::bounds;
 use super::mma::{Plan, Product, laid, lcm, tile, tiled};
@@ -11,7 +12,7 @@ use fastrand::Rng;
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::{DType, Feature};
 
-/// The blocks of all stages, a statement in front of them, and the schedule's facts with those that they need.
+/// Generates the blocks of all stages, a statement in front of them, and the schedule's facts with those that the blocks need.
 pub(super) fn schedule(
     kernel: &Kernel,
     generic: DType,
@@ -31,7 +32,7 @@ pub(super) fn schedule(
         Some(_) => Some(Product::of(kernel, host, generic)?),
         None => None,
     };
-    // Fragments of matrices of one row are refused, and so are here seldom.
+    // Fragments of matrices of one row are refused, so they are rare here.
     let mut plan = Plan::new(kernel, score, &product, profile, facts.clone(), random)?;
     for _ in 0..4 {
         if plan.sides[0] == 1 {
@@ -68,13 +69,13 @@ struct Rows<'p> {
     profile: &'p Profile,
     /// The last stage.
     host: &'p Stage,
-    /// What that multiplies.
+    /// The product of the last stage.
     values: Option<Product>,
-    /// Where the other stages are computed.
+    /// The place where the other stages are computed.
     place: String,
-    /// Whether the first factor of attention is copied to fragments.
+    /// True if the first factor of attention is copied to fragments.
     held: bool,
-    /// Whether weights become a factor by copies of parts of them.
+    /// True if weights become a factor by copies of parts of them.
     slices: bool,
     /// The rows of each subgroup, in all blocks.
     subgroups: Option<Directive>,
@@ -82,12 +83,12 @@ struct Rows<'p> {
 }
 
 impl Rows<'_> {
-    /// Columns are those of a subgroup, whole: no other one sees its fragments.
+    /// Chooses sizes. All columns belong to one subgroup, because other subgroups cannot access its fragments.
     fn choose(&mut self, random: &mut Rng) {
         let plan = &mut self.plan;
         plan.counts[1] = 1;
         plan.own[0] = plan.sides[0] * random.choice([1, 1, 1, 2]).unwrap_or(1);
-        // A single row is no loop, and its factor is none of a product.
+        // A single row does not have a loop, and its factor is not one of a product.
         plan.own[0] = plan.own[0].max(if random.u8(..100) < 95 { 2 } else { 1 });
         plan.tile[0] = plan.own[0] * plan.counts[0];
         plan.result = random.u8(..100) < 45;
@@ -103,7 +104,7 @@ impl Rows<'_> {
         match (&self.values, plan.kernel.size(&extent, &[])) {
             (None, Some(n)) => plan.own[1] = n,
             (None, None) => {
-                // Columns that are no whole matrices are refused.
+                // Columns that are not whole matrices are refused.
                 let n = plan.own[1] + if random.u8(..100) < 3 { random.i64(1..=8) } else { 0 };
                 plan.fix(&extent, n);
             }
@@ -117,7 +118,7 @@ impl Rows<'_> {
         self.subgroups = split.then(|| tiled([tile(&axis, plan.own[0], None, None)], Some(("subgroup", &["x"]))));
     }
 
-    /// Softmax and the like: the host's directives.
+    /// Generates the host's directives for softmax and similar kernels.
     fn chain(&mut self, inner: &[Stage], random: &mut Rng) -> Vec<Directive> {
         let mut own = self.workgroups(random);
         if self.plan.result {
@@ -132,10 +133,10 @@ impl Rows<'_> {
         let mut score = self.plan.sums(random);
         own.iter_mut().chain(&mut score).for_each(|directive| lie_in_rows(directive, random));
         let held = |directive: &Directive| directive.name == "promote" && directive.keys.contains(&("to", "fragment".to_owned()));
-        // A sum of any length has no place in fragments as a whole.
+        // A sum of arbitrary length does not fit in fragments as a whole.
         let whole = |directive: &Directive| held(directive) && directive.keys.contains(&("at", "workgroup".to_owned()));
         score.retain(|directive| !whole(directive) || random.u8(..100) < 10);
-        // What is copied to shared memory is for all subgroups.
+        // Copies to shared memory are for all subgroups.
         let first = score.iter().position(|directive| directive.name == "mma" || held(directive)).unwrap_or(0);
         score.splice(first..first, self.subgroups.clone());
         let name = inner.iter().find(|stage| self.is_score(stage)).map_or(String::new(), |stage| stage.name.clone());
@@ -148,7 +149,7 @@ impl Rows<'_> {
         own
     }
 
-    /// Flash attention: the directives of the last sum's stage.
+    /// Generates the directives of the last sum's stage for flash attention.
     fn attention(&mut self, inner: &[Stage], random: &mut Rng) -> Option<Vec<Directive>> {
         let [i, e, j] = self.values.as_ref()?.axes().clone();
         let mut own = self.workgroups(random);
@@ -156,13 +157,13 @@ impl Rows<'_> {
         self.place.clone_from(&outer);
         let mut order = vec![Directive::new("reorder", [outer.clone(), i.clone(), e.clone()])];
         order.extend(self.subgroups.clone());
-        // A range of blocks that ends with the row stands in front of a subgroup's rows.
+        // A loop over blocks that ends with the row precedes a subgroup's rows.
         let causal = self.is_causal();
         if random.u8(..100) < if causal { 2 } else { 50 } {
             order.reverse();
         }
         if let Some(values) = self.values.as_ref().filter(|_| causal && random.u8(..100) < 95) {
-            // Weights past the row's end are 0, which makes products with what is finite 0.
+            // Weights beyond the row's end are 0, so their products with finite values are 0.
             let finite = Fact::Finite(values.factors()[1].to_owned());
             self.plan.facts.retain(|fact| *fact != finite);
             self.plan.facts.push(finite);
@@ -181,7 +182,7 @@ impl Rows<'_> {
         Some(own)
     }
 
-    /// `decompose_online`, and a block's length.
+    /// Generates `decompose_online`, with a block's length.
     fn online(&mut self, inner: &[Stage], random: &mut Rng) -> Option<Block> {
         self.values.as_ref()?;
         let members = inner.iter().filter(|stage| self.is_row(stage)).chain([self.host]).map(|stage| stage.name.clone());
@@ -197,13 +198,13 @@ impl Rows<'_> {
         Some(Block { stages: Vec::new(), directives: vec![directive] })
     }
 
-    /// Whether a row's range ends with the row.
+    /// Returns true if a row's range ends with the row.
     fn is_causal(&self) -> bool {
         let row = &self.plan.product.axes()[0];
         self.host.reduction().is_some_and(|(_, ranges)| ranges[0].high.names().contains(row.as_str()))
     }
 
-    /// That scores are finite, and what they are multiplied by is above 0, as a mask of the scores needs it.
+    /// Adds the facts that a mask of the scores needs: that scores are finite, and their factor is above 0.
     fn state_bounds(&mut self, random: &mut Rng) {
         let mut needed: Vec<Fact> = self.plan.product.factors().map(|name| Fact::Finite(name.to_owned())).into();
         let inner = self.plan.product.extents()[2].clone();
@@ -219,7 +220,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Tiles of the host, with batches one by one; sometimes a workgroup goes through several of them.
+    /// Distributes tiles of the host, with one batch each; sometimes a workgroup loops over several tiles.
     fn workgroups(&mut self, random: &mut Rng) -> Vec<Directive> {
         let i = self.plan.product.axes()[0].clone();
         let mut outer = self.plan.product.parallel().to_vec();
@@ -227,7 +228,7 @@ impl Rows<'_> {
         let rows = self.plan.tile[0];
         let several = self.values.is_none() && !self.plan.result && random.u8(..100) < 20;
         let by = if several { rows * 2 } else { rows };
-        // A result that is no sum's is written back without guards.
+        // A result that is not a sum is written back without guards.
         let free = self.plan.result && (self.values.is_some() && self.plan.copied[0] || random.u8(..100) < 4);
         tiles.push(tile(&i, by, self.plan.word(0, by, free, random), None));
         let slots: &[&str] = match (tiles.len(), random.u8(..100)) {
@@ -246,7 +247,7 @@ impl Rows<'_> {
         made
     }
 
-    /// Where a stage other than the host is computed, and its block.
+    /// Places a stage other than the host, and generates its block.
     fn stage(&mut self, stage: &Stage, name: &str, random: &mut Rng) -> Vec<Directive> {
         if self.is_score(stage) {
             return vec![self.at(name, "fragment")];
@@ -270,7 +271,7 @@ impl Rows<'_> {
         vec![self.at(name, "fragment")]
     }
 
-    /// A reduction of rows: on matrices, or of what is left of it by lanes.
+    /// Generates a reduction of rows: on matrices, or of partial results by lanes.
     fn row(&mut self, name: &str, [i, j]: [String; 2], random: &mut Rng) -> Vec<Directive> {
         if random.u8(..100) >= 12 || self.plan.own[0] == 1 {
             let way = match (self.profile.has(Feature::MatrixReductions), random.u8(..)) {
@@ -298,21 +299,22 @@ impl Rows<'_> {
         vec![self.at(name, "shared"), self.at(&part, "shared")]
     }
 
-    /// What the second product and the copies need of lengths.
+    /// Adds the facts about lengths that the second product and the copies need.
     fn widths(&mut self, random: &mut Rng) {
         let Some(values) = &self.values else { return };
         let [_, side, depth] = self.plan.sides;
         let (extent, product) = (values.extents()[1].clone(), self.plan.product);
         self.plan.fix(&extent, lcm(side, 8) * random.choice([1, 1, 2]).unwrap_or(1));
         let inner = product.extents()[2].clone();
-        // A copy has a number of elements that is known.
+        // A copy needs a known number of elements.
         match self.plan.copied != [false; 2] || random.bool() {
             true => self.plan.fix(&inner, lcm(depth, 8) * random.choice([1, 1, 2]).unwrap_or(1)),
             false => self.plan.multiple(&inner, lcm(depth, 8)),
         }
     }
 
-    /// Copies of queries, keys, values and the result; what is not copied lies in rows as matrices are loaded.
+    /// Generates copies of queries, keys, values and the result. Tensors that are not copied have rows that are suitable for matrix
+    /// loads.
     fn factors(&mut self, outer: &str, random: &mut Rng) -> Vec<Directive> {
         let Some(values) = &self.values else { return Vec::new() };
         let [q, k] = self.plan.product.factors();
@@ -325,7 +327,7 @@ impl Rows<'_> {
             let mut copy = Directive { produced, ..Directive::new("promote", [tensor.to_owned()]) };
             copy = copy.with("at", at).with("to", memory);
             if memory == "shared" {
-                // All of it lies within the tensor, as a rule.
+                // The copy is usually within the tensor.
                 copy.keys.extend((random.u8(..100) < 3).then(|| ("fill", "0.0".to_owned())));
                 copy.keys.extend(match random.u8(..100) {
                     0..40 => vec![("row_pad", "8".to_owned())],
@@ -352,7 +354,7 @@ impl Rows<'_> {
             made.push(copy.with("at", "workgroup").with("to", "shared"));
         }
         for row in [self.plan.row(q), self.plan.row(k), self.plan.row(values.factors()[1]), self.plan.row(&self.host.name)] {
-            // Those that are copied need it not, and mostly have it.
+            // Copied tensors do not need it, but mostly have it.
             if let Some(row) = row.filter(|_| random.u8(..100) < 90) {
                 self.plan.aligned(&row);
             }
@@ -360,12 +362,12 @@ impl Rows<'_> {
         made
     }
 
-    /// The blocks of both products of attention.
+    /// Generates the blocks of both products of attention.
     fn products(&mut self, inner: &[Stage], random: &mut Rng) -> Option<()> {
         let [i, j, k] = self.plan.product.axes().clone();
         let score = inner.iter().find(|stage| self.is_score(stage))?.name.clone();
         let mut own = vec![Directive::new("reorder", [k.clone(), i.clone(), j.clone()]), self.plan.mma(random)];
-        // Fragments have no address.
+        // Fragments cannot be indexed at run time.
         let share = if self.held { 98 } else { 25 };
         own.extend((random.u8(..100) < share).then(|| Directive::new("unroll", [k])));
         self.block(&score, own, random);
@@ -378,7 +380,7 @@ impl Rows<'_> {
         let mut own = Vec::new();
         let (mut order, mut loops) = (vec![j.clone(), i.clone(), e], vec![j.clone()]);
         if self.slices {
-            // Weights go through shared memory a slice at a time.
+            // Weights are copied through shared memory one slice at a time.
             let (outer, copy) = (format!("{j}_p"), format!("{rounded}_m"));
             let by = lcm(self.plan.sides[1], self.plan.sides[2]);
             own.push(tiled([tile(&j, by, None, Some(&outer))], None));
@@ -399,14 +401,14 @@ impl Rows<'_> {
         Some(())
     }
 
-    /// A block, with the rows of each subgroup first; now and then it has others.
+    /// Adds a block that begins with the rows of each subgroup; sometimes with other rows.
     fn block(&mut self, name: &str, directives: Vec<Directive>, random: &mut Rng) {
         let tiles = if random.u8(..) > 0 { self.subgroups.clone() } else { self.plan.subgroups(random) };
         let directives = tiles.into_iter().chain(directives).collect();
         self.made.push(Block { stages: vec![name.to_owned()], directives });
     }
 
-    /// Whether sums can be factors where they are.
+    /// Returns true if sums can become factors without a copy.
     fn converts(&self) -> bool {
         self.profile.has(Feature::MatrixConversions) && self.plan.sides[1] == self.plan.sides[2]
     }
@@ -415,7 +417,7 @@ impl Rows<'_> {
         Directive::new("compute_at", [name.to_owned(), self.place.clone()]).with("to", memory)
     }
 
-    /// A stage's matrices: those of the sums, as a rule.
+    /// Chooses a stage's matrices: usually those of the sums.
     fn fragment(&self, mut axes: [String; 2], by: Option<&str>, random: &mut Rng) -> Directive {
         let [mut rows, mut columns, _] = self.plan.sides;
         match random.u16(..500) {
@@ -435,13 +437,13 @@ impl Rows<'_> {
         stage.reduction().is_some_and(|(_, ranges)| ranges.iter().any(|range| range.axis == *summed))
     }
 
-    /// Whether a stage reduces the product's columns.
+    /// Returns true if a stage reduces the product's columns.
     fn is_row(&self, stage: &Stage) -> bool {
         stage.reduction().is_some() && !self.is_score(stage)
     }
 }
 
-/// Rows of a copy are mostly such that matrices are loaded from them and stored to them.
+/// Mostly makes the rows of a copy suitable for loading and storing matrices.
 fn lie_in_rows(directive: &mut Directive, random: &mut Rng) {
     let odd = |(key, value): &&mut (&'static str, String)| *key == "row_pad" && !matches!(value.as_str(), "8" | "16");
     for (_, value) in directive.keys.iter_mut().filter(odd).filter(|_| random.u8(..100) < 85) {
@@ -450,7 +452,7 @@ fn lie_in_rows(directive: &mut Directive, random: &mut Rng) {
 }
 
 impl Plan<'_> {
-    /// That a size is a number: loops over matrices are written out.
+    /// Adds the fact that a size is a number, because loops over matrices are unrolled.
     fn fix(&mut self, size: &Expr, value: i64) {
         let ExprKind::Name(name) = &size.kind else { return };
         if self.kernel.dims().any(|dim| dim == name) {

@@ -8,14 +8,14 @@ use crate::kernel::tree::{ArgumentKind, Expr, GenericKind, Kernel, Role, Stage};
 use fastrand::Rng;
 use std::collections::BTreeSet;
 
-/// The intermediates that are precomputed.
+/// Chooses the intermediates that are precomputed.
 pub(super) fn precomputed(kernel: &Kernel, flow: &Flow, packed: &BTreeSet<String>, random: &mut Rng) -> Vec<String> {
     let likely = |stage: &&Stage| stage.role == Role::Intermediate && !packed.contains(&stage.name);
     let all = kernel.stages.iter().filter(likely).filter(|s| of_one_input(kernel, flow, s));
     all.filter(|_| random.u8(..100) < 45).map(|s| s.name.clone()).collect()
 }
 
-/// Whether a stage depends on one input alone, whose shape tells all sizes.
+/// Returns true if a stage depends on a single input, whose shape determines all sizes.
 fn of_one_input(kernel: &Kernel, flow: &Flow, stage: &Stage) -> bool {
     let reads = flow.reads(&stage.name);
     let Some(first) = reads.first() else { return false };
@@ -34,7 +34,7 @@ fn of_one_input(kernel: &Kernel, flow: &Flow, stage: &Stage) -> bool {
     sizes && !others && reads.iter().all(|read| read.tensor == first.tensor)
 }
 
-/// What is said of the schedule that has its directives.
+/// Adds statements to a schedule that has its directives.
 pub(super) fn add(kernel: &Kernel, schedule: &mut Schedule, random: &mut Rng) {
     if random.u8(..100) < 9 {
         let equated = |name: &str| schedule.facts.iter().any(|f| matches!(f, Fact::Size(l, "==", _) if *l == Expr::name(name)));
@@ -59,7 +59,7 @@ pub(super) fn add(kernel: &Kernel, schedule: &mut Schedule, random: &mut Rng) {
     }
 }
 
-/// Tensors with gaps, and facts of their strides.
+/// Adds strided tensors, and facts about their strides.
 fn strided(kernel: &Kernel, schedule: &mut Schedule, random: &mut Rng) {
     let arguments = kernel.arguments.iter().filter_map(|a| match &a.kind {
         ArgumentKind::Input(shape) | ArgumentKind::Update(shape) => Some((&a.name, shape.len())),
@@ -91,14 +91,14 @@ fn strided(kernel: &Kernel, schedule: &mut Schedule, random: &mut Rng) {
     }
 }
 
-/// A directive of nobody, anywhere among the blocks.
+/// Adds a directive without a block, at a random place among the blocks.
 fn alone(schedule: &mut Schedule, directive: Directive, random: &mut Rng) {
     let first = schedule.blocks.iter().take_while(|b| b.directives.iter().any(Directive::rewrites)).count();
     let at = random.usize(first..=schedule.blocks.len());
     schedule.blocks.insert(at, Block { stages: Vec::new(), directives: vec![directive] });
 }
 
-/// Facts of dims of which nothing is said.
+/// Returns facts about dims that have none.
 fn version(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Option<Vec<Fact>> {
     let said = |name: &str| schedule.facts.iter().any(|f| matches!(f, Fact::Size(l, ..) if l.names().contains(name)));
     let dims: Vec<&str> = kernel.dims().filter(|name| !said(name)).collect();
@@ -123,7 +123,7 @@ fn version(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Option<Vec
     (!facts.is_empty()).then_some(facts)
 }
 
-/// Writes some factors with a tuned constant.
+/// Replaces some factors by a tuned constant.
 fn tune(schedule: &mut Schedule, random: &mut Rng) {
     let name = "TUNED";
     let factors = schedule.blocks.iter_mut().flat_map(|b| &mut b.directives).flat_map(|d| &mut d.arguments);

@@ -1,18 +1,18 @@
 //! A generated schedule as a tree, and its text.
 //!
-//! One grammar holds for all directives: `name(arguments => produced, key: value) => level(slots)`. So a new directive needs
-//! no new tree.
+//! One grammar covers all directives: `name(arguments => produced, key: value) => level(slots)`. So a new directive does not need a
+//! new tree.
 
 use crate::kernel::text::commas;
 use crate::kernel::tree::Expr;
 use std::fmt::{self, Display, Formatter};
 
-/// A schedule, but for its profile.
+/// A schedule, without its profile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
     /// `T = f16`, `S = 2`.
     pub bindings: Vec<(String, String)>,
-    /// What stands after `where`.
+    /// The facts after `where`.
     pub facts: Vec<Fact>,
     /// The directives.
     pub blocks: Vec<Block>,
@@ -34,7 +34,7 @@ pub enum Fact {
 /// Directives for stages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
-    /// For whom; nobody: the directives stand outside blocks, for the output.
+    /// The stages; empty for directives outside of blocks, which are for the output.
     pub stages: Vec<String>,
     /// The directives.
     pub directives: Vec<Directive>,
@@ -45,17 +45,17 @@ pub struct Block {
 pub struct Directive {
     /// Its name.
     pub name: &'static str,
-    /// What it consumes.
+    /// The arguments that it consumes.
     pub arguments: Vec<Argument>,
     /// The names that it makes.
     pub produced: Vec<String>,
     /// `key: value`.
     pub keys: Vec<(&'static str, String)>,
-    /// Where something goes.
+    /// The level and the coordinates that axes are distributed to.
     pub target: Option<Target>,
 }
 
-/// What stands in a directive's parentheses.
+/// An argument in a directive's parentheses.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
     /// An axis, or another name.
@@ -68,9 +68,9 @@ pub enum Argument {
         axis: String,
         /// The factor.
         factor: Factor,
-        /// The word after it.
+        /// The keyword after it.
         tail: Option<&'static str>,
-        /// What the outer part is called.
+        /// The name of the outer part.
         outer: Option<String>,
     },
     /// `[2, _, 4] guard`.
@@ -79,31 +79,31 @@ pub enum Argument {
     Text(String),
 }
 
-/// A number, and how it is written if that is not by its digits.
+/// A number, and its text if that is not the plain number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
     /// The number.
     pub value: i64,
-    /// A constant expression of it.
+    /// A constant expression with that value.
     pub written: Option<String>,
 }
 
 /// `workgroup(z, y, x)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// Which level.
+    /// The level.
     pub level: &'static str,
     /// The coordinates.
     pub slots: Vec<&'static str>,
 }
 
 impl Schedule {
-    /// Whether it has a directive of this name.
+    /// Returns true if it has a directive of this name.
     pub fn has(&self, name: &str) -> bool {
         self.blocks.iter().flat_map(|block| &block.directives).any(|directive| directive.name == name)
     }
 
-    /// Whether it has a directive of this name with this key.
+    /// Returns true if it has a directive of this name with this key.
     pub fn has_key(&self, name: &str, key: &str) -> bool {
         let has = |directive: &Directive| directive.name == name && directive.keys.iter().any(|(k, _)| *k == key);
         self.blocks.iter().flat_map(|block| &block.directives).any(has)
@@ -111,24 +111,24 @@ impl Schedule {
 }
 
 impl Directive {
-    /// The same with a key.
+    /// Adds a key.
     pub fn with(mut self, key: &'static str, value: impl Into<String>) -> Directive {
         self.keys.push((key, value.into()));
         self
     }
 
-    /// A directive of names.
+    /// Returns a directive of names.
     pub fn new(name: &'static str, axes: impl IntoIterator<Item = String>) -> Directive {
         let arguments = axes.into_iter().map(Argument::Name).collect();
         Directive { name, arguments, produced: Vec::new(), keys: Vec::new(), target: None }
     }
 
-    /// Whether it rewrites the algebra, and so comes before all others.
+    /// Returns true if it rewrites the algorithm, so that it precedes all other directives.
     pub fn rewrites(&self) -> bool {
         matches!(self.name, "pack" | "precompute" | "decompose_im2col" | "decompose_winograd" | "decompose_online")
     }
 
-    /// The tail words in it.
+    /// Returns its tail keywords.
     pub fn tails(&self) -> impl Iterator<Item = &'static str> {
         self.arguments.iter().filter_map(|a| match a {
             Argument::Tile { tail, .. } | Argument::Factors(_, tail) => *tail,
@@ -177,7 +177,7 @@ impl Display for Directive {
             return write!(f, " {name} in {choices};");
         }
         let mut inside = commas(&self.arguments);
-        // What `distribute` consumes goes to its target, inside the parentheses.
+        // The target of `distribute` is inside the parentheses.
         let within = self.name == "distribute";
         if !self.produced.is_empty() {
             inside += &format!(" => {}", self.produced.join(", "));
@@ -185,7 +185,7 @@ impl Display for Directive {
         if let (Some(target), true) = (&self.target, within) {
             inside += &format!(" => {target}");
         }
-        // How parts become one stands after the target, wherever that is.
+        // The strategy for partial results follows the target.
         let after = |key: &str| key == "by" && !within && self.target.is_some();
         for (key, value) in self.keys.iter().filter(|(key, _)| !after(key)) {
             inside += &format!(", {key}: {value}");

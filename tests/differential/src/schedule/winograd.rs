@@ -1,5 +1,5 @@
-//! `decompose_winograd`: the kernel as directives then know it has a stage of transformed inputs, one of transformed filters, one of their
-//! products, and one that is computed of these.
+//! `decompose_winograd`: for later directives, the kernel has a stage of transformed inputs, one of transformed filters, one of
+//! their products, and one that is computed from these.
 
 use super::decompose::{Decomposed, is_window};
 use super::tree::{Argument, Directive, Fact};
@@ -7,7 +7,7 @@ use crate::kernel::WINDOWS;
 use crate::kernel::tree::{Expr, ExprKind, Kernel, Outside, Range, Role, Stage, Type};
 use fastrand::Rng;
 
-/// Channels of a sum, at most: what the error is stated for.
+/// The most channels of a sum, for which the error is stated.
 const CHANNELS: i64 = 16;
 
 /// Decomposes the convolution that is the stage at `at`.
@@ -59,7 +59,8 @@ struct Dims {
 }
 
 impl Dims {
-    /// The axis that a stage has for one of the convolution's, its extent, and the index that it stands for; `None`: a window's tap.
+    /// Returns the axis that a stage has for one of the convolution's axes, its extent, and the index that it represents; `None`
+    /// for a window's tap.
     fn axis(&self, of: &str) -> Option<(String, Expr, Expr)> {
         if WINDOWS.iter().any(|(_, tap, _)| *tap == of) {
             return None;
@@ -85,7 +86,7 @@ impl Dims {
         ["p", "q"].into_iter().take(count).map(|name| (name.to_owned(), Expr::int(self.m + 2))).collect()
     }
 
-    /// What is transformed of a factor.
+    /// Returns the stage that transforms a factor.
     fn transform(&self, name: &str, (tensor, index, ty): (String, Vec<Expr>, Type), points: usize) -> Stage {
         let names = index.iter().flat_map(Expr::names).map(str::to_owned).collect::<Vec<_>>();
         let mut axes = self.points(points);
@@ -96,7 +97,7 @@ impl Dims {
         };
         let index: Vec<Expr> = index.iter().map(at).collect();
         let read = |index| Expr::new(ExprKind::Read { tensor: tensor.clone(), outside: Outside::Clamp, index }, ty);
-        // It reads many elements, at indices of which the last axes of windows tell some.
+        // It reads many elements, at indices that depend partly on the last axes of windows.
         let next = |e: &Expr| {
             if e.names().iter().any(|n| n.starts_with('t')) || e.as_int() == Some(0) {
                 e.clone().infix("+", Expr::int(1))

@@ -1,4 +1,4 @@
-//! Items that nobody writes: too deep, too long, too large. Each is accepted, or refused for what is wrong with it.
+//! Tests extreme items: too deep, too long, too large. Each is accepted, or refused with an error about its problem.
 
 use crate::support::{board, expanded, watched};
 use proc_macro2::TokenStream;
@@ -14,7 +14,7 @@ fn beginning(text: &str) -> String {
     text.chars().take(300).collect()
 }
 
-/// Expands all three items. `wanted` is a part of what is said of them; none if they are accepted.
+/// Expands all three items. `wanted` is a part of the expected error; `None` if they are accepted.
 #[track_caller]
 fn check(kernel: &str, schedule: &str, wanted: Option<&str>) {
     let said = beginning(&format!("{kernel}\n{schedule}"));
@@ -39,7 +39,7 @@ fn nested(open: &str, inner: &str, close: &str, depth: usize) -> String {
     format!("{}{inner}{}", open.repeat(depth), close.repeat(depth))
 }
 
-/// `f(0)`, `f(1)`, … in a row.
+/// Joins `f(0)`, `f(1)`, ….
 fn row(count: usize, f: impl Fn(usize) -> String) -> String {
     (0..count).map(f).collect()
 }
@@ -77,7 +77,7 @@ fn expressions_that_nest() {
     of_schedule(&format!("tile(i: 1{}) => workgroup(x);", " + 1".repeat(20_000)), high);
 }
 
-/// Values that double each time: what is shared is computed once, and not printed at all.
+/// Values that double each time. Shared values are computed once, and are never printed in full.
 #[test]
 fn values_that_double() {
     let doubling = |from: usize, to: usize| row(to - from, |n| format!("let a{} = a{} + a{1};", from + n + 1, from + n));
@@ -90,7 +90,7 @@ fn values_that_double() {
     check(&format!("fn add<N>(x: f32[N]) -> y: f32[N] {{ let s0[i]: f32[N] = x[i]; {stages} y[i] = s120[i]; }}"), PLAIN, None);
 }
 
-/// Pointwise stages are stored where they would nest too deep in each other.
+/// Pointwise stages are stored if they would nest too deeply.
 #[test]
 fn chains_of_stages() {
     let link = |n: usize| format!("let s{}[i]: f32[N] = s{n}[i]{};", n + 1, " * 0.5 + 1.0".repeat(30));
@@ -120,7 +120,7 @@ fn lists_that_are_long() {
     let parts = row(61, |n| format!("i{n},"));
     of_schedule(&format!("split(i, [{} _] => {parts});", "1, ".repeat(60)), Some("more than 48 loops or guards"));
     check(ADD, &format!("pub V: add for p where {} N > 0 {{}}", "N > 1, ".repeat(many)), Some("more than 64 facts"));
-    // Facts about one dim are not so many replacements.
+    // Many facts about one dim do not cause many replacements.
     check(ADD, &format!("pub V: add for p where {} N > 0 {{}}", row(60, |n| format!("N % {} == 0,", n + 1))), None);
     let name = "n".repeat(200_000);
     check(
@@ -130,7 +130,7 @@ fn lists_that_are_long() {
     );
 }
 
-/// A constant is one instruction, and those have an end.
+/// A constant is one instruction, whose length is limited.
 #[test]
 fn constants_that_are_long() {
     let kernel = |count: usize| {
@@ -143,7 +143,7 @@ fn constants_that_are_long() {
     check(claimed, PLAIN, Some("`C` has more than 16384 elements"));
 }
 
-/// Numbers at and beyond every limit, wherever one can stand: accepted or refused, but soon.
+/// Numbers at and beyond every limit, in every place of a number, are accepted or refused quickly.
 #[test]
 fn numbers_that_are_large() {
     for n in [

@@ -1,5 +1,5 @@
-//! Right items with tokens taken out, doubled, exchanged and replaced by others, by numbers that are too large, and by groups
-//! of more.
+//! Correct items with tokens removed, doubled, exchanged, or replaced by other tokens, by numbers that are too large, and by groups
+//! of more tokens.
 
 use crate::support::{board, expanded, watched};
 use proc_macro2::{Delimiter, Group, Literal, TokenStream, TokenTree};
@@ -7,15 +7,15 @@ use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use tilewright_differential::pair;
 
-/// A change of an item's tokens; places are taken modulo how many there are.
+/// A change of an item's tokens. Places are taken modulo the number of places.
 #[derive(Clone, Debug)]
 enum Change {
     Delete(usize),
     Double(usize),
     Swap(usize, usize),
-    /// By another token of the same items.
+    /// Replaces a token by another token of the same items.
     Replace(usize, usize),
-    /// What comes after goes before.
+    /// Inserts a token before another one.
     Insert(usize, usize),
     Number(usize, u128),
     Float(usize, f64),
@@ -48,7 +48,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// Where a tree stands: the number of each group on the way, and its own.
+/// The place of a tree: the index of each enclosing group, and its own index.
 type Place = Vec<usize>;
 
 fn places(tokens: &TokenStream, around: &[usize], all: &mut Vec<(Place, TokenTree)>) {
@@ -61,7 +61,7 @@ fn places(tokens: &TokenStream, around: &[usize], all: &mut Vec<(Place, TokenTre
     }
 }
 
-/// Tokens with other ones in place of a tree.
+/// Replaces a tree by other tokens.
 fn with(tokens: &TokenStream, place: &[usize], new: &mut dyn FnMut(TokenTree) -> Vec<TokenTree>) -> TokenStream {
     let Some((at, rest)) = place.split_first() else { return tokens.clone() };
     let each = |(n, tree): (usize, TokenTree)| match tree {
@@ -87,7 +87,7 @@ fn changed(tokens: &TokenStream, corpus: &[TokenTree], change: &Change) -> Token
         Change::Double(_) => with(tokens, &place, &mut |t| vec![t.clone(), t]),
         Change::Swap(_, b) => {
             let (there, second) = all[b % all.len()].clone();
-            // One inside the other: only the inner one stays.
+            // If one contains the other, only the inner one stays.
             let first = with(tokens, &there, &mut |_| vec![tree.clone()]);
             with(&first, &place, &mut |_| vec![second.clone()])
         }
@@ -115,7 +115,7 @@ impl Change {
     }
 }
 
-/// An item of a pair with some changes: it ends.
+/// Checks that expanding an item of a pair with some changes ends.
 fn ends(case: u64, which: usize, changes: &[Change]) {
     let pair = pair(11, case);
     let mut items: [TokenStream; 3] = [pair.kernel.parse().expect("tokens"), pair.schedule.parse().expect("tokens"), board()];
@@ -132,7 +132,7 @@ fn ends(case: u64, which: usize, changes: &[Change]) {
     });
 }
 
-/// The same few each time; `TILEWRIGHT_CASES` many others, if it is set.
+/// Tests the same few items each time; with `TILEWRIGHT_CASES`, that many random items.
 #[test]
 fn items_with_wrong_tokens() {
     let wanted = std::env::var("TILEWRIGHT_CASES").ok().and_then(|n| n.parse().ok());

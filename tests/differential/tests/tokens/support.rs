@@ -1,4 +1,4 @@
-//! The macros' whole way, on a thread whose stack is no larger than rustc's, and watched.
+//! Runs the macros completely, on a thread whose stack is not larger than rustc's, with a watchdog.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -6,12 +6,12 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 use tilewright_dsl::expand;
 
-/// What a program's main thread has, and rustc's.
+/// The stack size of a program's main thread, and of rustc's.
 const STACK: usize = 8 << 20;
-/// A compilation takes milliseconds. This long is for machines with much else to do: it tells a hang, nothing else.
+/// The time after which a compilation counts as hanging. It takes milliseconds, but the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Runs what must end. `what` is said if it does not.
+/// Runs a function that must end. `what` describes it in the panic if it does not.
 pub(crate) fn watched<T: Send + 'static>(what: &str, run: impl FnOnce() -> T + Send + 'static) -> T {
     let (send, receive) = channel();
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || drop(send.send(run()))).expect("a thread");
@@ -29,7 +29,7 @@ pub(crate) fn watched<T: Send + 'static>(what: &str, run: impl FnOnce() -> T + S
     }
 }
 
-/// What the macros make of an item of each kind, and of the chain that they form.
+/// Returns the macros' expansions of an item of each kind, and of the chain that they form.
 pub(crate) fn expanded(kernel: TokenStream, schedule: TokenStream, profile: TokenStream) -> String {
     let alone = expand::kernel(kernel.clone(), tilewright_spirv::compile);
     let head = expand::schedule(schedule.clone());
@@ -40,7 +40,7 @@ pub(crate) fn expanded(kernel: TokenStream, schedule: TokenStream, profile: Toke
     quote!(#alone #head #board #resolved #made).to_string()
 }
 
-/// The profile of those who do not care.
+/// Returns the profile for tests that do not depend on it.
 pub(crate) fn board() -> TokenStream {
     quote!(pub p: vulkan_1_1 { invocations: 256, local: [256, 256, 64], features: [address, f16, storage_16] })
 }

@@ -6,17 +6,17 @@ use crate::schedule::places::{Hosted, Place, memory};
 use crate::schedule::tree::{Argument, Directive};
 use fastrand::Rng;
 
-/// An intermediate that may be computed here, as what reads it here asks for.
+/// An intermediate that may be computed here, with the requirements of its readers.
 struct Guest {
     name: String,
     bytes: i64,
     /// The host's axes that the reads depend on.
     roots: u32,
-    /// Whether a loop of the host's reduction may be around.
+    /// True if it may be inside a loop of the host's reduction.
     in_reduction: bool,
-    /// As deep as this, at most.
+    /// The greatest depth.
     most: usize,
-    /// Whether invocations compute together what reads it.
+    /// True if invocations compute its reader together.
     together: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     })
 }
 
-/// The intermediates that nothing reads but this stage, and what is computed in it.
+/// Returns the intermediates that only this stage, or a stage that is computed in it, reads.
 fn guests(nest: &Nest<'_>) -> Vec<Guest> {
     let mut all = Vec::new();
     for (name, bytes) in &nest.flow.stored {
@@ -68,7 +68,7 @@ fn guests(nest: &Nest<'_>) -> Vec<Guest> {
     all
 }
 
-/// The stages of partial results, which the nest alone reads.
+/// Returns the stages of partial results, which only the nest reads.
 fn parts(nest: &Nest<'_>) -> Vec<Guest> {
     let guest = |part: &Nest<'_>| {
         let roots = nest.reads.iter().filter(|s| s.tensor == part.stage).fold(0, |all, s| all | s.roots());
@@ -99,7 +99,7 @@ fn compute(
     };
     let extents = extents.map(|axes| axes.into_iter().map(|(_, n)| n).collect());
     nest.take(place, memory, &room, guest.bytes);
-    // What is read now is no tensor that could be placed again, but a copy of it can be made further in.
+    // The read tensor cannot be placed again, but a copy of it can be made further inside.
     for seen in nest.reads.iter_mut().filter(|s| s.tensor == guest.name) {
         seen.depth = place.depth;
         seen.registers = memory == Memory::Register;

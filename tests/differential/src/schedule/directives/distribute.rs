@@ -21,7 +21,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     place(nest, &some(axes, 2, random), "thread", random)
 }
 
-/// Distributes those of some axes that can be.
+/// Distributes the axes that can be distributed.
 pub(in crate::schedule) fn place(nest: &mut Nest<'_>, axes: &[usize], level: &'static str, random: &mut Rng) -> Option<Directive> {
     let (mut names, mut slots) = (Vec::new(), Vec::new());
     for axis in axes {
@@ -42,14 +42,15 @@ pub(in crate::schedule) fn place(nest: &mut Nest<'_>, axes: &[usize], level: &'s
     (!names.is_empty()).then(|| Directive { target, ..Directive::new("distribute", names) })
 }
 
-/// What lies inside an axis that went to threads cannot go to workgroups. The parts of one split were made one after another.
+/// Marks the axes inside an axis that is distributed to threads: they cannot be distributed to workgroups. The parts of one split
+/// were made one after another.
 pub(super) fn within(nest: &mut Nest<'_>, axis: usize) {
     let outer = nest.axes[axis].reduction;
     nest.axes.iter_mut().skip(axis).filter(|a| a.reduction == outer).for_each(|a| a.within_thread = true);
     nest.axes[..axis].iter_mut().rev().take(2).for_each(|a| a.within_thread = true);
 }
 
-/// Two axes on one coordinate.
+/// Distributes two axes to one coordinate.
 fn folded(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
     let literal = |a: &usize| nest.axes[*a].extent.literal().is_some_and(|n| n > 1) && nest.may_be_thread(*a);
     let axes: Vec<usize> = nest.plain_parallel().into_iter().filter(literal).collect();

@@ -9,7 +9,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     let reduction = random.u8(..3) == 0;
     let of_kind = nest.plain().into_iter().filter(|a| nest.axes[*a].reduction == reduction);
     let mut axes = some(of_kind.collect(), 3, random);
-    // Neighbours in their order make simpler digits; any order is legal.
+    // Adjacent axes in order give simpler index components, but any order is legal.
     if random.u8(..3) > 0 {
         axes.sort_by_key(|a| nest.place(*a));
     }

@@ -42,7 +42,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     Some(part(nest, axis, count, (level, slot), by, random))
 }
 
-/// A coordinate of subgroups that no axis has.
+/// Returns a coordinate of subgroups that no axis uses.
 fn free(nest: &Nest<'_>, random: &mut Rng) -> Option<&'static str> {
     let taken = |slot: &&'static str| nest.path.iter().any(|a| nest.axes[*a].exec == Exec::Subgroup(slot));
     random.choice(["x", "y", "z"].into_iter().filter(|s| !taken(s)).collect::<Vec<_>>())

@@ -1,9 +1,9 @@
 //! The directives that schedules are made of, a file each.
 //!
-//! To add one: a file with a function that looks at a [`Nest`], chooses what is likely legal, writes it down and changes the
-//! nest as the compiler would; `None` where nothing is likely legal. Then a line in [`FAMILIES`]. What it can do wrong goes
-//! into [`super::illegal`]; what it leaves to be done, into [`super::complete`]. Reports count directives by their names, so
-//! there is nothing more to do.
+//! To add one, write a file with a function that takes a [`Nest`], chooses a directive that is probably legal, returns it, and
+//! changes the nest as the compiler would; `None` if no such directive is probably legal. Then add a line to [`FAMILIES`]. Wrong
+//! uses of it go into [`super::illegal`], and completions that it needs into [`super::complete`]. Reports count directives by their
+//! names, so nothing more is needed.
 
 mod compute_at;
 mod distribute;
@@ -36,13 +36,13 @@ pub(super) use tile::cut;
 pub struct Family {
     /// The directive.
     pub name: &'static str,
-    /// How often it is tried, against the others.
+    /// The relative frequency with which it is tried.
     pub weight: u32,
-    /// Writes one down.
+    /// Generates a directive.
     pub propose: fn(&mut Nest<'_>, &mut Rng) -> Option<Directive>,
 }
 
-/// All of them.
+/// All families.
 pub const FAMILIES: [Family; 15] = [
     Family { name: "tile", weight: 30, propose: tile::propose },
     Family { name: "split", weight: 14, propose: split::propose },
@@ -61,7 +61,7 @@ pub const FAMILIES: [Family; 15] = [
     Family { name: "show", weight: 2, propose: show::propose },
 ];
 
-/// What a schedule in phases is made of, beside [`FAMILIES`].
+/// The steps of a schedule in phases, besides [`FAMILIES`].
 const STEPS: [Family; 4] = [
     Family { name: "to workgroups", weight: 0, propose: |nest, random| tile::to(nest, "workgroup", random) },
     Family { name: "to threads", weight: 0, propose: |nest, random| tile::to(nest, "thread", random) },
@@ -69,7 +69,7 @@ const STEPS: [Family; 4] = [
     Family { name: "outward", weight: 0, propose: reorder::outward },
 ];
 
-/// A directive that is likely legal, and what has to follow it.
+/// Generates a directive that is probably legal, and the directives that have to follow it.
 pub fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Vec<Directive> {
     let total: u32 = FAMILIES.iter().map(|f| f.weight).sum();
     let mut at = random.u32(..total);
@@ -81,7 +81,7 @@ pub fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Vec<Directive> {
     chosen.map_or(Vec::new(), |family| made(family, nest, random))
 }
 
-/// A directive of a family, or a step.
+/// Generates a directive of a family, or a step.
 pub fn step(name: &str, nest: &mut Nest<'_>, random: &mut Rng) -> Vec<Directive> {
     let family = FAMILIES.iter().chain(&STEPS).find(|f| f.name == name);
     family.map_or(Vec::new(), |family| made(family, nest, random))
@@ -93,30 +93,30 @@ fn made(family: &Family, nest: &mut Nest<'_>, random: &mut Rng) -> Vec<Directive
     if first.is_some() { first.into_iter().chain(next).collect() } else { Vec::new() }
 }
 
-/// Some of a list, in any order.
+/// Returns some elements of a list, in random order.
 fn some<T>(mut from: Vec<T>, most: usize, random: &mut Rng) -> Vec<T> {
     random.shuffle(&mut from);
     from.truncate(random.usize(1..=most.max(1)));
     from
 }
 
-/// A factor for an extent: one that divides, or not.
+/// Generates a factor for an extent, which may divide it or not.
 fn factor(extent: Extent, random: &mut Rng) -> i64 {
     let any = random.choice([1, 2, 2, 3, 4, 4, 4, 5, 7, 8, 8, 16, 32]).unwrap_or(2);
     let most = extent.literal().unwrap_or(i64::MAX);
     if any <= most { any } else { random.i64(1..=most.max(1)) }
 }
 
-/// How an axis is split.
+/// The way in which an axis is split.
 #[derive(Clone, Copy)]
 struct Shape {
-    /// Into a tile and its place.
+    /// True for a tile and its index.
     tile: bool,
-    /// Where the outer part goes.
+    /// The level that the outer part is distributed to.
     level: Option<&'static str>,
 }
 
-/// A word for the tail of a split.
+/// Chooses a keyword for the tail of a split.
 fn tail(nest: &Nest<'_>, axis: usize, product: i64, shape: Shape, random: &mut Rng) -> Option<&'static str> {
     let exact = nest.axes[axis].extent.divisible(product);
     let parallel = !nest.axes[axis].reduction;
@@ -137,7 +137,7 @@ fn tail(nest: &Nest<'_>, axis: usize, product: i64, shape: Shape, random: &mut R
     }
 }
 
-/// What a tail means for the parts, outer and inner.
+/// Records the consequences of a tail for the outer and inner parts.
 fn note_tail(nest: &mut Nest<'_>, axis: usize, word: Option<&'static str>, (outer, inner): (usize, usize), by: i64) {
     if nest.axes[axis].extent.divisible(by) {
         return;

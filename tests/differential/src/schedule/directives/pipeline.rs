@@ -9,7 +9,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     let is_shared = |depth: usize| {
         move |c: &&crate::schedule::places::Copied| c.memory == Memory::Shared && c.depth == depth && !c.result && !c.pipelined
     };
-    // The loops at which shared copies are made; now and then any loop.
+    // The loops at which shared copies are made; sometimes any loop.
     let plain = |at: &str| nest.axes.iter().rfind(|a| a.live && a.name == at).is_some_and(|a| a.exec == Exec::Plain);
     let legal = places.iter().filter(|p| plain(&p.at) && nest.copies.iter().any(|c| is_shared(p.depth)(&c)));
     let legal: Vec<_> = legal.cloned().collect();
@@ -37,7 +37,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     for copied in nest.copies.iter_mut().filter(|c| names.contains(&c.name)) {
         copied.pipelined = true;
     }
-    // More buffers take more memory, and the copies' loop stays one.
+    // Additional buffers take more memory, and the copies' loop must not be changed.
     nest.shared -= nest.shared / 4;
     if let Some(axis) = nest.axes.iter_mut().rfind(|a| a.live && a.name == place.at) {
         axis.fixed = true;
@@ -47,7 +47,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     Some(Directive { keys, ..Directive::new("pipeline", arguments) })
 }
 
-/// A place in a step.
+/// Generates a position within an iteration.
 fn spot(nest: &Nest<'_>, random: &mut Rng) -> String {
     let mut stages = vec![nest.stage.clone()];
     stages.extend(nest.hosted.iter().map(|h| h.name.clone()));

@@ -7,7 +7,7 @@ use crate::schedule::places::{Copied, Place, Room, memory};
 use crate::schedule::tree::{Argument, Directive};
 use fastrand::Rng;
 
-/// Copies of a nest, at most.
+/// The most copies of a nest.
 const MOST: usize = 4;
 
 pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
@@ -20,7 +20,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
         return Some(result);
     }
     let memory = memory(nest, random);
-    // Some places have room for nothing.
+    // Several places are tried, because some lack room.
     (0..6).find_map(|_| {
         let place = random.choice(nest.places(memory))?;
         let at_hand = nest.at_hand(&place);
@@ -33,7 +33,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     })
 }
 
-/// Copies what is read.
+/// Copies a read tensor.
 fn copy(nest: &mut Nest<'_>, place: &Place, memory: Memory, seen: &Seen, room: Room, random: &mut Rng) -> Directive {
     let listed = random.u8(..100) < 45;
     let default = format!("{}_{}", seen.tensor, memory.word());
@@ -66,17 +66,17 @@ fn copy(nest: &mut Nest<'_>, place: &Place, memory: Memory, seen: &Seen, room: R
     Directive { produced, keys, ..Directive::new("promote", [seen.tensor.clone()]) }
 }
 
-/// Axes, and a `*` for the other dimensions.
+/// Prints axes, and a `*` for the other dimensions.
 fn listing(names: &[String], rest: bool) -> String {
     names.iter().map(String::as_str).chain(rest.then_some("*")).collect::<Vec<_>>().join(", ")
 }
 
-/// `at` and `to`.
+/// Returns the arguments `at` and `to`.
 pub(super) fn place_keys(place: &Place, memory: Memory) -> Vec<(&'static str, String)> {
     vec![("at", place.at.clone()), ("to", memory.word())]
 }
 
-/// What stands beyond the ends.
+/// Chooses the values that are out of bounds.
 fn fill(nest: &Nest<'_>, seen: &Seen, room: &Room, random: &mut Rng, keys: &mut Vec<(&'static str, String)>) {
     let ragged = room.used.iter().any(|a| nest.axes[*a].ragged);
     let share = if ragged && !seen.open { 55 } else { 4 };
@@ -85,7 +85,7 @@ fn fill(nest: &Nest<'_>, seen: &Seen, room: &Room, random: &mut Rng, keys: &mut 
     }
 }
 
-/// How it lies, and how it is copied. Whether elements at a time are said.
+/// Chooses the layout of a copy and how it is copied. Returns true if a vector width is given.
 fn layout(memory: Memory, axes: Option<&[(String, i64)]>, random: &mut Rng, keys: &mut Vec<(&'static str, String)>) -> bool {
     if memory == Memory::Shared {
         match random.u8(..100) {
@@ -108,7 +108,7 @@ fn layout(memory: Memory, axes: Option<&[(String, i64)]>, random: &mut Rng, keys
     vector
 }
 
-/// The axes of a copy without a list, where each dimension has one axis of the stage's own.
+/// Returns the axes of a copy without a list, if each dimension depends on one of the stage's own axes.
 pub(super) fn boxed(nest: &Nest<'_>, seen: &Seen, room: &Room) -> Option<Vec<(String, i64)>> {
     let mut axes = Vec::new();
     for (dims, plain) in seen.dims.iter().zip(&seen.plain) {
@@ -117,7 +117,7 @@ pub(super) fn boxed(nest: &Nest<'_>, seen: &Seen, room: &Room) -> Option<Vec<(St
         }
         let root = nest.axes.get(dims.trailing_zeros() as usize)?;
         let varies = room.used.iter().filter(|a| nest.axes[**a].roots & dims != 0);
-        // What was fused has digits.
+        // A fused axis has several components.
         let alone = varies.clone().all(|a| nest.axes[*a].roots == *dims);
         let extent = varies.map(|a| nest.axes[*a].extent.most().unwrap_or(1)).product();
         if !alone || axes.iter().any(|(name, _)| *name == root.name) {
@@ -128,7 +128,7 @@ pub(super) fn boxed(nest: &Nest<'_>, seen: &Seen, room: &Room) -> Option<Vec<(St
     Some(axes)
 }
 
-/// Lets the nest read the copy.
+/// Makes the nest read the copy.
 fn redirect(nest: &mut Nest<'_>, place: &Place, seen: &Seen, name: String, memory: Memory) {
     let inside = nest.in_reduction(place);
     let served = |s: &Seen| s.tensor == seen.tensor && s.depth <= place.depth && (s.in_reduction || !inside);
@@ -169,7 +169,7 @@ fn result(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
     Some(Directive { produced: vec![produced], keys, ..Directive::new("promote", [nest.stage.clone()]) })
 }
 
-/// A directive that names something and takes no axis.
+/// Returns a directive that takes a name and no axes.
 pub(in crate::schedule) fn of(name: &'static str, what: &str) -> Directive {
     Directive { arguments: vec![Argument::Name(what.to_owned())], ..Directive::new(name, []) }
 }

@@ -14,7 +14,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     Some(permute(nest, &axes))
 }
 
-/// Some loops of the reduction outside of all others that are no distributed ones.
+/// Moves some loops of the reduction outside of all others that are not distributed.
 pub(in crate::schedule) fn outward(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
     let plain = |a: &usize| nest.axes[*a].exec == Exec::Plain;
     let mut axes: Vec<usize> = nest.path.iter().copied().filter(plain).collect();
@@ -31,7 +31,7 @@ pub(in crate::schedule) fn outward(nest: &mut Nest<'_>, random: &mut Rng) -> Opt
     Some(permute(nest, &axes))
 }
 
-/// The directive that gives axes this order, among the places that they hold.
+/// Returns the directive that puts axes in this order, at the places that they occupy.
 pub(in crate::schedule) fn permute(nest: &mut Nest<'_>, axes: &[usize]) -> Directive {
     let mut places: Vec<usize> = axes.iter().filter_map(|a| nest.place(*a)).collect();
     places.sort_unstable();

@@ -1,4 +1,4 @@
-//! `rfactor(k_o => part)`: the nest of partial results beside the one that reduces them.
+//! `rfactor(k_o => part)`: the nest of partial results, and the nest that reduces them.
 
 use super::factor;
 use super::tile::cut;
@@ -45,7 +45,7 @@ fn rfactor(axis: &str, into: &str) -> Directive {
     Directive { produced: vec![into.to_owned()], ..Directive::new("rfactor", [axis.to_owned()]) }
 }
 
-/// Takes the nest apart: partial results for each value of an axis, and what reduces them.
+/// Splits the nest into partial results for each value of an axis, and their reduction.
 fn apart<'a>(nest: &mut Nest<'a>, axis: usize, into: String) {
     let mut part: Nest<'a> = nest.clone();
     part.next.clear();

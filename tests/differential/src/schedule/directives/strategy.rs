@@ -32,7 +32,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     Some(part(nest, axis, count, ("thread", slot), Some(by), random))
 }
 
-/// The strategies that this reduction and the profile allow.
+/// Returns the strategies that this reduction and the profile allow.
 fn strategies(nest: &Nest<'_>) -> Vec<&'static str> {
     let mut all = Vec::new();
     if nest.by.is_none_or(|by| by == "tree") && nest.shared >= 1024 {
@@ -47,7 +47,7 @@ fn strategies(nest: &Nest<'_>) -> Vec<&'static str> {
     all
 }
 
-/// Whether subgroup arithmetic, or a shuffle, is there.
+/// Returns true if the profile has subgroup arithmetic, or shuffles if the reduction needs them.
 pub(super) fn by_subgroup(nest: &Nest<'_>) -> bool {
     let index = nest.reduces.is_some_and(|op| op.starts_with("arg"));
     let by_shuffles = index || matches!(nest.dtype, DType::I32 | DType::U32);
@@ -55,7 +55,7 @@ pub(super) fn by_subgroup(nest: &Nest<'_>) -> bool {
     nest.profile.subgroup.is_some() && nest.profile.has(Feature::SubgroupSize) && nest.profile.has(feature) && nest.shared >= 1024
 }
 
-/// Whether the reduction has atomics.
+/// Returns true if the reduction can use atomics.
 fn atomics(nest: &Nest<'_>) -> bool {
     match (nest.reduces, nest.dtype) {
         (Some("sum" | "min" | "max"), DType::I32 | DType::U32) | (Some("any" | "all"), _) => true,
@@ -64,7 +64,7 @@ fn atomics(nest: &Nest<'_>) -> bool {
     }
 }
 
-/// By atomics any axis can go to workgroups.
+/// Distributes an axis to workgroups, which atomics allow for any axis.
 fn to_workgroups(nest: &mut Nest<'_>, axis: usize, random: &mut Rng) -> Option<Directive> {
     let slot = random.choice(["x", "y", "z"])?;
     if random.bool() {
@@ -82,7 +82,7 @@ fn to_workgroups(nest: &mut Nest<'_>, axis: usize, random: &mut Rng) -> Option<D
     Some(Directive { arguments: vec![argument], target, keys, ..Directive::new("tile", []) })
 }
 
-/// Gives so many values of an axis to a coordinate of a level: the axis itself, or the inner part of a tile of it.
+/// Distributes a number of an axis's values to a coordinate of a level: the axis itself, or the inner part of a tile of it.
 pub(super) fn part(
     nest: &mut Nest<'_>,
     axis: usize,

@@ -5,7 +5,7 @@ use crate::schedule::nest::{Exec, Extent, Nest};
 use crate::schedule::tree::{Argument, Directive, Target};
 use fastrand::Rng;
 
-/// Where the outer parts go.
+/// The levels that the outer parts are distributed to.
 const LEVELS: [Option<&str>; 8] =
     [None, None, None, Some("workgroup"), Some("workgroup"), Some("workgroup"), Some("workgroup"), Some("thread")];
 
@@ -15,20 +15,20 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     tile(nest, axes, level, random)
 }
 
-/// To workgroups, or to threads.
+/// Tiles axes, and distributes the outer parts to workgroups or to threads.
 pub(super) fn to(nest: &mut Nest<'_>, level: &'static str, random: &mut Rng) -> Option<Directive> {
     let axes = some(candidates(nest, Some(level)), 3, random);
     tile(nest, axes, Some(level), random)
 }
 
-/// Of the reduction's axes.
+/// Tiles the reduction's axes.
 pub(super) fn reduction(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
     let axes = nest.plain().into_iter().filter(|a| nest.axes[*a].reduction && nest.place(*a).is_some()).collect();
     let axes = some(axes, 2, random);
     tile(nest, axes, None, random)
 }
 
-/// What can be tiled for a level.
+/// Returns the axes that can be tiled for a level.
 fn candidates(nest: &Nest<'_>, level: Option<&str>) -> Vec<usize> {
     let may = |a: &usize| match level {
         None => true,
@@ -81,7 +81,7 @@ fn tile(nest: &mut Nest<'_>, axes: Vec<usize>, level: Option<&'static str>, rand
     (!tile.arguments.is_empty()).then_some(tile)
 }
 
-/// Splits an axis in the nest. The outer part and the inner one.
+/// Splits an axis in the nest. Returns the outer part and the inner part.
 pub(in crate::schedule) fn cut(nest: &mut Nest<'_>, axis: usize, by: i64, names: (String, String)) -> (usize, usize) {
     let extent = nest.axes[axis].extent;
     let place = nest.place(axis);
@@ -99,7 +99,7 @@ pub(in crate::schedule) fn cut(nest: &mut Nest<'_>, axis: usize, by: i64, names:
     (outer, inner)
 }
 
-/// Puts the outer parts together, where the first of the axes stood.
+/// Moves the outer parts together, to the place of the first of the axes.
 fn gather(nest: &mut Nest<'_>, outers: &[usize], first: usize) {
     let mut place = first;
     for outer in outers {

@@ -5,7 +5,7 @@ use crate::schedule::nest::{Exec, Extent, Nest};
 use crate::schedule::tree::Directive;
 use fastrand::Rng;
 
-/// Copies of the innermost body, at most: what is legal beyond takes long to compile.
+/// The most copies of the innermost body, because more copies take long to compile.
 const MOST: i64 = 128;
 
 pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {

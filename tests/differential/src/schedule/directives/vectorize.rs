@@ -4,7 +4,7 @@ use crate::schedule::nest::{Exec, Extent, Nest};
 use crate::schedule::tree::{Argument, Directive};
 use fastrand::Rng;
 
-/// Bytes of a vector, at most.
+/// The most bytes of a vector.
 const BYTES: i64 = 16;
 
 pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
