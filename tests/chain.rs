@@ -1,18 +1,18 @@
-//! The chain from a schedule over its kernel and its profile to the compiler: every way in which a Rust program can name
-//! the three, from this crate and from another one (`chain-kernels`), under strict lints. That it compiles is most of the
-//! proof; what each variant was compiled from is compared.
+//! Tests the chain from a schedule through its kernel and its profile to the compiler: every way in which a Rust program can name
+//! the three, in this crate and in another one (`chain-kernels`), under strict lints. Compiling is most of the test; it also
+//! compares the program that each variant was compiled from.
 #![forbid(unsafe_code)]
 #![deny(warnings, missing_docs, unreachable_pub, unused, rust_2018_idioms)]
 
 use tilewright::{Variant, kernel, profile, schedule};
 
-/// What a variant was compiled from: kernel, variant, profile.
+/// Returns the names from which a variant was compiled: kernel, variant, profile.
 fn origin<K>(variant: Variant<K>) -> (String, String, String) {
     let program = variant.program().expect("the variant is whole");
     (program.kernel, program.variant, program.profile)
 }
 
-/// The numbers that a variant of one input and one output, both `f32[N]`, makes of these.
+/// Runs a variant with one input and one output, both `f32[N]`, and returns the output.
 fn run<K>(variant: Variant<K>, x: &[f32]) -> Vec<f32>
 where
     K: tilewright::Kernel<Outputs = tilewright::Tensor<f32>>,
@@ -30,7 +30,7 @@ fn is<K>(variant: Variant<K>, kernel: &str, name: &str, profile: &str) {
 }
 
 mod before {
-    // A schedule may stand before its kernel and its profile.
+    // A schedule may precede its kernel and its profile.
     tilewright::schedule! { pub(crate) EARLY: super::after::late for super::after::late_board {} }
 }
 
@@ -54,7 +54,7 @@ mod lines {
     }
 }
 
-/// The number of the first line that holds a text.
+/// Returns the number of the first line that contains a text.
 fn line(file: &str, text: &str) -> u32 {
     file.lines().zip(1..).find(|(line, _)| line.contains(text)).map(|(_, n)| n).expect("it is there")
 }
@@ -70,7 +70,7 @@ fn lines_lead_into_the_files_of_schedule_and_kernel() {
     named.dedup();
     let tile = line(include_str!("chain.rs"), "tile(i: 64) => workgroup(x);");
     let definition = line(include_str!("crates/kernels/src/lib.rs"), "z[i] = alpha * x[i] + y[i];");
-    // The loop is there because the tile is, and serial because that directive says so.
+    // The `tile` creates the loop, and another directive makes it serial.
     assert!(matches!(named[..], [(0, at), (1, other)] if [tile, tile + 1].contains(&at) && other == definition), "{named:?}");
 }
 

@@ -1,7 +1,7 @@
-//! The documentation says what is so: the nests on its pages are those that the compiler makes, its table of profiles is the
-//! compiler's, and its links lead somewhere. (That its examples compile is tested by `src/documentation.rs`.)
+//! Checks the documentation: the nests on its pages are the compiler's, its table of profiles has the compiler's numbers, and its
+//! links are valid. (`src/documentation.rs` checks that its examples compile.)
 //!
-//! `UPDATE_DOCS=1 cargo test -p tilewright-tests --test documentation` writes the nests anew.
+//! `UPDATE_DOCS=1 cargo test -p tilewright-tests --test documentation` rewrites the nests.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -15,7 +15,7 @@ use tilewright_dsl::syntax;
 use tilewright_dsl::syntax::schedule::{DIRECTIVES, Directive, DirectiveKind, Item, Schedule};
 use tilewright_tests::root;
 
-/// The pages: those at the root, and all of `docs/`.
+/// Returns the pages at the root, and all of `docs/`.
 fn pages() -> Vec<PathBuf> {
     let mut pages =
         ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"].map(|page| root().join(page)).to_vec();
@@ -26,7 +26,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// A fenced block: its language, and where its content lies in the page.
+/// A fenced block: its language, and the position of its content in the page.
 struct Fence {
     language: String,
     start: usize,
@@ -49,7 +49,7 @@ fn fences(page: &str) -> Vec<Fence> {
     found
 }
 
-/// What stands between the braces of `name! { … }`.
+/// Returns the text between the braces of `name! { … }`.
 fn body<'a>(code: &'a str, name: &str) -> Option<&'a str> {
     let start = code.find(&format!("{name}! {{"))? + name.len() + 3;
     let mut depth = 1;
@@ -60,7 +60,7 @@ fn body<'a>(code: &'a str, name: &str) -> Option<&'a str> {
     Some(&code[start..start + end])
 }
 
-/// The nests of an example in front of the directives at `places`, as `show` shows them there, and the last of all.
+/// Returns the nests of an example before the directives at `places`, as `show` shows them there, and the last nest.
 fn nests(code: &str, places: &[usize]) -> Vec<String> {
     let mut spans = Spans::new();
     let kernel = syntax::kernel::parse(body(code, "kernel").unwrap().parse().unwrap(), &mut spans);
@@ -82,7 +82,7 @@ fn schedule(code: &str, spans: &mut Spans) -> Schedule {
     syntax::parse(tokens, spans, Schedule::parse).into_result().map_err(|e| e.texts(spans)).unwrap()
 }
 
-/// What users call a directive.
+/// Returns the name of a directive in the language.
 fn name(item: &Item) -> &'static str {
     match item {
         Item::Directive(directive) => directive.called,
@@ -91,8 +91,8 @@ fn name(item: &Item) -> &'static str {
     }
 }
 
-/// A directive's page shows the nest before and after it: the two blocks of text that follow an example
-/// (one, where it leaves the nest as it is; a third shows what it is lowered to).
+/// A directive's page shows the nest before and after it: the two blocks of text that follow an example (one, if it does not change
+/// the nest; a third shows the lowered nest).
 #[test]
 fn nests_are_what_the_compiler_makes() {
     let (mut checked, mut wrong) = (Vec::new(), Vec::new());
@@ -233,7 +233,7 @@ fn profiles_are_the_compilers() {
     }
 }
 
-/// Links to files lead to files.
+/// Checks that links to files are valid.
 #[test]
 fn links_lead_somewhere() {
     for page in pages() {
@@ -249,8 +249,8 @@ fn links_lead_somewhere() {
     }
 }
 
-/// The lists of files in `CONTRIBUTING.md` are whole: what a section says that all its files name is named in no other, and each file is
-/// there.
+/// Checks that the lists of files in `CONTRIBUTING.md` are complete: names that a section claims for all its files occur in no
+/// other file, and each file exists.
 #[test]
 fn lists_of_files_are_whole() {
     let page = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
@@ -278,7 +278,7 @@ fn lists_of_files_are_whole() {
     assert_eq!(checked, 5, "a directive, a function, a reduction, a dtype, a device");
 }
 
-/// The files of the compiler, the runtime and the generator, by their paths from the root.
+/// Returns the files of the compiler, the runtime and the generator, with their paths from the root.
 fn sources() -> Vec<(String, String)> {
     rust_files(&[
         "dsl/src",

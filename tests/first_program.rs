@@ -1,4 +1,4 @@
-//! The program that shows what the language is: one convolution, two schedules for it, and a run of each.
+//! The program that introduces the language: one convolution, two schedules for it, and a run of each.
 
 use tilewright::devices::arm_valhall;
 use tilewright::{Device, kernel, schedule};
@@ -17,7 +17,7 @@ kernel! {
 }
 
 schedule! {
-    /// One 1x8x32 (OH x OW x OC) patch a workgroup, 1x4x4 a thread.
+    /// One 1x8x32 (OH x OW x OC) patch for each workgroup, 1x4x4 for each thread.
     pub VALHALL: conv2d<T = f32, S = 2> for arm_valhall
     where OW % 8 == 0, OC % 32 == 0, IC == 3 {
         tile(n: 1, oh: 1, ow: 8, oc: 32) => workgroup(z, z, y, x);
@@ -30,7 +30,7 @@ schedule! {
 
 schedule! { pub PLAIN: conv2d<T = f32, S = 2> for tilewright::devices::vulkan_1_1 {} }
 
-/// The convolution of one image, in f64.
+/// Convolves one image in f64.
 fn convolution(pixels: &[f32], weights: &[f32], width: usize, depth: usize) -> Vec<f64> {
     let (taps, channels) = (3, 3);
     let out = (width - taps) / 2 + 1;
@@ -48,7 +48,7 @@ fn convolution(pixels: &[f32], weights: &[f32], width: usize, depth: usize) -> V
 
 #[test]
 fn it_runs_as_it_is_written() -> tilewright::Result<()> {
-    // 33 -> 16 rows: VALHALL's facts hold; 35 -> 17: they do not, and PLAIN runs.
+    // With 33 -> 16 rows, VALHALL's facts hold. With 35 -> 17, they do not, and PLAIN runs.
     for (width, variant) in [(33, "VALHALL"), (35, "PLAIN")] {
         let mut random = fastrand::Rng::new();
         let mut some = |count: usize| (0..count).map(|_| random.f32() - 0.5).collect::<Vec<f32>>();

@@ -1,8 +1,9 @@
-//! The tests of the whole, a package of their own: who builds `tilewright` and its examples does not build what they need.
+//! The tests of the whole project. They are a separate package so that building `tilewright` and its examples does not build their
+//! dependencies.
 
 use std::path::Path;
 
-/// The repository's root.
+/// Returns the repository's root.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("/"))
 }

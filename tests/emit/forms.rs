@@ -1,4 +1,4 @@
-//! What the words look like, and what is refused.
+//! Tests the form of emitted SPIR-V, and refusals.
 
 use crate::support::*;
 use tilewright::{DType, Feature, f16};
@@ -9,14 +9,14 @@ use tilewright_dsl::profile::Profile;
 use tilewright_nests::build::*;
 use tilewright_nests::{Conv, MmaMatmul, SharedMatmul};
 
-/// The convolution's words: loops over fh and fw, filter loads of four, stores of four.
+/// The convolution's SPIR-V: loops over fh and fw, filter loads of four, stores of four.
 #[test]
 fn conv_as_text() {
     let launch = compile(&Conv::literal([225, 225, 3, 32], 2).program(), &Profile::mesa_lavapipe());
     insta::assert_snapshot!("conv", disassembled(&launch.dispatches[0].spirv));
 }
 
-/// `y[i] = f(x…)` for one dtype, in lanes, `width` of them; the size symbolic, a multiple of `multiple`.
+/// Builds `y[i] = f(x…)` for one dtype, in `width` lanes; the size is symbolic, a multiple of `multiple`.
 fn in_lanes(inputs: &[DType], output: DType, width: i64, multiple: i64, f: impl Fn(&mut Builder, &[ExprId]) -> ExprId) -> Program {
     let mut b = Builder::new("lanes");
     let n = b.dim("N", None);
@@ -110,7 +110,7 @@ fn parameters_that_do_not_fit_spill() {
     }
 }
 
-/// Reads beyond both ends: padded, and clamped.
+/// Reads out of bounds at both ends: padded, and clamped.
 #[test]
 fn padded_and_clamped_reads() {
     for pad in [true, false] {
@@ -174,7 +174,7 @@ fn neighbours_of_an_unrolled_axis_are_loaded_together() {
     assert_eq!(run(launch, &args, &[12, 11], f32::NAN), want);
 }
 
-/// A dispatch without anything to do at an empty size, and constant tensors read at any index.
+/// A dispatch without work at an empty size, and constant tensors read at any index.
 #[test]
 fn constants_are_read_at_run_time_and_empty_sizes_do_nothing() {
     let mut b = Builder::new("table");
@@ -204,7 +204,7 @@ fn constants_are_read_at_run_time_and_empty_sizes_do_nothing() {
     }
 }
 
-/// What the compiler says of a program.
+/// Returns the compiler's errors about a program.
 fn refused(program: &Program, profile: &Profile) -> String {
     match tilewright_spirv::compile(program, profile, "test") {
         Ok(_) => panic!("it was not refused"),
@@ -262,7 +262,7 @@ fn change_loops(block: &mut [tilewright_dsl::nest::Node], axis: AxisId, exec: Ex
     }
 }
 
-/// An update over a reduction whose predicate cuts lanes' neighbours, and one that is filled.
+/// An update over a reduction whose predicate splits adjacent lanes, and one that is filled.
 #[test]
 fn operations_of_indices() {
     let mut b = Builder::new("digits");

@@ -1,6 +1,6 @@
-//! Emission: nests to words, checked by `spirv-val`, run on Vulkan under validation, against independent results.
+//! Tests of emission: nests to SPIR-V, checked by `spirv-val`, run on Vulkan under validation, against independent results.
 
-#![allow(unreachable_pub, reason = "a test has no users")]
+#![allow(unreachable_pub, reason = "items of a test are not used elsewhere")]
 
 mod forms;
 mod nests;

@@ -1,4 +1,4 @@
-//! The hand-made nests, run: right against f64, by address and by descriptor.
+//! Runs the hand-made nests and compares them with f64, by address and by descriptor.
 
 use crate::support::*;
 use tilewright_dsl::nest::{How, Program};

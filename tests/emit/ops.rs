@@ -1,4 +1,4 @@
-//! Every operation of every type, against Rust's own: NaN, wrapping, division by zero, saturation.
+//! Tests every operation of every type against Rust's: NaN, wrapping, division by zero, saturation.
 
 use crate::support::*;
 use tilewright::{AnyTensor, DType, Element, Feature, f16};
@@ -31,10 +31,10 @@ fn functions<T>(inputs: &[DType], cases: &[Case<T>]) -> Program {
 /// An expression over the inputs' elements.
 type Function = Box<dyn Fn(&mut Builder, &[ExprId]) -> ExprId>;
 
-/// What it should give.
+/// The expected result.
 type Wanted<T> = Box<dyn Fn(&[T]) -> Want>;
 
-/// A function of the inputs, and what it should give.
+/// A function of the inputs, and its expected result.
 struct Case<T> {
     name: String,
     dtype: DType,
@@ -42,14 +42,14 @@ struct Case<T> {
     want: Wanted<T>,
 }
 
-/// What an element should be.
+/// The expected value of an element.
 #[derive(Clone, Copy, Debug)]
 enum Want {
     /// This float, within this error (absolute below 1, relative above).
     Float(f64, f64),
     /// These bits of an `i32`, a `u32` or a bool.
     Bits(u32),
-    /// It does not matter: Vulkan leaves it open.
+    /// Any value, because Vulkan does not define it.
     Any,
 }
 
@@ -149,7 +149,7 @@ fn pairs<T: Copy>(values: &[T]) -> Vec<Vec<T>> {
     vec![first, second]
 }
 
-/// Ordinary floats, ends, halves between integers, and what is no number.
+/// Returns ordinary floats, limits, halves between integers, infinities and NaN.
 fn floats() -> Vec<f32> {
     let mut all = vec![0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 0.3, -0.7, 2.0, 3.0, -3.0, 7.25, 100.5, -100.25];
     all.extend([f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 2147483648.0, -2147483648.0, 4294967296.0, 3e9, -3e9, 1e20, 65504.0]);
@@ -157,7 +157,7 @@ fn floats() -> Vec<f32> {
     all
 }
 
-/// The exact result of an operation on f32: what f32 arithmetic gives, or `error` from it.
+/// The exact result of an operation on f32: the result of f32 arithmetic, within `error`.
 fn float(value: f32, error: f64) -> Want {
     Want::Float(value.into(), error)
 }
@@ -207,7 +207,7 @@ fn functions_of_one_f32() {
     profiles().iter().for_each(|p| check(p, &[floats()], &cases));
 }
 
-/// The error function by Simpson's rule.
+/// Computes the error function by Simpson's rule.
 fn erf(x: f64) -> f64 {
     let end = x.abs().min(7.0);
     let (steps, f) = (4000, |t: f64| (-t * t).exp());
@@ -217,7 +217,7 @@ fn erf(x: f64) -> f64 {
     (integral * std::f64::consts::FRAC_2_SQRT_PI).copysign(x)
 }
 
-/// Around where `erf` is computed otherwise, and where it becomes 1.
+/// Operands near the values where `erf` changes its formula, and where it becomes 1.
 #[test]
 fn the_error_function() {
     let ends = [0.0, 0.90625, 3.9, 4.0, 20.0, 1e-6, 1e-38, 1e-40];
@@ -265,7 +265,7 @@ fn functions_of_two_f32() {
         binary(Binary::Mul, f, exact(|a, b| a * b)),
         binary(Binary::Div, f, |a: f32, b: f32| if b == 0.0 || b.is_infinite() { Want::Any } else { float(a / b, 1e-6) }),
         binary(Binary::Rem, f, |a: f32, b: f32| match (a / b).abs() < 100.0 && b.is_finite() {
-            // Where the quotient is an integer but for rounding, the remainder can be a whole divisor off.
+            // If the quotient is an integer except for rounding, the remainder can be wrong by a whole divisor.
             true if ((a / b) - (a / b).round()).abs() > 1e-5 || a % b == 0.0 && a / b == (a / b).round() => float(a % b, 1e-4),
             _ => Want::Any,
         }),

@@ -1,4 +1,4 @@
-//! A device under validation, profiles with both addressings, and modules that must be valid.
+//! Shared functions: a device under validation, profiles with both addressings, and checks of modules.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -15,19 +15,19 @@ pub fn device() -> Device {
     SHARED.get_or_init(|| options().open().expect("the tests need a Vulkan driver and its validation layers")).clone()
 }
 
-/// The tests' device with all that it has, and the same without addresses.
+/// Returns the profile of the tests' device, and the same without addresses.
 pub fn profiles() -> [Profile; 2] {
     let full = Profile::mesa_lavapipe();
     [full.clone(), without(full, &[Feature::Address])]
 }
 
-/// A profile without some features.
+/// Returns a profile without some features.
 pub fn without(mut profile: Profile, features: &[Feature]) -> Profile {
     profile.features.retain(|f| !features.contains(f));
     profile
 }
 
-/// Compiles, and has every module looked at.
+/// Compiles a program, and validates every module.
 pub fn compile(program: &Program, profile: &Profile) -> Launch {
     let launch = match tilewright_spirv::compile(program, profile, "test") {
         Ok(launch) => launch,
@@ -42,7 +42,7 @@ pub fn compile(program: &Program, profile: &Profile) -> Launch {
     launch
 }
 
-/// Gives bytes to a tool, and what it writes back.
+/// Runs a tool with bytes as its input, and returns its output.
 pub fn tool(name: &str, args: &[&str], input: &[u8]) -> String {
     let run = Command::new(name).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = run.unwrap_or_else(|e| panic!("{name} is needed (Debian and Ubuntu: apt install spirv-tools): {e}"));
@@ -53,12 +53,12 @@ pub fn tool(name: &str, args: &[&str], input: &[u8]) -> String {
     out.into_owned()
 }
 
-/// A module must be valid.
+/// Checks that a module is valid.
 pub fn valid(words: &[u8]) {
     tool("spirv-val", &["--target-env", "vulkan1.1", "-"], words);
 }
 
-/// A module as text.
+/// Disassembles a module.
 pub fn disassembled(words: &[u8]) -> String {
     tool("spirv-dis", &["--no-color", "--no-header", "-"], words)
 }
@@ -74,13 +74,13 @@ pub fn run<T: Element>(launch: Launch, args: &[AnyTensor], shape: &[usize], pois
     output.download().expect("it downloads")
 }
 
-/// Random numbers of either sign.
+/// Returns random numbers of either sign.
 pub fn random(count: usize, seed: u64) -> Vec<f32> {
     let mut rng = fastrand::Rng::with_seed(seed);
     (0..count).map(|_| rng.f32() * 2.0 - 1.0).collect()
 }
 
-/// That every number is near the exact one: the error of a sum of `terms` products.
+/// Checks that every number is within the error of a sum of `terms` products.
 pub fn near(got: &[f32], want: &[f64], terms: usize) {
     assert_eq!(got.len(), want.len());
     let bound = 2.0 * f64::from(f32::EPSILON) * (terms as f64).max(1.0);

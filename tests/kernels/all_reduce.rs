@@ -4,7 +4,7 @@ use crate::harness::{Fill, Variant, variant};
 use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
 
-/// Every operator: its name, item and result.
+/// Every operator: its name, operand and result.
 const OPERATORS: [(&str, &str, &str); 8] = [
     ("sum", "x[i, k]", "f32"),
     ("prod", "x[i, k]", "f32"),
@@ -18,7 +18,7 @@ const OPERATORS: [(&str, &str, &str); 8] = [
 
 const SIZES: [(i64, i64); 3] = [(1, 1), (7, 130), (3, 301)];
 
-/// Lavapipe's, and the same without addresses.
+/// Returns lavapipe's profile, and the same without addresses.
 fn profiles() -> [Profile; 2] {
     let full = Profile::mesa_lavapipe();
     let mut descriptors = full.clone();
@@ -37,7 +37,7 @@ fn check_rows(variant: &Variant) {
     }
 }
 
-/// A row of `x` a workgroup, or several, its columns over invocations.
+/// One row of `x` for each workgroup, or several, with its columns distributed across invocations.
 const WITHIN: [&str; 9] = [
     "distribute(i => workgroup(x)); tile(k: 16 => k_o); distribute(k => thread(x), by: tree);",
     "distribute(i => workgroup(x)); tile(k: 13 => k_o); distribute(k => thread(x), by: tree);",
@@ -60,7 +60,7 @@ fn every_operator_within_a_workgroup() {
     }
 }
 
-/// Partial results of a row in a dispatch of their own. 1024 columns in steps of 64, and in steps that leave a tail.
+/// Partial results of a row in a separate dispatch. 1024 columns in steps of 64, and in steps that leave a tail.
 const RFACTOR: [&str; 4] = [
     "tile(k: 32 => k_o); rfactor(k_o => part);",
     "tile(k: 5 => k_o); reorder(k, k_o); rfactor(k_o => part); part { tile(k_o: 4, i: 2) => workgroup(y, x); distribute(k_o, i => thread(y, x)); unroll(k); } tile(i: 4) => workgroup(x); distribute(i => thread(x));",
@@ -78,8 +78,8 @@ fn every_operator_by_partial_results() {
     }
 }
 
-/// Partial results that are computed where they are reduced: one after another, of several rows, all of them by a workgroup, and a few by each of
-/// its invocations.
+/// Partial results that are computed where they are reduced: one after another, of several rows, all of them by a workgroup, and a
+/// few by each of its invocations.
 const BLOCKED: [&str; 4] = [
     "tile(k: 32 => k_o); rfactor(k_o => part); tile(i: 4) => workgroup(x); distribute(i => thread(x)); compute_at(part, k_o, to: register);",
     "tile(k: 5 => k_o); rfactor(k_o => part); tile(i: 4) => workgroup(x); unroll(i); reorder(k_o, i); compute_at(part, k_o, to: register); part { reorder(k, i); unroll(i); }",
@@ -97,7 +97,7 @@ fn every_operator_in_blocks() {
     }
 }
 
-/// What atomics do, of every type that they do it on.
+/// Reductions by atomics, of every operator and type that has them.
 #[test]
 fn atomics() {
     let directives = [
@@ -126,7 +126,7 @@ fn atomics() {
     }
 }
 
-/// Checks a kernel under schedules, at sizes.
+/// Checks a kernel under several schedules, at several sizes.
 fn check(kernel: &str, schedules: &[&str], sizes: &[&[(&str, i64)]]) {
     let name = kernel.trim_start_matches("fn ").split(['<', '(']).next().unwrap_or_default();
     for (n, directives) in schedules.iter().enumerate() {
@@ -135,7 +135,7 @@ fn check(kernel: &str, schedules: &[&str], sizes: &[&[(&str, i64)]]) {
     }
 }
 
-/// Several elements of an accumulator, in lanes too; an epilogue that reads.
+/// Several elements of an accumulator, also in lanes, and an epilogue that reads.
 #[test]
 fn tiles_of_results() {
     let kernel = "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N], bias: f32[N]) -> c: f32[M, N] {
@@ -154,7 +154,7 @@ fn tiles_of_results() {
     );
 }
 
-/// Several ranges, fused or not, and one that ends where another axis is.
+/// Several ranges, fused or not, and one whose end is another axis.
 #[test]
 fn ranges() {
     let boxes = "fn peak<N, H, W>(x: i32[N, H, W]) -> y: i32[N] { y[n] = argmax(i in 0..H, j in 0..W) { x[n, i, j] }; }";
@@ -193,7 +193,7 @@ fn ranges() {
     );
 }
 
-/// A tensor that is updated, one that reads itself, a dtype that is cast, a stage between others, a scalar.
+/// A tensor that is updated, one that reads itself, a conversion, a stage between others, a scalar.
 #[test]
 fn what_is_written() {
     let sizes: &[&[(&str, i64)]] = &[&[("N", 1), ("K", 3)], &[("N", 7), ("K", 130)]];
@@ -228,7 +228,7 @@ fn what_is_written() {
     );
 }
 
-/// Halves, on which subgroups need have no arithmetic.
+/// f16, for which subgroup arithmetic is optional.
 #[test]
 fn halves() {
     for (op, out) in [("sum", "f16"), ("max", "f16"), ("prod", "f16"), ("argmin", "i32")] {
@@ -246,7 +246,7 @@ fn halves() {
     }
 }
 
-/// A row a workgroup, in one dispatch: the row's maximum and sum lie in shared memory.
+/// One row for each workgroup, in one dispatch: the row's maximum and sum are in shared memory.
 #[test]
 fn softmax_in_one_dispatch() {
     let kernel = "fn softmax<R, C>(x: f32[R, C]) -> y: f32[R, C] {
@@ -286,7 +286,7 @@ fn peeled() {
     }
 }
 
-/// Each invocation has in its registers what all of a workgroup reduced: no memory, and no barrier.
+/// Each invocation keeps the result of its workgroup's reduction in registers, without memory or barriers.
 #[test]
 fn reductions_into_registers_of_all() {
     let softmax = "fn softmax<R, C>(x: f32[R, C]) -> y: f32[R, C] {
@@ -316,7 +316,7 @@ fn reductions_into_registers_of_all() {
     }
 }
 
-/// Each operator in two dispatches, over a domain that reaches past the tensor on both sides.
+/// Each operator in two dispatches, over a domain that is out of the tensor's bounds on both sides.
 #[test]
 fn every_operator_by_partial_results_of_a_padded_domain() {
     let padded = |n: usize, item: &str| {

@@ -1,4 +1,4 @@
-//! The ledger's entries about float reductions: the length of the longest chain.
+//! The ledger's entries about float reductions, which give the length of the longest chain of additions.
 
 use tilewright_differential::compile;
 use tilewright_dsl::launch::Feature;

@@ -1,4 +1,4 @@
-//! Workgroups that are counted downwards compute what others do.
+//! Workgroups that are counted downwards compute the same results.
 
 use crate::harness::{check, nest};
 

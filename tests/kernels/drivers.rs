@@ -1,5 +1,5 @@
-//! What drivers were seen to get wrong: small kernels whose obvious instructions do not do there what SPIR-V says, and their nearest
-//! relatives. `docs/drivers.md` lists the defects; each test here runs on any device.
+//! Defects of drivers: small kernels whose obvious instructions do not behave as SPIR-V says on some driver, and similar kernels.
+//! `docs/drivers.md` lists the defects. Each test here runs on any device.
 
 use crate::harness::{Fill, devices, instructions, profiles, refused, variant};
 use tilewright_dsl::launch::Feature;
@@ -8,13 +8,13 @@ use tilewright_dsl::profile::Profile;
 /// One invocation for each element.
 const PLAIN: &str = "tile(i: 32) => workgroup(x); distribute(i => thread(x));";
 
-/// A schedule with these directives for each output.
+/// Returns a schedule with these directives for each output.
 fn schedule(outputs: &[&str], directives: &str) -> String {
     let blocks: Vec<String> = outputs.iter().map(|name| format!("{name} {{ {directives} }}")).collect();
     format!("V: k for p {{ {} }}", blocks.join(" "))
 }
 
-/// A profile of the harness, without and with the float controls.
+/// Returns a profile of the harness, without and with the float controls.
 pub fn with_controls() -> [Profile; 2] {
     let [without, _] = profiles();
     let mut with = without.clone();
@@ -22,7 +22,7 @@ pub fn with_controls() -> [Profile; 2] {
     [without, with]
 }
 
-/// Every element, of inputs among which are NaN, infinities and the ends of the integers.
+/// Checks every element, for inputs that include NaN, infinities and the limits of integers.
 fn check(kernel: &str, schedule: &str, dims: &[(&str, i64)], profiles: &[Profile]) {
     for profile in profiles {
         let variant = variant(kernel, schedule, profile);
@@ -31,14 +31,14 @@ fn check(kernel: &str, schedule: &str, dims: &[(&str, i64)], profiles: &[Profile
     }
 }
 
-/// One kernel of many outputs `y0`, `y1`, …, each of an expression.
+/// Returns a kernel with many outputs `y0`, `y1`, …, one for each expression.
 pub fn of_each(arguments: &str, dtype: &str, values: &[String]) -> String {
     let outputs: Vec<String> = (0..values.len()).map(|n| format!("y{n}: {dtype}[N]")).collect();
     let bodies: Vec<String> = values.iter().enumerate().map(|(n, value)| format!("y{n}[i] = {value};")).collect();
     format!("fn k<N>({arguments}) -> ({}) {{ {} }}", outputs.join(", "), bodies.join("\n"))
 }
 
-/// Checks expressions, so many to a kernel that a kernel has few outputs.
+/// Checks expressions, at most eight per kernel.
 fn expressions(arguments: &str, dtype: &str, values: &[String], profiles: &[Profile]) {
     for values in values.chunks(8) {
         let names: Vec<String> = (0..values.len()).map(|n| format!("y{n}")).collect();
@@ -48,8 +48,8 @@ fn expressions(arguments: &str, dtype: &str, values: &[String], profiles: &[Prof
     }
 }
 
-/// Two signed minima or maxima in a row became one instruction, which dropped the negations of its operands: also an absolute value that
-/// is a maximum, and each step of a reduction.
+/// A driver merged two consecutive signed minima or maxima to one instruction, which dropped the negations of its operands. An
+/// absolute value, which is a maximum, and each step of a reduction are affected, too.
 #[test]
 fn extremes_of_negated_integers() {
     let negations = ["x[i].abs()", "-x[i]", "(0 - x[i])", "(x[i] * -1)", "(!x[i] + 1)", "(if x[i] < 0 { -x[i] } else { x[i] })"];
@@ -70,7 +70,7 @@ fn extremes_of_negated_integers() {
     expressions("x: i32[N], q: i32[N], z: i32[N]", "i32", &values, &profiles());
 }
 
-/// The same in reductions, whose accumulator is an operand of each step.
+/// The same defect in reductions, whose accumulator is an operand of each step.
 #[test]
 fn reductions_of_negated_integers() {
     let negations = ["x[i, k].abs()", "-x[i, k]", "(x[i, k] * -1)", "x[i, k].abs().max(-3)", "-(x[i, k].max(5))", "(2 - x[i, k])"];
@@ -88,7 +88,7 @@ fn reductions_of_negated_integers() {
     }
 }
 
-/// The same in indices: of a negated axis the nearest element is not another one's.
+/// The same defect in indices: a clamped index of a negated axis must not give another element.
 #[test]
 fn indices_that_are_extremes_of_negated_axes() {
     let kernel = "fn k<N, M = 40>(x: f32[N]) -> y: f32[N, M] { y[i, j] = x.clamp()[(-i).max(-j).max(-3) + 5]; }";
@@ -96,7 +96,7 @@ fn indices_that_are_extremes_of_negated_axes() {
     check(kernel, schedule, &[("N", 9)], &profiles());
 }
 
-/// Of unsigned integers and of floats the driver kept negations; so shall others.
+/// The driver kept negations of unsigned integers and of floats; other drivers must do so, too.
 #[test]
 fn extremes_of_other_negated_numbers() {
     let unsigned =
@@ -115,7 +115,7 @@ fn extremes_of_other_negated_numbers() {
     }
 }
 
-/// What is at least 0 as a number: functions of which a driver knows a range, and took NaN for absent.
+/// Functions whose numbers are at least 0: a driver knew their range, and assumed that they are never NaN.
 const RANGED: [&str; 9] = [
     "x[i].exp()",
     "x[i].exp2()",
@@ -128,7 +128,8 @@ const RANGED: [&str; 9] = [
     "(if x[i] < 0.0 { -x[i] } else { x[i] })",
 ];
 
-/// Of NaN, a clamp of what is at least 0 is its lower end: the driver took the clamp for at least 0, and dropped `abs`.
+/// Clamping NaN gives the lower end. For values with a range from 0, the driver assumed that the clamped value is at least 0, and
+/// dropped `abs`.
 #[test]
 fn extremes_of_nan() {
     for ranged in RANGED {
@@ -144,7 +145,7 @@ fn extremes_of_nan() {
     }
 }
 
-/// Checks expressions of x and q in f32, and of some in f16.
+/// Checks expressions of x and q in f32, and some of them in f16.
 fn ranged_expressions(ranged: &str, values: &[String]) {
     expressions("x: f32[N], q: f32[N]", "f32", values, &with_controls());
     if RANGED[..3].contains(&ranged) {
@@ -152,7 +153,8 @@ fn ranged_expressions(ranged: &str, values: &[String]) {
     }
 }
 
-/// Comparisons with NaN are false. Where the driver knew a range, it compared that, also with the float controls.
+/// Comparisons with NaN are false. If the driver knew a range, it evaluated the comparison by the range, even with the float
+/// controls.
 #[test]
 fn comparisons_with_nan() {
     for ranged in RANGED {
@@ -170,7 +172,7 @@ fn comparisons_with_nan() {
     }
 }
 
-/// The same by way of registers, shared memory and reductions: drivers see through some of them.
+/// The same defect through registers, shared memory and reductions, because drivers propagate ranges through some of them.
 #[test]
 fn nan_by_way_of_memory() {
     let kernel = "fn k<N, K = 6>(x: f32[N, K]) -> (y: f32[N, K], low: f32[N], high: f32[N], best: i32[N]) {
@@ -193,8 +195,8 @@ fn nan_by_way_of_memory() {
     }
 }
 
-/// Of halves, the maximum over steps that choose one of two values by a condition, and then take it times, by or less something, was the
-/// smaller of two: a maximum was lost.
+/// The maximum of f16 values was wrong, if each step chooses one of two values by a condition and then multiplies, divides or
+/// subtracts: the result was the smaller of two values.
 #[test]
 fn extremes_of_chosen_halves() {
     let conditions = ["l >= k || c[1, l] > -0.5", "l >= k || c[i + k, l] > 0.5", "l >= k || n[l] > 3"];
@@ -220,7 +222,7 @@ fn extremes_of_chosen_halves() {
     }
 }
 
-/// What `(if c { x } else { 0 }) & m` may be written as: an element or a padding, shifted, or a number that a condition chooses.
+/// Forms of `(if c { x } else { 0 }) & m`: an element or a padding, shifted, or a number that a condition chooses.
 const CHOICES: [&str; 5] = [
     "(if k >= j { q as T } else { x[j, k, l] })",
     "(if k >= j { x[j, k, l] } else { 0 })",
@@ -229,7 +231,8 @@ const CHOICES: [&str; 5] = [
     "((if k >= j { x[j, k, l] } else { 0 }) * 3)",
 ];
 
-/// The element or 0, and what does not change in the inner loop: the driver took the condition out of the loop, and the wrong bits.
+/// The element or 0, combined with a mask that is invariant in the inner loop: the driver hoisted the condition out of the loop,
+/// and used wrong bits.
 #[test]
 fn ands_of_choices() {
     let masks = ["z[j, k]", "(0 - z[j, k])", "(z[j, k] << 1)", "(if k >= j { z[j, k] } else { 0 })", "7"];
@@ -249,7 +252,7 @@ fn ands_of_choices() {
     }
 }
 
-/// The same in the position of a maximum; and with an argument that lies in memory, as the parameters do not fit push constants.
+/// The same defect in the position of a maximum, and with an argument in memory, because the parameters do not fit push constants.
 #[test]
 fn ands_of_choices_in_other_places() {
     for value in ["(-h) & x.pad(0)[i, k - 2]", "(-h) & (x.pad(0)[i, k - 2] << 3)", "((i - h) as i32) & x.pad(0)[i, k - 2]"] {
@@ -266,8 +269,8 @@ fn ands_of_choices_in_other_places() {
     (0..3).for_each(|_| variant.check(&[("N", 6)], &[7.0]));
 }
 
-/// Arithmetic that comes to something simple of numbers, and to NaN of NaN and infinity. Drivers took the simple result, also by way of
-/// other orders of the operations.
+/// Arithmetic that is simple for numbers, but NaN for NaN and infinity. Drivers used the simple result, also after reassociating
+/// the operations.
 const SIMPLE: [&str; 24] = [
     "x[i] - x[i]",
     "x[i] + (-x[i])",
@@ -295,7 +298,7 @@ const SIMPLE: [&str; 24] = [
     "(if q[i] < 0.0 { 1.0 } else { 0.0 }) * x[i]",
 ];
 
-/// Such arithmetic is done, on every profile. (No value is near 1.5, so rounding decides no comparison.)
+/// Such arithmetic is not simplified, on every profile. (Values are not near 1.5, so that rounding does not decide a comparison.)
 #[test]
 fn arithmetic_on_nan() {
     for simple in SIMPLE {
@@ -307,7 +310,7 @@ fn arithmetic_on_nan() {
     }
 }
 
-/// A counter that is 0 in one iteration, times infinity, is NaN: a driver that writes the loop out knows the 0.
+/// A counter that is 0 in one iteration, times infinity, is NaN. A driver that unrolls the loop knows the 0.
 #[test]
 fn counters_times_infinity() {
     let values = [
@@ -333,7 +336,7 @@ fn counters_times_infinity() {
     }
 }
 
-/// A padding of 0 is certain in some iterations, or for sizes that the pipeline knows: times infinity it is NaN.
+/// A padding of 0 is certain in some iterations, or for sizes that the pipeline knows. Times infinity it is NaN.
 #[test]
 fn certain_paddings_times_infinity() {
     let values = [
@@ -363,7 +366,7 @@ fn certain_paddings_times_infinity() {
     }
 }
 
-/// In f16 the product with such a padding was the other factor, the square root of a clamped quotient, and not 0.
+/// In f16, the product with such a padding gave the other factor, the square root of a clamped quotient, and not 0.
 #[test]
 fn certain_paddings_of_halves() {
     let factors = [
@@ -422,7 +425,7 @@ fn zeros_of_tables() {
     }
 }
 
-/// Barriers among much that is written out hold a driver for a CPU for minutes: refused at the loop that makes them so many.
+/// Barriers in long unrolled code make a CPU driver compile for minutes. The compiler refuses the loop that causes them.
 #[test]
 fn barriers_written_out() {
     let kernel = "fn k<N, K>(x: f32[N, K], z: f32[N, K]) -> y: f32[N, N] { y[i, j] = sum(k in 0..K) { x[i, k] * z[j, k] }; }";
@@ -442,7 +445,8 @@ fn barriers_written_out() {
     variant.check(&[("N", 9), ("K", 11)], &[]);
 }
 
-/// Loops in each of many copies hold a GPU's driver for seconds to minutes: refused at the loop that makes them so many.
+/// Loops in many unrolled copies make a GPU's driver compile for seconds to minutes. The compiler refuses the loop that causes
+/// them.
 #[test]
 fn loops_written_out() {
     let kernel = "fn k<N, K>(x: f32[N, K], z: f32[N, K]) -> y: f32[N, N] { y[i, j] = sum(k in 0..K) { x[i, k] * z[j, k] }; }";
@@ -452,11 +456,12 @@ fn loops_written_out() {
     variant.check(&[("N", 9), ("K", 11)], &[]);
 }
 
-/// The literal bound of a long loop is compared as it is in one copy of the loop, and hidden where the loop stands in several.
+/// The literal bound of a long loop is compared directly in one copy of the loop, and hidden from the driver if the loop occurs
+/// several times.
 #[test]
 fn bounds_of_loops_written_out() {
     let long = "sum(k in 0..K) { x[i, k] * z[i, k].exp() }";
-    // What the inner loop comes to is not known.
+    // The cost of the inner loop is not known.
     let nested = "sum(k in 0..K, l in 0..K) { x[i, k] * z[i, l] }";
     for (value, tile, copies, is_hidden) in [(long, 500, 1, false), (long, 500, 4, true), (nested, 60, 4, true)] {
         let kernel = format!("fn k<N, K>(x: f32[N, K], z: f32[N, K]) -> y: f32[N] {{ y[i] = {value}; }}");
@@ -472,8 +477,8 @@ fn bounds_of_loops_written_out() {
     }
 }
 
-/// What a reduction combines is fused, and nothing else. In f16 the `Fma` that adds to the accumulator is not decorated; every
-/// other `Fma` is.
+/// Only the combining step of a reduction is fused. In f16, the `Fma` that adds to the accumulator is not decorated; every other
+/// `Fma` is.
 #[test]
 fn sums_of_halves() {
     let kernel = "fn k<N, K>(x: f16[N, K], w: f16[N]) -> y: f16[N] {
@@ -497,7 +502,7 @@ const LESS: u32 = 177;
 const FMA: u32 = 50;
 const NO_CONTRACTION: u32 = 42;
 
-/// Sums and extremes of integers by subgroup, many of them in either branch of a peeled loop.
+/// Sums and extremes of integers by subgroup, many of them in both branches of a peeled loop.
 #[test]
 fn integers_by_subgroup() {
     let size = devices()[0].info().limits.subgroup;
@@ -539,7 +544,7 @@ fn integers_by_subgroup() {
     }
 }
 
-/// The high half of a product, of which a driver gave other bits for the constant 2^31 - 1.
+/// The high half of a product, which a driver computed wrongly for the constant 2^31 - 1.
 #[test]
 fn high_products() {
     for factor in ["2147483647", "1073741823", "3", "65535", "q[i]"] {

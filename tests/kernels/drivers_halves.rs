@@ -1,10 +1,10 @@
-//! Choices between halves, which a driver gets wrong (`docs/drivers.md`).
+//! Selects of f16 values, which a driver computes wrongly (`docs/drivers.md`).
 
 use crate::drivers::{of_each, with_controls};
 use crate::harness::{Fill, profiles, variant};
 
-/// A half that a condition may choose, and that is also used otherwise: the driver computes both uses as one pair of halves, and got the
-/// choice wrong.
+/// An f16 value that a condition may select, and that is also used elsewhere: the driver computes both uses as one pair of f16
+/// values, and selected the wrong one.
 #[test]
 fn halves_that_are_chosen_and_used() {
     let mut values = Vec::new();
@@ -30,7 +30,7 @@ fn halves_that_are_chosen_and_used() {
     }
 }
 
-/// These were wrong where instructions chose between halves that were hidden: by one operation in both arms, and by two.
+/// These were wrong if instructions selected between hidden f16 values: by one operation in both arms, and by two.
 #[test]
 fn halves_that_are_chosen_in_bodies_written_out() {
     let reciprocals = "fn k<N, M>(x: f16[M], q: f16[M], z: f16[N], m: i32[M]) -> y: f16[N, M] {
@@ -67,13 +67,13 @@ fn halves_that_are_chosen_in_bodies_written_out() {
     for profile in with_controls().into_iter().chain(profiles()) {
         for (kernel, schedule) in [(reciprocals, serial), (rounded, unrolled), (nested, pairs)] {
             let variant = variant(kernel, schedule, &profile);
-            // A quotient by zero has no bound.
+            // A quotient by zero does not have an error bound.
             (0..3).for_each(|_| variant.check_partly(&[("N", 7), ("M", 3)], &[], &|_| Fill::Small, |n| n / 8));
         }
     }
 }
 
-/// The same of a padding that is a factor in another place, in two iterations that are written out.
+/// The same defect for a padding that is a factor elsewhere, in two unrolled iterations.
 #[test]
 fn halves_that_pad_and_multiply() {
     let mut kernels = Vec::new();

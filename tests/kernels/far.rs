@@ -1,5 +1,5 @@
-//! Tensors of more than 4 GiB: addresses of 64 bits where the profile has `int64`, and a refusal where it has not. (What such addresses
-//! are of elements that far out is for `tests/differential/src/bin/large.rs`, which wants a GPU's memory.)
+//! Tensors of more than 4 GiB: 64-bit addresses if the profile has `int64`, and a refusal otherwise.
+//! (`tests/differential/src/bin/large.rs` tests elements that far out, which needs a GPU's memory.)
 
 use crate::harness::{Fill, Variant, instructions, profiles, variant};
 use tilewright::{Argument, DynKernel, Error, Options};
@@ -16,7 +16,7 @@ fn is_far(variant: &Variant) -> bool {
     variant.program.requires.features.contains(&Feature::Int64)
 }
 
-/// Elements by one, in vectors, before the first and beyond the last, by data, by atomic additions, and beside a small tensor.
+/// Single elements, vectors, reads out of bounds at both ends, reads by data, atomic additions, and a small tensor beside.
 #[test]
 fn every_access_by_an_address_of_64_bits() {
     let cases = [
@@ -67,7 +67,7 @@ fn every_access_by_an_address_of_64_bits() {
     }
 }
 
-/// What invocations write and others read behind a barrier is coherent, also behind an address of 64 bits.
+/// Elements that invocations write and others read after a barrier are coherent, also with a 64-bit address.
 #[test]
 fn coherent_blocks_by_an_address_of_64_bits() {
     let kernel = "fn k<N, M>(x: f32[M, N], y: &mut f32[N, M]) { y[i, j] = y[i, j] * 0.5 + x[j, i]; }";
@@ -86,7 +86,7 @@ fn coherent_blocks_by_an_address_of_64_bits() {
     }
 }
 
-/// A shape that is written says that there are no 4 GiB.
+/// A literal shape proves that a tensor is smaller than 4 GiB.
 #[test]
 fn what_has_few_elements_needs_no_more_bits() {
     let kernel = |m: u64| format!("fn k<N, M = {m}>(x: f32[512, M]) -> y: f32[M] {{ y[i] = x[i % 512, i]; }}");
@@ -96,7 +96,7 @@ fn what_has_few_elements_needs_no_more_bits() {
     assert!(is_far(&of((1 << 21) + 1)));
 }
 
-/// The first variant that reaches a tensor of 6.4 GB takes it; the device of the test has not as much memory.
+/// The first variant that can address a tensor of 6.4 GB takes it; the test's device does not have that much memory.
 #[test]
 fn tensors_beyond_4_gib_are_refused_in_32_bits() {
     let [address, descriptor] = profiles();

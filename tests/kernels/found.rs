@@ -1,10 +1,10 @@
-//! What the differential tests found, made small. Each was wrong once.
+//! Shrunk findings of the differential tests. Each kernel was compiled or run wrongly before it was fixed.
 
 use crate::harness::{check, of_subgroups, profiles, refused, try_variant, variant};
 use tilewright_dsl::profile::Profile;
 
-/// The reading of a stage that has no points took an element of the tensor behind it that is not there; and the verifier
-/// refused it, for want of a proof that depends on there being points.
+/// A read by a stage that has no points accessed an element of an empty tensor; and the verifier refused it, because the proof
+/// depends on the existence of points.
 #[test]
 fn reads_of_nothing() {
     let kernel = "fn k<N, M, K>(x: f32[M, K], z: f32[N, K]) -> y: f32[N, K] { y[i, j] = x.pad(0.5)[i - 1, j] + z[i, j]; }";
@@ -25,7 +25,7 @@ fn reads_of_nothing() {
     check(kernel, "V: k for p {}", &[&sizes(3, 0), &sizes(3, 2), &sizes(2, 5), &sizes(3, 13)]);
 }
 
-/// The nearest element of nothing is checked at launch.
+/// Clamping into an empty tensor is checked at launch.
 #[test]
 fn the_nearest_of_nothing() {
     let kernel = "fn k<N, M>(x: f32[M], z: f32[N]) -> y: f32[N] { y[i] = x.clamp()[i] + z[i]; }";
@@ -38,7 +38,7 @@ fn the_nearest_of_nothing() {
     }
 }
 
-/// Past the end of fused axes, `j` in the bound of `k` was another one than `j` in the read.
+/// Out of bounds of fused axes, the `j` in the bound of `k` differed from the `j` in the read.
 #[test]
 fn a_bound_by_a_fused_axis() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = min(k in j..N) { x[k] }; }";
@@ -48,7 +48,7 @@ fn a_bound_by_a_fused_axis() {
     }
 }
 
-/// A loop moved out of its bound ran where its own range was empty, and read at -1.
+/// A loop that was moved out of the axis of its bound ran when its own range was empty, and read at -1.
 #[test]
 fn an_empty_range_under_a_hull() {
     let kernel = "fn k<N>(x: f32[N, N]) -> y: f32[N, N] { y[i, j] = max(k in 0..i) { x[j, i - 1 - k] }; }";
@@ -62,7 +62,7 @@ fn an_empty_range_under_a_hull() {
     }
 }
 
-/// Loops that are written out up to a bound run where the axis has no values.
+/// Loops that are unrolled up to a bound run even if the axis is empty.
 #[test]
 fn nothing_up_to_a_bound() {
     let kernel = "fn k<N, M>(x: f32[N], z: f32[M]) -> y: f32[M] { y[i] = sum(k in 0..N) { x[k] + z[i] }; }";
@@ -73,7 +73,7 @@ fn nothing_up_to_a_bound() {
     check(kernel, schedule, &[&[("N", 0), ("M", 3)], &[("N", 3), ("M", 2)]]);
 }
 
-/// Out of range, a reduction read at the clamped index what another invocation updates.
+/// Out of range, a reduction read an element at the clamped index that another invocation updates.
 #[test]
 fn a_reduction_over_what_is_updated() {
     let kernel = "fn k<N>(x: i32[N, 3], y: &mut i32[N]) { y[i] = sum(k in 0..3) { x[i, k] * y[i] }; }";
@@ -86,14 +86,14 @@ fn a_reduction_over_what_is_updated() {
     }
 }
 
-/// A comparison of f16 did not ask for f16.
+/// A comparison of f16 did not declare the f16 capability.
 #[test]
 fn a_comparison_of_f16() {
     let kernel = "fn k<N>(a: f16[N], x: f32[N]) -> y: f32[N] { y[i] = if a[i] <= a[0] { x[i] } else { 2.0 }; }";
     check(kernel, "V: k for p {}", &[&[("N", 5)]]);
 }
 
-/// The bound of a reduction's range depends on the axis that goes into lanes.
+/// The bound of a reduction's range depends on the axis that is vectorized.
 #[test]
 fn a_bound_in_lanes() {
     let kernel = "fn k<N>(x: f32[N, N]) -> y: f32[N] { y[i] = sum(k in i..N) { x[k, i] }; }";
@@ -101,7 +101,7 @@ fn a_bound_in_lanes() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 6)], &[("N", 8)]]);
 }
 
-/// What is read along the lanes counts too.
+/// Reads along the lanes count, too.
 #[test]
 fn wide_reads_of_narrow_results() {
     let kernel = "fn k<N>(x: i32[N]) -> y: f16[N] { y[i] = x[i] as f16; }";
@@ -111,7 +111,7 @@ fn wide_reads_of_narrow_results() {
     check(kernel, "V: k for p where N % 8 == 0 { vectorize(i, 4); serial(i); }", &[&[("N", 8)]]);
 }
 
-/// The extent of a part, of which the guard of each lane was made, was that of all lanes.
+/// The guard of each lane used the extent of a part that was computed for all lanes.
 #[test]
 fn guards_by_lane() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = sum(k in 0..i + 1, l in 0..i) { x.pad(0.0)[l - k] }; }";
@@ -124,7 +124,7 @@ fn guards_by_lane() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 4)], &[("N", 9)]]);
 }
 
-/// Neighbours were loaded together, past the end of the tensor, where each of them is padded.
+/// Neighbours were loaded together out of bounds of the tensor, although each of them is padded.
 #[test]
 fn padded_neighbours() {
     for dtype in ["f32", "f16"] {
@@ -134,8 +134,8 @@ fn padded_neighbours() {
     }
 }
 
-/// Neighbours were loaded together with what lies past the end of the tensor: groups begin at multiples of their size, and
-/// the loop over them did not.
+/// Neighbours were loaded together with elements out of bounds: groups begin at multiples of their size, but the loop over them did
+/// not.
 #[test]
 fn neighbours_at_an_offset() {
     let kernel = "fn k<N>(x: f32[5], z: f32[N]) -> y: f32[N] { y[i] = min(k in 1..5) { x[k] * z[i] }; }";
@@ -144,7 +144,7 @@ fn neighbours_at_an_offset() {
     check(kernel, "V: k for p where N == 4 { unroll(j, k); distribute(i => workgroup(x)); }", &[&[("N", 4)]]);
 }
 
-/// A read by data of an inlined stage, within the index of another one.
+/// An inlined stage reads by data, inside of the index of another read.
 #[test]
 fn inlined_in_an_index() {
     let kernel = "fn k<N, M>(x: i32[M], t: f32[M, M], z: f32[N]) -> y: f32[N] {
@@ -154,7 +154,7 @@ fn inlined_in_an_index() {
     check(kernel, "V: k for p {}", &[&[("N", 3), ("M", 1)], &[("N", 5), ("M", 4)]]);
 }
 
-/// What was proved of a read on the algorithm's axes, the verifier did not find under facts.
+/// With facts, the verifier could not repeat a proof about a read that holds on the algorithm's axes.
 #[test]
 fn facts_in_the_way() {
     let kernel = "fn k<N, H = N / 3>(x: f32[N]) -> y: f32[H] { y[j] = x.pad(-1.0)[1]; }";
@@ -162,7 +162,7 @@ fn facts_in_the_way() {
     check(kernel, "V: k for p where N <= 3, H % 3 == 0 {}", &[&[("N", 2)]]);
 }
 
-/// An axis in a bound, tiled again after the bounded loop had been moved out of it.
+/// An axis in a bound is tiled again after the bounded loop was moved out of it.
 #[test]
 fn tiled_after_the_hull() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, h] = sum(q in 0..h + 1) { x[q] }; }";
@@ -176,7 +176,7 @@ fn tiled_after_the_hull() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 5)], &[("N", 8)]]);
 }
 
-/// A loop over an intermediate without points that is written out up to a bound.
+/// A loop over an empty intermediate is unrolled up to a bound.
 #[test]
 fn an_intermediate_of_nothing() {
     let kernel = "fn k<N, M>(x: f32[N], z: f32[M]) -> y: f32[M] {
@@ -188,7 +188,7 @@ fn an_intermediate_of_nothing() {
     check(kernel, schedule, &[&[("N", 0), ("M", 4)], &[("N", 3), ("M", 4)]]);
 }
 
-/// That the point of an inlined stage is inside was proved on its axes, and not where they are fused.
+/// The bounds of an inlined stage's point were proved on its axes, but not when they are fused.
 #[test]
 fn inlined_at_a_difference() {
     let kernel = "fn k<K, M>(x: f32[M, K]) -> y: f32[K, K] {
@@ -198,7 +198,7 @@ fn inlined_at_a_difference() {
     check(kernel, "V: k for p {}", &[&[("K", 3), ("M", 1)], &[("K", 2), ("M", 7)]]);
 }
 
-/// The larger of two literals was found by their difference, which wrapped.
+/// The larger of two literals was computed from their difference, which wrapped.
 #[test]
 fn the_larger_of_literals() {
     let kernel = "fn k<N>(x: i32[N]) -> (y: i32[N], z: i32[N]) {
@@ -209,7 +209,7 @@ fn the_larger_of_literals() {
     check(kernel, unrolled, &[&[("N", 3)]]);
 }
 
-/// Where a range is empty and its loop runs all the same, a fused axis was divided by its extent.
+/// If a range is empty but its loop runs, a fused axis was divided by its extent of 0.
 #[test]
 fn a_digit_of_an_empty_range() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, 6] { y[i, j] = max(k in 0..2, l in 0..i) { x.pad(-1.0)[l] }; }";
@@ -224,7 +224,7 @@ fn a_digit_of_an_empty_range() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 2)], &[("N", 5)]]);
 }
 
-/// A kernel with nothing to write ran its intermediates, on inputs that may be empty.
+/// A kernel with empty results ran its intermediates, on inputs that may be empty.
 #[test]
 fn an_idle_kernel() {
     let kernel = "fn k<N, H = (N - 3) / 2 + 1>(x: f32[H], z: f32[N]) -> y: f32[H] {
@@ -234,7 +234,7 @@ fn an_idle_kernel() {
     check(kernel, "V: k for p {}", &[&[("N", 1)], &[("N", 3)], &[("N", 8)]]);
 }
 
-/// An axis that is proved to have no values.
+/// An axis that is proved to be empty.
 #[test]
 fn an_axis_of_nothing() {
     let kernel = "fn k<N, H = (N - 4) / 2 + 1>(x: f32[N]) -> (z: f32[N], y: f32[H]) {
@@ -244,7 +244,7 @@ fn an_axis_of_nothing() {
     check(kernel, "V: k for p where N == 2 { y { unroll(i); reorder(k, i); } }", &[&[("N", 2)]]);
 }
 
-/// A hull of a bound whose axis is tiled twice, and again afterwards.
+/// The range of a bound whose axis is tiled twice, and again afterwards.
 #[test]
 fn tiled_around_the_hull() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = max(k in 0..j + 1) { x[k] }; }";
@@ -278,7 +278,7 @@ fn tiled_around_the_hull() {
     }
 }
 
-/// Parts that no index can count are refused where they are made.
+/// A split with more parts than an index can count is refused at its directive.
 #[test]
 fn parts_beyond_32_bits() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; }";
@@ -288,7 +288,7 @@ fn parts_beyond_32_bits() {
     assert!(error.is_some_and(|e| e.text.contains("reach beyond 2^31")));
 }
 
-/// The range of a difference of what may be large is not one that wrapped: clamps and predicates stay.
+/// The range of a difference of large values must not wrap, so that clamps and predicates stay.
 #[test]
 fn ranges_beyond_64_bits() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N, N, N] { y[i, j, h, w] = x[i]; }";
@@ -329,7 +329,7 @@ fn ranges_beyond_64_bits() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 3)]]);
 }
 
-/// `min(0, H - 1)` of no elements was taken for a size, which is never below 0, and so was not clamped.
+/// `min(0, H - 1)` with an empty tensor was assumed to be a size, which is at least 0, and so was not clamped.
 #[test]
 fn sizes_below_zero() {
     let kernel = "fn k<N, M, H = (N - 7) / 2 + 1>(x: i32[H, N], z: i32[M]) -> y: i32[M] {
@@ -339,14 +339,14 @@ fn sizes_below_zero() {
     check(kernel, "V: k for p {}", &[&[("N", 5), ("M", 3)], &[("N", 7), ("M", 3)], &[("N", 12), ("M", 1)]]);
 }
 
-/// A hull over nothing is less than nothing, and no reason to refuse a launch.
+/// A range over an empty axis is negative, which must not refuse a launch.
 #[test]
 fn a_hull_of_nothing() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = min(k in 0..i, l in 0..N) { x[l] }; }";
     check(kernel, "V: k for p { reorder(l, i); reorder(i, l); distribute(i => workgroup(z)); }", &[&[("N", 0)], &[("N", 4)]]);
 }
 
-/// The last of tiles of tiles, under a loop moved out of a triangle, was not proved to reach its end.
+/// The last tile of tiles, under a loop moved out of a triangle, was not proved to reach its end.
 #[test]
 fn triangles_under_tiles() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = sum(k in 0..i + 1) { x[k] }; }";
@@ -395,7 +395,7 @@ fn triangles_under_tiles() {
     check(kernel, thirds, &[&[("N", 1)], &[("N", 13)]]);
 }
 
-/// Under an empty range, the digits of what was fused are divisions by nothing: in lanes too.
+/// Under an empty range, components of a fused axis are divisions by 0, also in lanes.
 #[test]
 fn digits_of_nothing_in_lanes() {
     let kernel = "fn k<N>(x: f32[3], y: &mut f32[N]) { y[i] = sum(k in 0..3, l in 0..i) { x[k % 2] }; }";
@@ -404,7 +404,7 @@ fn digits_of_nothing_in_lanes() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 18)]]);
 }
 
-/// A range by one of the axes that were fused, in lanes of the fused one, is another in each lane.
+/// A range that depends on one of the fused axes differs between lanes of the fused axis.
 #[test]
 fn a_range_that_differs_by_lane() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = sum(k in 0..j) { x[k] }; }";
@@ -413,7 +413,7 @@ fn a_range_that_differs_by_lane() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 9)]]);
 }
 
-/// Of a vector past the end, each lane's nearest element is the last: not those of the last vector.
+/// For a vector out of bounds, each lane must read the last element, not an element of the last vector.
 #[test]
 fn the_nearest_of_a_vector() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x.clamp()[i - 4] + x.clamp()[i + 2] * 0.5; }";
@@ -423,7 +423,8 @@ fn the_nearest_of_a_vector() {
     }
 }
 
-/// A range by an axis of which there are fewer values than lanes, or than threads, ran on where that axis was past its end.
+/// A range that depends on an axis with fewer values than lanes or threads was executed by inactive invocations, with the axis out
+/// of bounds.
 #[test]
 fn a_range_by_an_axis_with_inactive_invocations() {
     let kernel = "fn k<M>(x: u32[M]) -> y: u32[M] { y[i] = prod(k in 0..i) { x[k] + 2 }; }";
@@ -437,7 +438,7 @@ fn a_range_by_an_axis_with_inactive_invocations() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 40)]]);
 }
 
-/// The half of a cube of a derived dim, and a range of a fused axis by a digit of another one, were beyond the verifier.
+/// The verifier could not prove the half of a cube of a derived dim, and a range of a fused axis by a component of another.
 #[test]
 fn products_of_ranges() {
     let kernel = "fn k<N, H = N - 3>(x: f32[N]) -> y: f32[H, H, H] { y[i, j, h] = x[i] + x[j] * x[h]; }";
@@ -449,14 +450,14 @@ fn products_of_ranges() {
     check(kernel, schedule, &[&[("K", 1)], &[("K", 8)]]);
 }
 
-/// A result without elements, read where another result has one.
+/// An empty result is read by another result that has an element.
 #[test]
 fn a_result_of_nothing() {
     let kernel = "fn k<N>(x: f32[N]) -> (y: f32[N], z: f32[]) { y[i] = x[i] * 2.0; z[] = y.pad(-1.0)[1]; }";
     check(kernel, "V: k for p {}", &[&[("N", 0)], &[("N", 1)], &[("N", 5)]]);
 }
 
-/// A stage that nothing reads, as its power of 0 is 1, was computed all the same, of what no dispatch had written.
+/// A stage that is not read, because its power of 0 is 1, was computed from elements that were never written.
 #[test]
 fn computed_for_nobody() {
     refused(
@@ -472,8 +473,8 @@ fn computed_for_nobody() {
     );
 }
 
-/// Invocations that an axis has no value for took full tiles of a loop that ends where that axis says, and read past the tensor's end: in
-/// such tiles reads are neither clamped nor predicated.
+/// Inactive invocations executed full tiles of a loop whose end depends on their axis, and read out of bounds of the tensor,
+/// because reads in full tiles are neither clamped nor predicated.
 #[test]
 fn full_tiles_of_invocations_past_an_axis() {
     let lanes = "V: k for p { tile(k: 4 peel); distribute(h => lane(x)); unroll(i); }";

@@ -1,9 +1,9 @@
-//! What the differential tests found of bounds, ends and barriers that were not proved, made small: each was refused by the
-//! verifier once.
+//! Shrunk findings of the differential tests about bounds, ends and barriers that were not proved. The verifier refused each of
+//! these kernels before it was fixed.
 
 use crate::harness::{check, refused};
 
-/// A packed tensor read at axes without values: digits of nothing are anywhere.
+/// A packed tensor is read at empty axes, whose components may have any value.
 #[test]
 fn packed_reads_at_no_points() {
     let kernel = "fn k<OH = ((IW - 4) / 2) + 1, IW>() -> y: bool[OH, OH] { y[i, j] = true; }";
@@ -22,7 +22,7 @@ fn packed_reads_at_no_points() {
     check(kernel, schedule, &[&[("N", 3), ("IH", 2)], &[("N", 5), ("IH", 3)]]);
 }
 
-/// The same, of a reduction over nothing.
+/// The same for an empty reduction.
 #[test]
 fn packed_reads_of_reductions_over_nothing() {
     let kernel = "fn k<M>(x: u32[1, M, 1]) -> y: u32[1, M] { y[i, j] = prod(k in 1..1) { x[i, j, 0 - k] }; }";
@@ -38,7 +38,7 @@ fn packed_reads_of_reductions_over_nothing() {
     check(kernel, schedule, &[&[("IH", 3)], &[("IH", 1)]]);
 }
 
-/// What is computed at a thread's place, of an axis that runs past its end there.
+/// A stage that is computed in each thread, for an axis that is out of bounds there.
 #[test]
 fn computed_at_threads_past_the_end() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] {
@@ -85,7 +85,7 @@ fn computed_at_threads_past_the_end() {
     check(kernel, schedule, &[&[("OH", 9)]]);
 }
 
-/// A loop that is moved out of the tiles of a peel runs as far as the last full one, and no further.
+/// A loop that is moved out of the tiles of a peel runs exactly as far as the last full tile.
 #[test]
 fn triangles_moved_out_of_peeled_tiles() {
     let kernel = "fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] { y[i, j] = sum(k in 0..=i) { x[k, j] }; }";
@@ -110,7 +110,7 @@ fn triangles_moved_out_of_peeled_tiles() {
     check(kernel, schedule, &[&[("N", 1), ("M", 2)], &[("N", 11), ("M", 3)]]);
 }
 
-/// A tail that no size has, of which the verifier asked what is past its end.
+/// A tail that is empty for all sizes, for which the verifier required a proof out of bounds.
 #[test]
 fn a_tail_that_never_runs() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = min(k in 0..N, l in 0..=j) { x[k] }; }";
@@ -124,7 +124,7 @@ fn a_tail_that_never_runs() {
     check(kernel, schedule, &[&[("N", 3)], &[("N", 7)]]);
 }
 
-/// A peeled range that ends at an axis of vectors, and that axis split again.
+/// A peeled range that ends at a vectorized axis, and that axis split again.
 #[test]
 fn peels_below_axes_that_are_split_again() {
     let kernel = "fn k<N>(x: f32[N, 4]) -> y: f32[N, 4] { y[i, h] = min(l in h..4) { x[i, l] }; }";
@@ -138,7 +138,7 @@ fn peels_below_axes_that_are_split_again() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 3)]]);
 }
 
-/// Vectors of an index that is wider than what is read there, all of whose lanes turn out to be one.
+/// Vectors of an index that is wider than the elements read there, where all lanes turn out to be equal.
 #[test]
 fn wide_indices() {
     let kernel = "fn k<K, N>(x: i32[K], t: f16[3, K], z: f16[N]) -> y: f16[N] {
@@ -149,7 +149,7 @@ fn wide_indices() {
     refused(kernel, schedule, "8 lanes of `x: i32` are 32 bytes");
 }
 
-/// A read that the items of a range keep inside, in the tail of a peel.
+/// A read that is in bounds because of another range, in the tail of a peel.
 #[test]
 fn kept_inside_by_another_range() {
     let kernel = "fn k<N>(y: &mut f32[N, N], x: f32[N]) { y[i, j] = max(k in 0..i, l in 0..N) { x.pad(0.0)[i - 1] }; }";
@@ -157,7 +157,7 @@ fn kept_inside_by_another_range() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 6)], &[("N", 3)]]);
 }
 
-/// A copy of one element that its invocation makes again in each iteration, with no barrier where nothing reads it.
+/// A copy of one element that its invocation repeats in each iteration, without a barrier because it is not read.
 #[test]
 fn copies_that_one_invocation_repeats() {
     let kernel = "fn k<N>(x: f32[N], z: f32[N, N]) -> y: f32[N, N] { y[i, j] = sum(k in 0..N) { x[i] * z[k, j] }; }";
@@ -174,7 +174,7 @@ fn copies_that_one_invocation_repeats() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 11)]]);
 }
 
-/// The tail of a peel is the only workgroup, as the facts say: the square of a dim was not seen to be at most 1.
+/// By the facts, the tail of a peel is the only workgroup: the square of a dim was not proved to be at most 1.
 #[test]
 fn the_only_workgroup_of_a_square() {
     let kernel = "fn k<N>(x: f32[N, N]) -> y: f32[N, N] { y[i, j] = x[i, j]; }";
@@ -192,7 +192,7 @@ fn the_only_workgroup_of_a_square() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 10)]]);
 }
 
-/// Workgroups that a fused axis tells apart, one of whose digits a predicate leaves one value.
+/// Workgroups that are distinguished by a fused axis, where a predicate leaves one value of one of its components.
 #[test]
 fn one_value_of_a_digit() {
     let kernel = "fn k<M>(x: f32[M]) -> y: f32[M, M] { y[i, j] = x[j]; }";
@@ -207,7 +207,7 @@ fn one_value_of_a_digit() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 4)], &[("M", 7)]]);
 }
 
-/// Digits of what is below a size that facts give, by one divisor: the prover gave up on the two floors.
+/// Components, by one divisor, of an index below a size that facts give: the prover gave up on the two floors.
 #[test]
 fn digits_by_one_divisor() {
     let kernel = "fn k<IH, OH = ((IH - 4) / 2) + 1>(x: f16[4, IH]) -> y: f16[OH] {
@@ -229,7 +229,7 @@ fn digits_by_one_divisor() {
     check(kernel, schedule, &[&[("IH", 4)], &[("IH", 11)], &[("IH", 21)]]);
 }
 
-/// A copy whose own tile is held back at its end, of a shifted tile that runs past the last one: the verifier saw one or the other.
+/// A copy whose own tile ends early, of a shifted tile that exceeds the last one: the verifier considered only one of the two.
 #[test]
 fn held_back_where_others_run_past() {
     let kernel = "fn k<M>(x: f32[M], z: f32[M]) -> y: f32[M, M] { y[i, j] = x[i] * z[j]; }";
@@ -246,7 +246,7 @@ fn held_back_where_others_run_past() {
     check(kernel, schedule, &[&[("M", 2)], &[("M", 5)], &[("M", 6)]]);
 }
 
-/// The last tile of an invocation's points, moved back: it writes again what that invocation wrote.
+/// The last tile of an invocation's points is moved back, and rewrites elements that the same invocation wrote.
 #[test]
 fn tiles_moved_back_in_shared_memory() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = x[i] * 2.0; }";
@@ -262,7 +262,7 @@ fn tiles_moved_back_in_shared_memory() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 4)], &[("N", 7)]]);
 }
 
-/// A fact leaves full tiles of a rest, or a rest of that, one workgroup between them.
+/// A fact leaves one workgroup for the full tiles of a tail, or for the tail of that.
 #[test]
 fn one_workgroup_for_tiles_and_rest() {
     let kernel = "fn k<N, M = ((N - 1) / 2) + 1>(x: i32[N]) -> y: f32[] {
@@ -279,7 +279,7 @@ fn one_workgroup_for_tiles_and_rest() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 5)], &[("N", 7)], &[("N", 8)]]);
 }
 
-/// Tiles of the tiles at which a copy is made, past their end, where those that copy are held back.
+/// Tiles of the tiles at which a copy is made are out of bounds, while the copying loops end early.
 #[test]
 fn copies_held_back_past_other_ends() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[j] = x.clamp()[0 - j]; }";
@@ -295,7 +295,7 @@ fn copies_held_back_past_other_ends() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 9)], &[("N", 16)]]);
 }
 
-/// Hulls of what a rest is tiled by, and of tiles of which at most one is not full.
+/// Ranges of the tiles of a tail, and of tiles where at most one is not full.
 #[test]
 fn hulls_of_rests() {
     let kernel = "fn k<N, H = N / 3>(x: f32[N]) -> y: f32[H, N] { y[i, j] = sum(k in i..H) { x[k] }; }";
@@ -314,7 +314,7 @@ fn hulls_of_rests() {
     check(kernel, &outside, &[&[("N", 2)], &[("N", 5)], &[("N", 14)]]);
 }
 
-/// Digits of a clamped index: they are digits, whatever it is.
+/// Components of a clamped index are in range for any index.
 #[test]
 fn digits_of_clamped_indices() {
     let kernel = "fn k<K>(x: i32[4, K]) -> y: i32[K] {
@@ -330,7 +330,7 @@ fn digits_of_clamped_indices() {
     check(kernel, schedule, &[&[("K", 1)], &[("K", 7)], &[("K", 13)]]);
 }
 
-/// An index that is kept inside a derived size is inside by what keeps it.
+/// An index that is clamped to a derived size is in bounds because of the clamp.
 #[test]
 fn a_placed_clamp() {
     let kernel = "fn k<N, W, E = (N - 1) * 2 + 5>(x: f32[W, E]) -> y: f32[N, W] {
@@ -341,7 +341,7 @@ fn a_placed_clamp() {
     check(kernel, schedule, &[&[("N", 1), ("W", 3)], &[("N", 5), ("W", 4)]]);
 }
 
-/// What is copied in the same way once more, with nobody in between to read it, was taken for a race.
+/// Repeating a copy without a read in between was reported as a race.
 #[test]
 fn a_copy_made_again() {
     let kernel = "fn k<K>(x: f32[3, K], z: f32[K, 3]) -> y: f32[K, 3] {
@@ -357,7 +357,7 @@ fn a_copy_made_again() {
     check(kernel, schedule, &[&[("K", 1)], &[("K", 3)]]);
 }
 
-/// A size that a tile asks for made it harder to see that packed digits are within a tensor.
+/// The size condition of a tile made it harder to prove that packed components are in bounds.
 #[test]
 fn digits_beside_a_condition() {
     let kernel = "fn k<M>(x: i32[M]) -> y: bool[M, M] {
@@ -393,7 +393,7 @@ fn bounded_by_a_peeled_axis() {
     check(kernel, schedule, &[&[("K", 0)], &[("K", 7)], &[("K", 8)]]);
 }
 
-/// Points of a fused axis that has none are read at digits of nothing.
+/// An empty fused axis is read at components that may have any value.
 #[test]
 fn copies_read_at_no_points() {
     let kernel = "fn k<N>(x: f16[1], z: f16[N]) -> y: f16[N] { y[i] = (sum(k in 0..4, l in 1..1) { x[l] }) + z[i]; }";
@@ -414,7 +414,7 @@ fn workgroups_of_two_peels() {
     check(kernel, schedule, &[&[("N", 0)], &[("N", 8)], &[("N", 24)]]);
 }
 
-/// A list names an axis on which the read does not depend, and which has no value where the result reads the same.
+/// A list names an axis that the read does not depend on, and that is empty where the result reads the same element.
 #[test]
 fn a_listed_axis_that_tells_nothing() {
     let kernel = "fn k<M>(x: f32[1], w: f32[M]) -> y: f32[M] { y[i] = (sum(k in 0..M) { x[k % 1] * w[k] }) + x[0]; }";
@@ -424,7 +424,7 @@ fn a_listed_axis_that_tells_nothing() {
     }
 }
 
-/// Read in place by all invocations, the tail of a peeled axis is the same element in an iteration in which nothing of it is read.
+/// All invocations read a tensor in place: the tail of a peeled axis names the same element in an iteration that does not read it.
 #[test]
 fn a_tail_in_place() {
     check(
@@ -444,7 +444,7 @@ fn a_tail_in_place() {
     );
 }
 
-/// What a range without points would read, kept inside nothing by its predicate alone, was asked to be inside.
+/// A read in an empty range, which only its predicate keeps in bounds of an empty tensor, was required to be in bounds.
 #[test]
 fn reads_of_a_range_of_nothing() {
     check(
@@ -483,7 +483,7 @@ fn tails_of_partial_triangles() {
     );
 }
 
-/// How many points ranges have that are fused: of a triangle's, by an axis that is a digit, and of a peel's tiles.
+/// The number of points of fused ranges: of a triangle, by an axis that is a component, and of a peel's tiles.
 #[test]
 fn fused_ranges() {
     check(
@@ -510,7 +510,7 @@ fn fused_ranges() {
     );
 }
 
-/// A result written back under predicates that say what the writer's do, beside a fact.
+/// A result is written back under predicates equivalent to the writer's, with a fact.
 #[test]
 fn results_under_a_fact() {
     check(
@@ -529,7 +529,7 @@ fn results_under_a_fact() {
     );
 }
 
-/// Tiles of the axis that counts what is left of a peeled axis: that they reach its end was not seen through the minimum in its extent.
+/// Tiles of the axis that counts the tail of a peeled axis: the minimum in its extent hid that they reach its end.
 #[test]
 fn tiles_of_what_a_peel_leaves() {
     let shifted = "V: k for p {
@@ -583,7 +583,7 @@ fn tiles_of_what_a_peel_leaves() {
     check("fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = min(k in i..N) { x[k] }; }", lanes, &[&[("N", 48)], &[("N", 67)]]);
 }
 
-/// A packed tensor read at a digit of a place that a clamp keeps inside, by a copy of the places of a block.
+/// A packed tensor is read at a component of a clamped index, by a copy of the places of a block.
 #[test]
 fn digits_of_clamped_places() {
     let kernel = "fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] {

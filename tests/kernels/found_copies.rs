@@ -1,8 +1,9 @@
-//! What the differential tests found of copies and of what they stand for, made small: each was refused by the verifier once.
+//! Shrunk findings of the differential tests about copies and the tensors that they replace. The verifier refused each of these
+//! kernels before it was fixed.
 
 use crate::harness::{check, of_subgroups, profiles, refused, try_variant, variant};
 
-/// Conditions that no small size meets: what only points tell was not seen at any.
+/// Conditions that small sizes do not meet, so that comparing indices at small sizes proved nothing.
 #[test]
 fn copies_at_large_sizes() {
     let kernel = "fn k<N, H = (N - 4) / 2 + 1>(x: i32[1], z: i32[N]) -> y: i32[H] {
@@ -52,7 +53,7 @@ fn copies_at_large_sizes() {
     check(kernel, schedule, &[&[("N", 50)], &[("N", 55)]]);
 }
 
-/// What is computed at a loop over a fused axis, and padded: its condition names the fused axis for a digit of it.
+/// A padded stage is computed at a loop over a fused axis: its condition names the fused axis for one of its components.
 #[test]
 fn padded_at_a_fused_loop() {
     let kernel = "fn k<M>(x: f32[M]) -> y: f32[3] {
@@ -68,7 +69,7 @@ fn padded_at_a_fused_loop() {
     [0, 1, 4].into_iter().for_each(|m| variant.check(&[("M", m)], &[]));
 }
 
-/// The copy of what is read at no point, of which a width below none was proved.
+/// The copy of a tensor that is read at no point, whose proved width is negative.
 #[test]
 fn copies_of_nothing() {
     let kernel = "fn k<W, H = (W - 4) / 2 + 1>(x: i32[H], z: i32[W]) -> y: f32[H] {
@@ -83,7 +84,7 @@ fn copies_of_nothing() {
     check(kernel, schedule, &[&[("W", 2)], &[("W", 3)]]);
 }
 
-/// A copy of the registers that each invocation of a reduction has for itself: it stayed outside of what fills those.
+/// A copy of registers that each invocation of a reduction has for itself: it stayed outside of the code that fills them.
 #[test]
 fn copies_of_an_invocations_registers() {
     let kernel = "fn k<N>(x: f32[N, 4], z: f32[N]) -> y: f32[N, N] { y[i, j] = sum(k in 0..4) { x[i, k] * z[j] }; }";
@@ -99,7 +100,7 @@ fn copies_of_an_invocations_registers() {
     [1, 4, 5].into_iter().for_each(|n| variant.check(&[("N", n)], &[]));
 }
 
-/// Where a fact leaves a few sizes, none of them small, indices are compared at those.
+/// If a fact leaves only a few sizes, none of them small, indices are compared at these.
 #[test]
 fn copies_at_a_few_sizes() {
     check(
@@ -118,8 +119,8 @@ fn copies_at_a_few_sizes() {
     );
 }
 
-/// A loop around a copy runs further after a split, where its quotient by 3 had been proved inside: between the passes, the verifier
-/// asked for what the first of them does.
+/// A loop around a copy runs further after a split, where its quotient by 3 had been proved in bounds. Between the passes, the
+/// verifier required a proof that only holds after the first of them.
 #[test]
 fn copies_within_loops_split_later() {
     check(
@@ -138,7 +139,7 @@ fn copies_within_loops_split_later() {
     );
 }
 
-/// A packed tensor, clamped: that all of a tile reads one block was not seen, as its floors have other divisors.
+/// A clamped packed tensor: it was not proved that a tile reads a single block, because its floors have different divisors.
 #[test]
 fn tiles_within_a_block() {
     let kernel = "fn k<N, M>(x: i32[M], z: i32[N]) -> y: i32[N] { y[i] = x.clamp()[i] - z[i]; }";
@@ -163,7 +164,7 @@ fn tiles_within_a_block() {
     check(kernel, schedule, &[&[("N", 3)], &[("N", 25)], &[("N", 40)]]);
 }
 
-/// Places that are clamped: that they are not negative, and how far apart they are, was taken for minima without end.
+/// Clamped indices: the proofs that they are not negative, and of their distances, expanded minima without end.
 #[test]
 fn clamped_places() {
     let kernel = "fn k<N>(x: f32[N], w: f32[2]) -> y: f32[N, N] {
@@ -203,7 +204,7 @@ fn clamped_places() {
     );
 }
 
-/// A clamped read of a copy of one block: that it stays in the only one there is was not seen.
+/// A clamped read of a copy of one block: it was not proved to stay in the only block.
 #[test]
 fn copies_of_one_block() {
     let kernel = "fn k<N, H = N / 2>(x: f32[H, N]) -> y: f32[N] { y[i] = sum(k in 0..H) { x[k, 1] }; }";
@@ -217,7 +218,7 @@ fn copies_of_one_block() {
     check(kernel, schedule, &[&[("N", 6)], &[("N", 7)]]);
 }
 
-/// A digit of a digit of an axis that runs past its end: the proof that it is below its extent needs a product of four dims.
+/// A component of a component of an axis that is out of bounds: the proof that it is below its extent needs a product of four dims.
 #[test]
 fn digits_of_digits() {
     let kernel = "fn k<N, M>(t: i32[N], x: f32[M]) -> y: f32[N, N, N, N] { y[i, j, h, w] = x.pad(0.0)[t[h]]; }";
@@ -234,8 +235,8 @@ fn digits_of_digits() {
     check(kernel, schedule, &[&[("N", 1), ("M", 2)], &[("N", 3), ("M", 5)]]);
 }
 
-/// Two extents that name different axes of one value are the same: in tiles of the tail of a fused axis. And the points of a triangle
-/// within a pack: one of its two sides can have fewer than none.
+/// Two extents that name different axes with the same value are equal, in tiles of the tail of a fused axis. And one of the two
+/// sides of a triangle within a pack can be negative.
 #[test]
 fn lengths_of_the_same() {
     let kernel = "fn k<M, K, H>(x: f32[M, H, K]) -> y: f32[M, K, H] {
@@ -260,7 +261,7 @@ fn lengths_of_the_same() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 3)], &[("M", 7)]]);
 }
 
-/// Registers indexed by which workgroup or invocation it is, which only what is computed there reads.
+/// Registers indexed by the workgroup or invocation, which only stages computed there read.
 #[test]
 fn registers_by_workgroup_or_invocation() {
     let kernel = "fn k<N>(x: i32[N], w: u32[N]) -> y: u32[N, N] {
@@ -289,8 +290,8 @@ fn registers_by_workgroup_or_invocation() {
     check(kernel, &schedule.replace("x => c, at: workgroup, to: register", "x => c, at: workgroup, to: shared"), &[&[]]);
 }
 
-/// A tile of a packed tensor that is read at the places of a block, kept inside by a minimum: a digit of a minimum is the minimum of the
-/// digits.
+/// A tile of a packed tensor is read at the places of a block, clamped by a minimum: a component of a minimum is the minimum of the
+/// components.
 #[test]
 fn digits_of_clamped_blocks() {
     let kernel = "fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] { y[i, j] = max(k in 0..4) { x.pad(0.5)[i, j / 4 * 4 + k] }; }";
@@ -303,7 +304,8 @@ fn digits_of_clamped_blocks() {
     check(kernel, schedule, &[&[("N", 1), ("M", 1)], &[("N", 3), ("M", 9)], &[("N", 2), ("M", 16)], &[("N", 0), ("M", 3)]]);
 }
 
-/// A copy in registers of a copy in registers, in a loop that is written out: past the inner one's end it has what is nearest, as memory has.
+/// A copy in registers of a copy in registers, in an unrolled loop: out of bounds of the inner copy it has the nearest element, as
+/// in memory.
 #[test]
 fn copies_of_copies_past_their_end() {
     let kernel = "fn k<M>(x: f32[3], z: f32[M]) -> y: f32[M] {
@@ -322,7 +324,7 @@ fn copies_of_copies_past_their_end() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 5)]]);
 }
 
-/// What a peel's full tiles need no clamp for, the verifier finds out by the same questions in another order.
+/// The verifier proves that full tiles of a peel do not need a clamp by the same questions in another order.
 #[test]
 fn clamps_that_full_tiles_do_not_need() {
     let kernel = "fn k<N, M, K>(x: f32[N, K], z: f32[M]) -> y: f32[6, M] {
@@ -364,7 +366,7 @@ fn ranges_that_end_at_a_tiled_axis() {
         tile(i: 4 => i_o) => workgroup(y); tile(i: 2 => i_m); promote(x => y_c0, at: workgroup, to: shared); serial(i, i_m, j);
     }";
     check(kernel, twice, &sizes);
-    // Growing with the axis, in a stage that is computed there.
+    // A range that grows with the axis, in a stage that is computed there.
     let stage = "fn k<N>(x: f32[N]) -> y: f32[4, N] {
         let s[j]: f32[N] = x[j] * 2.0;
         y[i, j] = max(k in 0..i + 1) { s.clamp()[k * 2 - 1] };
@@ -372,7 +374,7 @@ fn ranges_that_end_at_a_tiled_axis() {
     check(stage, "V: k for p { tile(i: 2) => workgroup(y); compute_at(s, workgroup, to: shared); serial(i, j); }", &sizes);
 }
 
-/// A copy of registers, at a loop that was split after it: past the end of the axis it has the nearest element, as a copy of memory has.
+/// A copy of registers at a loop that was split later: out of bounds of the axis it has the nearest element, as a copy of memory.
 #[test]
 fn copies_of_registers_past_an_end() {
     let sizes: [&[(&str, i64)]; 4] = [&[("N", 0)], &[("N", 1)], &[("N", 2)], &[("N", 3)]];
@@ -396,7 +398,7 @@ fn copies_of_registers_past_an_end() {
     check(parts, schedule, &sizes);
 }
 
-/// A copy of registers holds its fill outside of them.
+/// A copy of registers has its fill out of bounds.
 #[test]
 fn copies_of_registers_with_a_fill() {
     let kernel = "fn k<N>(x: f32[N, 10]) -> y: f32[N] { y[i] = sum(k in 0..10) { x.pad(3.0)[i, k + 2] * 2.0 }; }";
@@ -415,7 +417,7 @@ fn copies_of_registers_with_a_fill() {
     }
 }
 
-/// Long code of a copy within an unrolled loop was emitted as a whole before it was refused.
+/// Long code of a copy in an unrolled loop was emitted completely before it was refused.
 #[test]
 fn copies_that_make_long_modules() {
     let kernel = "fn k<N>(x: f32[N, N]) -> y: f32[N] { y[i] = sum(k in 0..N) { x.pad(0.5)[k * 999, i] }; }";

@@ -1,11 +1,11 @@
-//! What the differential tests found of copies, of stages in the nests of others, of peels and of reductions across invocations,
-//! made small. Each was wrong once.
+//! Shrunk findings of the differential tests about copies, stages in the nests of others, peels and reductions across invocations.
+//! Each kernel was compiled or run wrongly before it was fixed.
 
 use crate::harness::{Fill, check, profiles, refused, variant};
 use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
 
-/// The copy stood around the workgroups.
+/// The copy was placed outside of the workgroups.
 #[test]
 fn workgroups_after_a_copy() {
     let kernel = "fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] { y[i, j] = x[i, j] * 2.0; }";
@@ -18,7 +18,7 @@ fn workgroups_after_a_copy() {
     check(kernel, schedule, &[&[("N", 3), ("M", 8)], &[("N", 1), ("M", 5)]]);
 }
 
-/// A workgroup wrote back what other workgroups have, and registers were indexed by the number of the workgroup.
+/// A workgroup wrote back elements of other workgroups, and registers were indexed by the number of the workgroup.
 #[test]
 fn workgroups_within_a_copy() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, 3] { y[i, j] = x[i]; }";
@@ -31,7 +31,7 @@ fn workgroups_within_a_copy() {
     refused(kernel, schedule, "holds what all values of `j` read");
 }
 
-/// Digits of what is fused are no distance from the first digit.
+/// A component of a fused axis is not a distance from the first component.
 #[test]
 fn registers_of_digits() {
     let kernel = "fn k<N>(x: f32[3], z: f32[N]) -> y: f32[3, 3] { y[i, j] = prod(k in 0..3) { x[i] }; }";
@@ -49,7 +49,7 @@ fn registers_of_digits() {
     refused(kernel, &schedule("register"), "registers have no address");
 }
 
-/// Where an index is clamped, which element of the box it is was not proved.
+/// The element of the box that a clamped index reads was not proved.
 #[test]
 fn a_box_around_clamps() {
     let kernel = "fn k<M, K>(x: f32[M], z: f32[K]) -> y: f32[K] {
@@ -60,7 +60,7 @@ fn a_box_around_clamps() {
     check(kernel, schedule, &[&[("M", 1), ("K", 1)], &[("M", 3), ("K", 9)], &[("M", 11), ("K", 14)], &[("M", 2), ("K", 0)]]);
 }
 
-/// The strategy was that of the loop before it took its hull.
+/// The strategy was chosen for the loop before its range was widened.
 #[test]
 fn hulls_across_invocations() {
     let kernel = "fn k<K>(x: i32[K]) -> y: i32[K, K] { y[i, j] = sum(k in i..K) { x[k] }; }";
@@ -81,7 +81,7 @@ fn hulls_across_invocations() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 7)]]);
 }
 
-/// The tail of fewer than no points has no point.
+/// The tail of a range with a negative length is empty.
 #[test]
 fn the_tail_of_less_than_nothing() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[3] { y[i] = sum(k in 1..N) { x[k] } + i as f32; }";
@@ -97,7 +97,7 @@ fn the_tail_of_less_than_nothing() {
     }
 }
 
-/// Of partial results that are peeled, the verifier wanted predicates that the branch makes needless.
+/// For peeled partial results, the verifier required predicates that the branch makes unnecessary.
 #[test]
 fn peeled_partial_results() {
     let kernel = "fn k<K>(x: f32[K]) -> y: f32[K, K] { y[i, j] = sum(k in 0..K) { x[k] }; }";
@@ -114,7 +114,7 @@ fn peeled_partial_results() {
     check(kernel, schedule, &[&[("K", 1)], &[("K", 6)], &[("K", 9)]]);
 }
 
-/// What the invocations copy together within the loops of a reduction whose parts become one was left behind.
+/// A copy that invocations make together within the loops of a reduction was left behind when the partial results were combined.
 #[test]
 fn copies_of_a_team() {
     let kernel = "fn k<K>(x: f32[K, 4], z: f32[K]) -> y: f32[K] { y[i] = max(k in 0..4, l in 0..K) { x[i, k] * z[l] }; }";
@@ -137,7 +137,7 @@ fn copies_of_a_team() {
     }
 }
 
-/// Past the end of a peeled axis, loops whose extent depends on the lanes were those of the first lane, without end.
+/// Out of bounds of a peeled axis, loops whose extent depends on the lanes used the extent of the first lane, without a limit.
 #[test]
 fn a_triangle_peeled_in_lanes() {
     let kernel = "fn k<M>(x: f32[M]) -> y: f32[M] { y[i] = max(q in i..M) { x[q] }; }";
@@ -161,7 +161,7 @@ fn a_triangle_peeled_in_lanes() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 5)]]);
 }
 
-/// A peeled reduction beside tiles that are moved back.
+/// A peeled reduction together with tiles that are moved back.
 #[test]
 fn shifted_and_peeled() {
     let kernel = "fn k<N>(x: u32[N, N]) -> y: u32[N] { y[i] = min(k in 0..N) { x[i, k] }; }";
@@ -173,7 +173,7 @@ fn shifted_and_peeled() {
     }
 }
 
-/// A grid counted what depends on other workgroups.
+/// A grid size depended on other workgroups.
 #[test]
 fn a_triangular_grid() {
     let kernel = "fn k<M>(x: u32[M]) -> y: u32[M] { y[i] = max(l in 0..i) { x[l] }; }";
@@ -181,7 +181,7 @@ fn a_triangular_grid() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 6)]]);
 }
 
-/// A copy under a loop that takes its hull later.
+/// A copy under a loop whose range is widened later.
 #[test]
 fn a_copy_under_a_hull() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = min(k in 0..i) { x[k] }; }";
@@ -189,7 +189,7 @@ fn a_copy_under_a_hull() {
     check(kernel, &schedule.replace("for p", "for p where N <= 6"), &[&[("N", 1)], &[("N", 6)]]);
 }
 
-/// Partial results in a copy: the predicates of the reduction they are parts of cut off nothing.
+/// Partial results in a copy: the predicates of the reduction that they belong to had no effect.
 #[test]
 fn partial_results_promoted() {
     let kernel = "fn k<K>(x: f32[K]) -> y: f32[5] { y[i] = sum(l in 0..K) { x[l] } + i as f32; }";
@@ -205,7 +205,7 @@ fn partial_results_promoted() {
     check(kernel, schedule, &[&[("K", 1)], &[("K", 7)]]);
 }
 
-/// Lanes that an axis has no values for did not copy, and read the copy all the same.
+/// Inactive lanes did not copy, but read the copy.
 #[test]
 fn registers_of_inactive_lanes() {
     let kernel = "fn k<N>(x: i32[N]) -> y: i32[6, N, 6] { y[i, j, h] = x[j]; }";
@@ -224,7 +224,7 @@ fn registers_of_inactive_lanes() {
     [1, 11].into_iter().for_each(|n| variant.check(&[("N", n)], &[]));
 }
 
-/// A stage within the nest of a reduction across invocations took these for its own.
+/// A stage within the nest of a reduction across invocations used these as its own.
 #[test]
 fn a_reduction_within_a_team() {
     let kernel = "fn k<K>(x: f32[K], z: f32[3]) -> y: f32[K] {
@@ -240,7 +240,7 @@ fn a_reduction_within_a_team() {
     check(kernel, schedule, &[&[("K", 1)], &[("K", 40)]]);
 }
 
-/// What a stage reads outside its reduction cannot be made within its loops.
+/// A tensor that a stage reads outside of its reduction cannot be copied within the reduction's loops.
 #[test]
 fn an_epilogue_of_a_copy() {
     let kernel = "fn k<M>(x: f32[M], b: f32[M]) -> y: f32[M] { y[i] = sum(l in 0..M) { x[l] } + b[i]; }";
@@ -248,7 +248,7 @@ fn an_epilogue_of_a_copy() {
     refused(kernel, schedule, "reads outside its reduction");
 }
 
-/// A stage within another's nest, which was refused.
+/// A stage within another's nest, which was wrongly refused.
 #[test]
 fn peels_within_a_nest() {
     let kernel = "fn k<K>(x: f32[K]) -> y: f32[5, K] {
@@ -267,7 +267,7 @@ fn shifts_of_less_than_a_tile() {
     refused(kernel, "V: k for p where H == 4 { tile(i: 8 shift); unroll(i); }", "`shift` needs a whole tile of 8");
 }
 
-/// Partial results of a triangle are a box, of which the part beyond the triangle is of nothing.
+/// Partial results of a triangle are a box, whose part beyond the triangle is empty.
 #[test]
 fn partial_results_of_a_triangle() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = sum(l in i..N) { x[l] + 1.0 }; }";
@@ -280,7 +280,7 @@ fn partial_results_of_a_triangle() {
     }
 }
 
-/// A pack's digits of data are kept inside.
+/// Packed components of an index that depends on data are clamped.
 #[test]
 fn digits_of_data() {
     let kernel = "fn k<H>(ids: i32[3], x: f32[H, H + 1]) -> y: f32[3] { y[i] = x.pad(0.0)[ids[i], 1]; }";
@@ -291,7 +291,7 @@ fn digits_of_data() {
     }
 }
 
-/// Beyond a packed stage's points, what is read at an index that is read is clamped as well.
+/// Out of bounds of a packed stage, a read at an index that is itself read is clamped, too.
 #[test]
 fn a_packed_gather() {
     let kernel = "fn k<N>(ids: i32[N], x: i32[N, N]) -> y: u32[] {
@@ -305,7 +305,7 @@ fn a_packed_gather() {
     }
 }
 
-/// The launch checks that a product of sizes is long enough, which the prover does not see again.
+/// The launch checks that a product of sizes is large enough, which the prover cannot derive again.
 #[test]
 fn shifts_of_what_is_fused() {
     let kernel = "fn k<M>(x: f32[M]) -> y: f32[M, M] { y[i, j] = x[j]; }";
@@ -313,7 +313,7 @@ fn shifts_of_what_is_fused() {
     check(kernel, schedule, &[&[("M", 2)], &[("M", 3)]]);
 }
 
-/// A part of one value is the whole, and of an axis without a loop there is one value.
+/// A part with one value is the whole axis, and an axis without a loop has one value.
 #[test]
 fn atomics_of_one_part() {
     let kernel = "fn k<N>(x: i32[N]) -> y: i32[N] { y[i] = sum(k in 0..N) { x[k] }; }";
@@ -323,7 +323,7 @@ fn atomics_of_one_part() {
     check(kernel, "V: k for p where N == 1 { tile(k: 1 => z) => workgroup(y), by: atomic; }", &[&[("N", 1)]]);
 }
 
-/// Of an axis that is known to be shorter than a tile, there are no full tiles to have predicates.
+/// An axis that is known to be shorter than a tile does not have full tiles with predicates.
 #[test]
 fn no_full_tiles() {
     let kernel = "fn k<I, O = (I - 2) / 3 + 1>(x: f32[I]) -> y: f32[I, O] { y[j, h] = x[j]; }";
@@ -331,7 +331,7 @@ fn no_full_tiles() {
     check(kernel, schedule, &[&[("I", 3)]]);
 }
 
-/// A result promoted under a loop, of which an inner one is moved outside.
+/// A result is promoted under a loop, and an inner loop is moved outside of it.
 #[test]
 fn a_result_around_which_loops_move() {
     let kernel = "fn k<K>(x: f32[K]) -> y: f32[K, K] { y[i, j] = x[j]; }";
@@ -339,7 +339,7 @@ fn a_result_around_which_loops_move() {
     refused(kernel, schedule, "each of its iterations would have one");
 }
 
-/// What fills a copy past a bound that depends on a listed axis.
+/// The fill of a copy out of a bound that depends on a listed axis.
 #[test]
 fn fills_of_a_triangle() {
     let kernel = "fn k<K>(x: f32[K]) -> y: f32[K, K] { y[i, j] = sum(k in 0..i) { x[k] }; }";
@@ -353,7 +353,7 @@ fn fills_of_a_triangle() {
     check(kernel, schedule, &[&[("K", 1)], &[("K", 6)]]);
 }
 
-/// The tail of a peel has one point, and its loop is as long as a tile where it is unrolled: within those that depend on it.
+/// The tail of a peel has one point, but its unrolled loop is as long as a tile, including inside of loops that depend on it.
 #[test]
 fn a_triangle_under_a_tail() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[5, 5] { y[i, j] = sum(k in 0..j) { x.clamp()[k] }; }";
@@ -361,7 +361,7 @@ fn a_triangle_under_a_tail() {
     check(kernel, schedule, &[&[("N", 5)]]);
 }
 
-/// The result's copy has axes of its own, and what stood at a fused loop was no longer found to.
+/// The result's copy has its own axes, so that a stage at a fused loop lost its place.
 #[test]
 fn a_stage_at_a_fused_loop() {
     let kernel = "fn k<N, M>(x: f32[N], z: f32[M]) -> y: f32[N, M] {
@@ -377,7 +377,7 @@ fn a_stage_at_a_fused_loop() {
     check(kernel, schedule, &[&[("N", 1), ("M", 3)], &[("N", 4), ("M", 2)]]);
 }
 
-/// A listed axis of no values: a copy has an element all the same.
+/// A listed axis is empty, but the copy still has an element.
 #[test]
 fn a_list_of_nothing() {
     let kernel = "fn k<M>(x: f32[M]) -> y: f32[M, M] { y[i, j] = sum(k in 1..1) { x.clamp()[k] }; }";
@@ -385,7 +385,7 @@ fn a_list_of_nothing() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 4)]]);
 }
 
-/// A copy that stands already is not filled by a later `round_up`.
+/// An existing copy is not filled by a later `round_up`.
 #[test]
 fn rounded_up_behind_a_copy() {
     let kernel = "fn k<K>(x: f32[K]) -> y: f32[K] { y[i] = sum(k in i..1) { x[k] }; }";
@@ -393,7 +393,7 @@ fn rounded_up_behind_a_copy() {
     refused(kernel, schedule, "`round_up` would change the meaning of `sum`");
 }
 
-/// Registers that are a vector, written component by component, were read before there was anything.
+/// Registers in a vector that is written component by component were read before they were initialized.
 #[test]
 fn components_of_registers() {
     let kernel = "fn k<N>(x: i32[N]) -> y: bool[N, 6] { y[i, j] = x[i] > 10; }";
@@ -406,7 +406,7 @@ fn components_of_registers() {
     check(kernel, schedule, &[&[("N", 3)]]);
 }
 
-/// Registers that each invocation of a team fills, at a place around the team's loop, were filled outside of it.
+/// Registers that each invocation of a reduction fills, placed around the reduction's loop, were filled outside of it.
 #[test]
 fn registers_of_a_team() {
     let kernel = "fn k<K>(x: i32[K, 40]) -> y: i32[K] { y[i] = min(k in 0..40) { x[i, k] }; }";
@@ -440,7 +440,7 @@ fn registers_of_a_team() {
     check(kernel, schedule, &[&[("K", 1)], &[("K", 5)]]);
 }
 
-/// A peeled axis around a reduction by a team.
+/// A peeled axis around a reduction across invocations.
 #[test]
 fn a_tail_beside_a_team() {
     let kernel = "fn k<M>(x: f32[M]) -> y: f32[7] { y[h] = sum(k in 0..M) { x[k] } + h as f32; }";
@@ -458,7 +458,7 @@ fn a_tail_beside_a_team() {
     }
 }
 
-/// A result promoted at a loop that is fused with those inside: the whole copy was written back for each element.
+/// A result is promoted at a loop that is fused with inner loops: the whole copy was written back for each element.
 #[test]
 fn a_result_at_what_is_fused() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, 3, 3] { y[i, j, h] = x[i]; }";
@@ -466,7 +466,7 @@ fn a_result_at_what_is_fused() {
     refused(kernel, schedule, "holds the results of all values of `j`");
 }
 
-/// The loop at which a result is promoted was taken for one of those that write it back, where it is fused.
+/// The loop at which a result is promoted was confused with a loop that writes it back, if it is fused.
 #[test]
 fn a_result_at_a_fused_loop() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N, N] { y[i, j, h] = x[i] + x[j] * x[h]; }";
@@ -495,7 +495,7 @@ fn tails_of_tails() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 3)]]);
 }
 
-/// The full tiles of a peeled axis in tiles of their own.
+/// The full tiles of a peeled axis are tiled again.
 #[test]
 fn tiles_of_full_tiles() {
     let kernel = "fn k<M, N = (M - 1) * 2 + 4>(x: f32[M, N]) -> y: f32[M, N] { y[i, j] = x[i, j] + j as f32; }";
@@ -509,7 +509,7 @@ fn tiles_of_full_tiles() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 4)], &[("M", 11)]]);
 }
 
-/// That a grid of a product and what else it counts reaches the product was not proved.
+/// A grid of a product and another count was not proved to reach the product.
 #[test]
 fn grids_of_products() {
     let kernel = "fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] { y[i, j] = x[i, j]; }";
@@ -543,7 +543,7 @@ fn grids_of_products() {
     }
 }
 
-/// The pieces of a hull name the loops around both by other names.
+/// The pieces of a widened range use other names for the loops around both.
 #[test]
 fn peeled_hulls() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = max(k in i..N) { x[k] }; }";
@@ -566,7 +566,7 @@ fn peeled_hulls() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 11)]]);
 }
 
-/// What a placed stage reads at what it reads: the inner read was kept inside first, and the outer one no longer found.
+/// A placed stage reads at an index that it reads: the inner read was clamped first, and the outer read was no longer found.
 #[test]
 fn a_placed_gather() {
     let kernel = "fn k<N>(ids: i32[N], x: i32[N, N]) -> y: i32[N, N] {
@@ -586,7 +586,7 @@ fn a_placed_gather() {
     }
 }
 
-/// Tiles that are moved back begin where a size says, and registers were indexed by that.
+/// Tiles that are moved back begin at a position that depends on a size, and registers were indexed by it.
 #[test]
 fn registers_of_shifted_tiles() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; }";

@@ -1,11 +1,11 @@
-//! What the differential tests found of partial results, of reductions across invocations and what stands around them, and of
-//! results in copies, made small. Each was wrong once.
+//! Shrunk findings of the differential tests about partial results, reductions across invocations and the code around them, and
+//! results in copies. Each kernel was compiled or run wrongly before it was fixed.
 
 use crate::harness::{check, instructions, of_subgroups, profiles, refused, variant};
 use spirv::Op;
 
-/// What a reduction reads for its result had an owner among the invocations that share the reduction, which the result has left
-/// behind.
+/// Registers that a reduction's result reads were owned by one of the invocations that share the reduction, although the result is
+/// no longer distributed across these.
 #[test]
 fn registers_of_a_result() {
     let kernel = "fn k<N, K>(x: f32[N, K], z: f32[N]) -> y: f32[N] {
@@ -35,7 +35,7 @@ fn registers_of_a_result() {
     check(kernel, schedule, &sizes);
 }
 
-/// What leaves the loops over the parts of a reduction kept a predicate that held inactive invocations back there.
+/// Code that was moved out of the loops over partial results kept a predicate that excluded inactive invocations.
 #[test]
 fn registers_of_inactive_invocations() {
     let kernel = "fn k<N>(x: f32[N], z: f32[2]) -> y: f32[N, N] {
@@ -68,7 +68,7 @@ fn registers_of_inactive_invocations() {
     }
 }
 
-/// Full tiles that no size has, around the tail of another axis.
+/// Full tiles that are empty for all sizes, around the tail of another axis.
 #[test]
 fn tiles_of_no_points() {
     let kernel = "fn k<K>(x: f32[K]) -> y: f32[K] { y[i] = sum(k in 0..=i) { x[k] }; }";
@@ -91,7 +91,8 @@ fn tiles_of_no_points() {
     }
 }
 
-/// A copy in registers of what each invocation computes in registers: what is computed had no owner, as the copy had none yet.
+/// A copy in registers of a stage that each invocation computes in registers: the stage did not have an owner, because the copy did
+/// not have one yet.
 #[test]
 fn registers_of_registers() {
     let kernel = "fn k<N>(x: f32[N], z: f32[N]) -> y: f32[2, 2] {
@@ -108,7 +109,7 @@ fn registers_of_registers() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 2)], &[("N", 7)]]);
 }
 
-/// Partial results of partial results named an axis of the first, of which they had a hull.
+/// Partial results of partial results named an axis of the first whose range was widened.
 #[test]
 fn partial_results_of_a_hull() {
     let kernel = "fn k<N, Q>(x: i32[N, Q]) -> y: i32[N] { y[i] = sum(l in 0..i + 1, q in 0..Q) { x[l, q] * (l as i32 + 1) }; }";
@@ -132,7 +133,7 @@ fn partial_results_of_a_hull() {
     check(kernel, schedule, &sizes);
 }
 
-/// The verifier wanted a predicate on a part that inactive invocations have of nothing.
+/// The verifier required a predicate on a part that is empty for inactive invocations.
 #[test]
 fn parts_of_inactive_invocations() {
     let kernel = "fn k<N, K>(x: f32[K], z: f32[N]) -> y: f32[N] { y[i] = sum(l in 0..K) { x[l] * z[i] }; }";
@@ -149,7 +150,7 @@ fn parts_of_inactive_invocations() {
     }
 }
 
-/// An axis that was fused with another one had a dimension of the copy beside that of the fused axis.
+/// An axis that was fused with another one had its own dimension in the copy, besides the fused axis.
 #[test]
 fn a_result_of_fused_axes() {
     let kernel = "fn k<K>(x: f32[K]) -> y: f32[K, K] { y[i, j] = max(k in 0..2) { x[i] + k as f32 }; }";
@@ -170,7 +171,7 @@ fn a_result_of_fused_axes() {
     check(kernel, schedule, &[&[("K", 4)]]);
 }
 
-/// Points of a tile that is moved back were dealt to invocations, so that two of them wrote one element.
+/// Points of a tile that is moved back were distributed to invocations, so that two of them wrote one element.
 #[test]
 fn a_result_of_moved_tiles() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, h] = x[i] + x[h]; }";
@@ -186,7 +187,7 @@ fn a_result_of_moved_tiles() {
     check(kernel, schedule, &[&[("N", 2)], &[("N", 5)], &[("N", 6)]]);
 }
 
-/// What was promoted of partial results had their outermost axis as it was, and with it the loops of the nest around.
+/// A copy of partial results kept their outermost axis, and with it the loops of the surrounding nest.
 #[test]
 fn a_copy_of_partial_results() {
     let kernel = "fn k<N, K>(x: i32[N, K]) -> y: i32[N] { y[i] = max(l in 0..K) { x[i, l] }; }";
@@ -204,7 +205,7 @@ fn a_copy_of_partial_results() {
     check(kernel, schedule, &[&[("N", 1), ("K", 1)], &[("N", 5), ("K", 9)], &[("N", 6), ("K", 8)]]);
 }
 
-/// Extents of a rest and of the full tiles that are the same in other words.
+/// Equal extents of a tail and of the full tiles that are written differently.
 #[test]
 fn equal_extents_in_two_copies() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = max(k in 0..N, l in i..N) { x[l] * x[k] }; }";
@@ -251,7 +252,7 @@ fn peels_across_lanes() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 4)], &[("M", 9)]]);
 }
 
-/// A stage within another's nest took more invocations than that one has use for.
+/// A stage within another's nest used more invocations than that nest has.
 #[test]
 fn invocations_of_a_placed_stage() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] {
@@ -291,8 +292,8 @@ fn one_element_again() {
     check(kernel, schedule, &[&[("M", 1)], &[("M", 6)]]);
 }
 
-/// A copy that the result of a reduction across invocations reads, and a copy of it within their loops: the outer one belonged to
-/// invocations of which the result knows nothing.
+/// A copy that the result of a reduction across invocations reads, and a copy of it within the reduction's loops: the outer copy
+/// was owned by invocations that the result does not know.
 #[test]
 fn a_copy_for_the_result_and_for_another_copy() {
     let kernel = "fn k<M>(x: f32[M]) -> y: f32[M, M] {
@@ -316,7 +317,7 @@ fn a_copy_for_the_result_and_for_another_copy() {
     }
 }
 
-/// An axis of one value is bound by no loop; what was fused with it, and depends on it, was looked for without end.
+/// An axis with one value does not have a loop. The search for an axis that was fused with it, and depends on it, did not end.
 #[test]
 fn fused_with_what_bounds_it() {
     refused(
@@ -338,7 +339,7 @@ fn fused_with_what_bounds_it() {
     check(kernel, schedule, &[&[("N", 3)]]);
 }
 
-/// Partial results of partial results, of which the outer ones' axis is a triangle's, and peeled.
+/// Partial results of partial results, where the outer ones' axis is a peeled triangle's.
 #[test]
 fn peeled_partial_results_of_partial_results() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = max(k in 0..=i, l in 0..N) { x[l] + k as f32 }; }";
@@ -375,7 +376,7 @@ fn peeled_partial_results_of_partial_results() {
     check(kernel, schedule, &[&[("K", 0)], &[("K", 5)], &[("K", 26)]]);
 }
 
-/// The final reduction runs as far as an axis of its own, whatever the partial stage makes of its own.
+/// The final reduction ends at its own axis, independently of the partial stage's axis.
 #[test]
 fn partial_results_of_a_triangle() {
     let kernel = "fn k<N>(x: u32[N]) -> y: u32[N, 1, N] { y[i, j, h] = min(k in j..1) { x[i] + (k + h) as u32 }; }";
@@ -394,7 +395,7 @@ fn partial_results_of_a_triangle() {
     check(kernel, schedule, &[&[("N", 3)]]);
 }
 
-/// Partial results of an axis without values: the place of one was the index -1, which no module may have as a literal.
+/// Partial results of an empty axis: the index of one was the literal -1, which is not valid in a module.
 #[test]
 fn partial_results_of_nothing() {
     let kernel = "fn k<M>(x5: f32[M]) -> y0: f32[] { y0[] = max(k in 1..1) { 1.0 }; }";
@@ -408,8 +409,8 @@ fn partial_results_of_nothing() {
     }
 }
 
-/// Of a placed part that ends where an unrolled axis says, what was found of the first iteration, whose loop has one value, was taken for
-/// the others: neighbours were loaded together, of which the last one has no second.
+/// A placed part ends at an unrolled axis. The analysis of the first iteration, whose loop has one value, was reused for the
+/// others: neighbours were loaded together, although the last one has no neighbour.
 #[test]
 fn groups_in_loops_that_end_elsewhere() {
     let kernel = "fn k<N>(x: u32[N]) -> y: u32[N] { y[i] = max(k in 0..=i) { x[k] }; }";

@@ -1,8 +1,8 @@
-//! What the differential tests found of runs that were wrong, faults and values, made small. Each was wrong once.
+//! Shrunk findings of the differential tests about wrong runs: faults and wrong values. Each kernel was wrong before it was fixed.
 
 use crate::harness::{Fill, check, of_subgroups, profiles, refused, variant};
 
-/// What each invocation computes for itself had a shared copy, of what the first of them reads.
+/// A stage that each invocation computes for itself had a shared copy of the elements that only the first invocation reads.
 #[test]
 fn a_shared_copy_for_one_invocation() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] {
@@ -19,7 +19,8 @@ fn a_shared_copy_for_one_invocation() {
     check(kernel, &schedule.replace("to: shared", "to: register").replace("promote", "unroll(k); promote"), &[&[("N", 3)]]);
 }
 
-/// Two axes written out that both count consecutive elements: what one of them begins at is no multiple of a group.
+/// Two unrolled axes that both count consecutive elements: a group's start, which one of them determines, is not a multiple of its
+/// size.
 #[test]
 fn neighbours_of_two_axes() {
     let kernel = "fn k<N>(x: f32[N + 1]) -> y: f32[N] { y[i] = min(k in 0..2) { x[i + k] }; }";
@@ -27,7 +28,7 @@ fn neighbours_of_two_axes() {
     check(kernel, schedule, &[&[("N", 4)], &[("N", 12)]]);
 }
 
-/// With the loops over the parts of a reduction moved what stood beside them, such as a copy under invocations that have none of it.
+/// Code beside the loops over partial results moved with them, for example a copy under invocations that do not take part in it.
 #[test]
 fn beside_the_parts_of_a_reduction() {
     let kernel = "fn k<N, K>(x: f32[K], z: f32[N]) -> y: f32[N] { y[i] = max(k in 0..K) { x[k] * z[i] }; }";
@@ -51,7 +52,7 @@ fn beside_the_parts_of_a_reduction() {
     [1, 5].into_iter().for_each(|n| variant.check(&[("N", n), ("K", 3)], &[]));
 }
 
-/// A group of neighbours was read as a whole, though the loop around is empty for some of them, which lie outside.
+/// A group of neighbours was read as a whole, although the loop around it is empty for some of them, which are out of bounds.
 #[test]
 fn neighbours_that_an_empty_loop_leaves_out() {
     let kernel = "fn k<N>(x: f32[1], z: f32[N]) -> y: f32[1] { y[i] = prod(k in i..1) { x[k] } + z.pad(0.0)[i]; }";
@@ -59,7 +60,7 @@ fn neighbours_that_an_empty_loop_leaves_out() {
     check(kernel, schedule, &[&[("N", 0)], &[("N", 3)]]);
 }
 
-/// Whether neighbours may be loaded together was asked of an index that a shared copy holds, and that was read for it.
+/// The analysis of loading neighbours together used an index that a shared copy holds, and emitted a read for it.
 #[test]
 fn neighbours_at_an_index_of_a_copy() {
     let kernel = "fn k<N, K>(x: f32[N, K], q: i32[N]) -> y: f32[N, N] { y[i, j] = x.pad(-1.0)[i, q[j] - 1]; }";
@@ -75,7 +76,7 @@ fn neighbours_at_an_index_of_a_copy() {
     check(kernel, schedule, &[&[("K", 0)], &[("K", 5)]]);
 }
 
-/// What was written of a group of neighbours, between two reads of it, was another invocation's.
+/// An element of a group of neighbours that was written between two reads of the group belonged to another invocation.
 #[test]
 fn neighbours_in_place() {
     let kernel = "fn k<N>(y: &mut bool[N, 8]) { y[i, h] = !(all(k in 0..4) { y[i, h] }); }";
@@ -84,7 +85,7 @@ fn neighbours_in_place() {
     [1, 3].into_iter().for_each(|n| variant.check(&[("N", n)], &[]));
 }
 
-/// Past the end of a copy there are no registers: what was written there was the next row's.
+/// Elements out of bounds of a copy do not have registers: a write there changed the next row.
 #[test]
 fn registers_past_the_end() {
     let kernel = "fn k<M>(x: i32[M]) -> y: i32[M, 2] { y[i, j] = x[i]; }";
@@ -106,7 +107,7 @@ fn registers_past_the_end() {
     check(kernel, schedule, &[&[("M", 2)], &[("M", 6)]]);
 }
 
-/// A digit of a fused axis, in the index of a copy, past the end of the axis that its extent depends on: it was divided by 0.
+/// A component of a fused axis, in the index of a copy, out of bounds of the axis that its extent depends on: it was divided by 0.
 #[test]
 fn digits_of_nothing() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = min(k in 0..1, l in j..N) { x[k] }; }";
@@ -121,7 +122,7 @@ fn digits_of_nothing() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 6)]]);
 }
 
-/// Atomics added to the elements of two tiles twice, where the last one is moved back.
+/// Atomics added twice to elements that two tiles share, because the last tile is moved back.
 #[test]
 fn shifts_and_atomics() {
     let kernel = "fn k<N>(x: i32[N, 6]) -> y: i32[N] { y[i] = sum(k in 0..6) { x[i, k] }; }";
@@ -131,7 +132,7 @@ fn shifts_and_atomics() {
     refused(kernel, before, "atomics would add to elements twice: the last tile of `i` is moved back");
 }
 
-/// Workgroups over a fused axis write back what is promoted: its digits are told by the axes of what writes back.
+/// Workgroups over a fused axis write back a promoted result: its components are determined by the axes that write it back.
 #[test]
 fn a_result_of_fused_workgroups() {
     let kernel = "fn k<M, N>(x: f32[M, N]) -> y: f32[M, N] { y[i, j] = x[i, j] * 2.0; }";
@@ -139,7 +140,8 @@ fn a_result_of_fused_workgroups() {
     check(kernel, schedule, &[&[("M", 1), ("N", 1)], &[("M", 5), ("N", 3)]]);
 }
 
-/// Full tiles and rests, of what is reduced and of what is not, whose outer parts go to threads after that: each has all items.
+/// Full tiles and tails, of reduction axes and of parallel ones, whose outer parts are distributed to threads later: each thread
+/// has all operands.
 #[test]
 fn peels_before_threads() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = sum(k in 0..N) { x[k] }; }";
@@ -153,7 +155,7 @@ fn peels_before_threads() {
     check(kernel, schedule, &[&[("N", 5)], &[("N", 12)], &[("N", 1)]]);
 }
 
-/// The same of several axes, in an order in which each rest of a reduction is peeled again.
+/// The same with several axes, in an order in which each tail of a reduction is peeled again.
 #[test]
 fn peels_of_peels_of_reductions() {
     let kernel = "fn k<N>(x: f32[N, N]) -> y: f32[N, N] { y[i, j] = sum(k in 0..N, l in 0..N) { x[k, j] * x[i, l] }; }";
@@ -168,7 +170,7 @@ fn peels_of_peels_of_reductions() {
     }
 }
 
-/// What each invocation computes for itself behind a shared copy depends on which invocation it is, though its loops are not there yet.
+/// A stage that each invocation computes after a shared copy depends on the invocation, although its loops do not exist yet.
 #[test]
 fn registers_behind_a_shared_copy() {
     let kernel = "fn k<M>(x0: f32[2], y1: &mut f32[M], x2: f32[]) {
@@ -192,7 +194,7 @@ fn registers_behind_a_shared_copy() {
     }
 }
 
-/// A copy does not look at the sides on which it is proved to be inside: what it stands for, which clamps or pads there, is the same.
+/// A copy ignores sides on which it is proved to be in bounds: the read that it replaces, which clamps or pads there, is the same.
 #[test]
 fn copies_of_what_is_inside() {
     let kernel = "fn k<N, K>(x: f32[N, N], z: i32[K]) -> (y: f32[N, N], w: i32[N]) {
@@ -211,7 +213,7 @@ fn copies_of_what_is_inside() {
     check(kernel, schedule, &[&[("N", 1), ("K", 4)], &[("N", 5), ("K", 4)]]);
 }
 
-/// Digits of what is fused, by sizes that may be 0.
+/// Components of a fused axis, by sizes that may be 0.
 #[test]
 fn copies_by_digits() {
     let kernel = "fn k<K>(x: i32[K]) -> y: i32[K, K] { y[i, j] = x.pad(0)[j]; }";
@@ -234,7 +236,7 @@ fn copies_by_digits() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 4)]]);
 }
 
-/// Registers that are counted backwards, in a tile that goes past the end: what was read there was before the first one.
+/// Registers that are counted backwards, in a tile that exceeds its axis: the read there was before the first register.
 #[test]
 fn registers_before_the_first() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[j] = x.clamp()[1 - j]; }";
@@ -248,7 +250,7 @@ fn registers_before_the_first() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 13)]]);
 }
 
-/// Ranges of fewer than no points, fused: two such make none, though the product of their lengths is positive.
+/// Fused ranges with negative lengths: two of them are empty, although the product of their lengths is positive.
 #[test]
 fn fused_ranges_of_nothing() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = sum(k in 3..N, l in 3..N) { x[k] * x[l] } + x[i]; }";
@@ -266,7 +268,7 @@ fn fused_ranges_of_nothing() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 5)]]);
 }
 
-/// Digits of ranges that may be empty, and what a copy of a triangle is filled with.
+/// Components of ranges that may be empty, and the fill of a copy of a triangle.
 #[test]
 fn copies_within_triangles() {
     let kernel = "fn k<W>(x: f32[3], z: f32[W]) -> y: f32[W] { y[i] = min(k in 0..3, l in 0..i) { x[k] } + z[i]; }";
@@ -305,7 +307,7 @@ fn copies_at_rare_sizes() {
     check(kernel, schedule, &[&[("OW", 16)], &[("OW", 24)]]);
 }
 
-/// Loops that are moved bring what reads a copy and the copy to one place: the copy lives around it.
+/// Moving loops brings the readers of a copy and the copy to one place: the copy's scope is around it.
 #[test]
 fn copies_around_what_reads_them() {
     let kernel = "fn k<K>(x: f32[K]) -> y: f32[K, K, K] { let s[i]: f32[K] = x[i] * 2.0; y[i, j, h] = min(k in 0..K) { s[j] }; }";
@@ -327,7 +329,8 @@ fn copies_around_what_reads_them() {
     check(kernel, schedule, &[&[("N", 6)]]);
 }
 
-/// Past the end of an inner tile begins the next one: a copy in registers was overwritten there, by what the tile before it clamps.
+/// The next tile begins at the end of an inner tile: a copy in registers was overwritten there by the clamped elements of the
+/// previous tile.
 #[test]
 fn tiles_of_registers_past_their_ends() {
     check(
@@ -358,7 +361,7 @@ fn tiles_of_registers_past_their_ends() {
     );
 }
 
-/// Sums of data wrap, also where their ends are known: what they are compared with was left out.
+/// Sums of data wrap, even if their operands' ranges are known: comparisons with them were removed.
 #[test]
 fn sums_of_data_wrap() {
     let kernel = "fn k<N>(x: i32[N], z: i32[N]) -> (y: i32[N, 4], w: i32[N, 4]) {

@@ -1,10 +1,11 @@
-//! What the differential tests found of shared memory, its barriers and its room, made small. Each was wrong once.
+//! Shrunk findings of the differential tests about shared memory, its barriers and its size. Each kernel was compiled or run
+//! wrongly before it was fixed.
 
 use crate::harness::{check, profiles, refused, try_variant};
 use tilewright_dsl::profile::Profile;
 
-/// What is copied again before anyone has read it is overwritten by who wrote it, however often a loop between repeats that, and
-/// by whichever part of an index the invocation is told.
+/// Elements that are copied again before they were read are overwritten by the invocation that wrote them, for any number of
+/// repetitions by a loop in between, and for any component of the index that determines the invocation.
 #[test]
 fn copies_that_nobody_read() {
     let schedule = "V: k for p {
@@ -47,7 +48,7 @@ fn copies_that_nobody_read() {
     );
 }
 
-/// The copies and what a tree needs fit into shared memory, each for itself.
+/// The copies fit shared memory, and so does a tree's scratch memory, but not both.
 #[test]
 fn shared_memory_for_all() {
     refused(
@@ -63,7 +64,7 @@ fn shared_memory_for_all() {
     );
 }
 
-/// What is placed has room for all components of its state: the first alone was counted, and the verifier refused the rest.
+/// A placed stage needs room for all components of its state: only the first was counted, and the verifier refused the rest.
 #[test]
 fn room_for_all_components() {
     let kernel = "fn k<E>(x: f32[E]) -> y: f32[E, E] {

@@ -1,14 +1,14 @@
-//! Stages on a subgroup's matrices, element by element, and what stays in fragments between them.
+//! Stages on a subgroup's matrices, element by element, and values that stay in fragments between them.
 
 use crate::harness::{Variant, instructions, variant};
 use tilewright_dsl::profile::Profile;
 
-/// A schedule for each shape of matrices that devices have of f16.
+/// Returns a variant for each shape of f16 matrices that devices have.
 pub fn variants<'v>(kernel: &'v str, schedule: &'v str) -> impl Iterator<Item = Variant> + 'v {
     variants_on(kernel, schedule, |_| true)
 }
 
-/// The same for the profiles that will do.
+/// Returns these variants for the profiles that satisfy `will_do`.
 pub fn variants_on<'v>(
     kernel: &'v str,
     schedule: &'v str,
@@ -30,7 +30,7 @@ const WEIGHTS: &str = "fn weights<M, N, K>(a: f16[M, K], b: f16[N, K], r: f32[M]
     w[i, j] = (s[i, j] - r[i] * 2.0).exp();
 }";
 
-/// The sums of products stay where they are.
+/// The sums of products stay in fragments.
 #[test]
 fn weights_of_scores() {
     let schedule = "V: weights for p where M % 32 == 0, N % 16 == 0, K % 16 == 0 {
@@ -47,7 +47,7 @@ fn weights_of_scores() {
     }
 }
 
-/// Comparisons of an element's row and column, of all kinds and at several slopes, also where whole matrices lie far from the line.
+/// Comparisons of an element's row and column, of all kinds and at several slopes, also if whole matrices are far from the line.
 #[test]
 fn choices_by_rows_and_columns() {
     let schedule = "V: chosen for p where SIZES, K % 16 == 0 {
@@ -69,7 +69,8 @@ fn choices_by_rows_and_columns() {
                 variant.check(&[("M", m), ("N", n), ("K", 16)], &[]);
             }
         }
-        // At sizes at which `3 * i` may wrap, elements compare coordinates; where it is known not to, one number with a threshold.
+        // At sizes at which `3 * i` may wrap, elements compare coordinates. If it is known not to wrap, they compare one number
+        // with a threshold.
         const CONVERT_F_TO_S: u32 = 110;
         for variant in variants(&kernel, &schedule.replace("SIZES", "M == 96, N == 160")) {
             assert!(instructions(&variant.program.dispatches[0].spirv).iter().all(|(op, _)| *op != CONVERT_F_TO_S), "{op}");
@@ -89,7 +90,7 @@ const ATTENTION: &str =
     output[b, i, e] = sum(j in 0..M) { rounded[b, i, j] as f32 * value[b, j, e] as f32 } / total[b, i];
 }";
 
-/// Flash attention: scores, weights and the output are in fragments; maxima and sums of rows go through shared memory.
+/// Flash attention: scores, weights and the output are in fragments; maxima and sums of rows are exchanged through shared memory.
 #[test]
 fn attention_in_blocks() {
     let schedule = "V: attention<T = f16> for p where D == 32, E == 16, M % 32 == 0, N % 32 == 0 {
@@ -134,7 +135,7 @@ pub(crate) const CAUSAL: &str =
     output[b, i, e] = (sum(j in 0..i + 1) { rounded[b, i, j] as f32 * value[b, j, e] as f32 } / total[b, i]) as f16;
 }";
 
-/// Scores past a row's own key are masked where matrices lie across the diagonal.
+/// Scores beyond a row's own key are masked in matrices across the diagonal.
 #[test]
 fn causal_attention_in_blocks() {
     let schedule = "V: causal for p where D == 32, E == 16, N % 32 == 0, finite(value) {
@@ -162,7 +163,7 @@ fn causal_attention_in_blocks() {
         fragment(i, e, SIDES);
     }";
     const MUL_ADD: u32 = 4459;
-    // The products of a step: blocks wholly below the diagonal have a loop of their own, but for drivers for CPUs.
+    // The number of products of a step: blocks completely below the diagonal have a separate loop, except with CPU drivers.
     for (variant, products) in variants(CAUSAL, schedule).zip([48, 2 * 6, 2 * 12]) {
         let multiplies = |(op, _): &(u32, Vec<u32>)| *op == MUL_ADD;
         assert_eq!(instructions(&variant.program.dispatches[0].spirv).into_iter().filter(multiplies).count(), products);

@@ -1,24 +1,24 @@
-//! Stages in fragments in other shapes: epilogues and residuals, rows that are reduced, copies of factors, subgroups in one direction, in
-//! two and in none, results of halves, batches; and what the differential tests found of them, made small.
+//! Stages in fragments in other shapes: epilogues and residuals, reduced rows, copies of factors, subgroups in one direction, in
+//! two and in none, f16 results, batches; and shrunk findings of the differential tests about them.
 
 use crate::fragment::variants;
 use crate::harness::try_variant;
 use tilewright_dsl::profile::Profile;
 
-/// At all sizes, for each shape of matrices.
+/// Checks a kernel at all sizes, for each shape of matrices.
 fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]], scalars: &[f64]) {
     for variant in variants(kernel, schedule) {
         sizes.iter().for_each(|dims| variant.check(dims, scalars));
     }
 }
 
-/// With the matrices of each profile, and not by the verifier.
+/// Checks that a schedule is refused by its directives and not by the verifier.
 fn refused(kernel: &str, schedule: &str, why: &str) {
     let refusal = try_variant(kernel, schedule, &Profile::nvidia_hopper()).err().unwrap_or_else(|| panic!("accepted\n{schedule}"));
     assert!(refusal.text.contains(why) && !refusal.is_defect, "{}", refusal.text);
 }
 
-/// A scale of columns, a shift of rows, a residual and a ramp; what is stored is of halves.
+/// A scale of columns, a shift of rows, a residual and a ramp; the stored result is f16.
 #[test]
 fn epilogues_of_rows_columns_and_both() {
     let kernel = "fn k<M, N, K>(a: f16[M, K], b: f16[K, N], g: f32[N], h: f32[M], r: f32[M, N], scale: f32) -> y: f16[M, N] {
@@ -37,7 +37,7 @@ fn epilogues_of_rows_columns_and_both() {
     check(kernel, schedule, &sizes, &[0.75]);
 }
 
-/// A workgroup of one subgroup, for which no axis says so.
+/// A workgroup of one subgroup, without an axis that is distributed to subgroups.
 #[test]
 fn one_subgroup() {
     let kernel = "fn k<M, N, K>(a: f16[M, K], b: f16[N, K]) -> y: f32[M, N] {
@@ -83,7 +83,7 @@ const SOFTMAX: &str = "fn k<M, N, K>(a: f16[M, K], b: f16[N, K], scale: f32) -> 
     w[i, j] = e[i, j] / l[i];
 }";
 
-/// Rows of a softmax are in fragments; parts of their maxima and sums are combined by lanes.
+/// Rows of a softmax are in fragments; partial maxima and sums are combined by lanes.
 #[test]
 fn softmax_of_rows() {
     let schedule = "V: k for p where M % 32 == 0, N == 96, K % 16 == 0 {
@@ -127,7 +127,7 @@ const PRODUCT: &str = "fn k<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f32[M, N]
     c[i, j] = sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 };
 }";
 
-/// Both factors are copied to fragments, each by the subgroups that read it: some have the same.
+/// Both factors are copied to fragments, each by the subgroups that read it; some subgroups have the same factor.
 #[test]
 fn factors_in_fragments() {
     let tiles = "tile(i: 64, j: 32) => workgroup(y, x);
@@ -151,7 +151,7 @@ fn factors_in_fragments() {
     }
 }
 
-/// From shared memory, and for all of a sum.
+/// Factors come from shared memory, also for a whole sum.
 #[test]
 fn factors_by_way_of_shared_memory() {
     let schedule = "V: k for p where M % 32 == 0, N % 16 == 0, K == 32 {
@@ -169,7 +169,7 @@ fn factors_by_way_of_shared_memory() {
     check(PRODUCT, schedule, &[&[("M", 32), ("N", 16), ("K", 32)], &[("M", 96), ("N", 80), ("K", 32)]], &[]);
 }
 
-/// A product whose factor is made of another one: a subgroup waits for its own rows in shared memory.
+/// A product whose factor is computed from another product: a subgroup waits for its own rows in shared memory.
 #[test]
 fn products_one_after_another() {
     let kernel = "fn k<M, H, N, K>(x: f16[M, K], u: f16[K, H], v: f16[H, N], r: f32[H]) -> y: f16[M, N] {
@@ -251,8 +251,8 @@ fn attention_in_other_shapes() {
     }
 }
 
-/// What only the verifier refused: stored matrices that an end cuts, a copy of a factor that a loop indexes, and fewer subgroups than another
-/// stage of the dispatch has.
+/// Cases that only the verifier refused before: stored matrices that are cut at an end, a copy of a factor that a loop indexes, and
+/// fewer subgroups than another stage of the dispatch has.
 #[test]
 fn refused_by_the_directives() {
     let squares = "fn k<M, N>(x: f32[M, N]) -> y: f32[M, N] { y[i, j] = x[i, j] * x[i, j]; }";

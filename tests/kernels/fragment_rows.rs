@@ -1,11 +1,11 @@
-//! Reductions along the rows of matrices, and fragments of sums that are factors.
+//! Reductions along the rows of matrices, and fragments of sums that are used as factors.
 
 use crate::fragment::{CAUSAL, variants_on};
 use crate::harness::variant;
 use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
 
-/// The ways that a profile has.
+/// Returns the strategies that a profile supports.
 fn ways(profile: &Profile) -> &'static [&'static str] {
     if profile.has(Feature::MatrixReductions) { &["shared", "matrix"] } else { &["shared"] }
 }
@@ -16,7 +16,7 @@ const EXTREMES: &str = "fn extremes<M, N, K>(a: f16[M, K], b: f16[N, K], r: f32[
     w[i, j] = s[i, j] - e[i];
 }";
 
-/// Rows of several matrices, and of several subgroups; odd numbers of matrices, and one alone.
+/// Rows of several matrices and of several subgroups; odd numbers of matrices, and a single matrix.
 #[test]
 fn rows_are_combined() {
     let schedule = "V: extremes for p where N == COUNT, M % 32 == 0, K % 16 == 0 {
@@ -79,7 +79,7 @@ fn attention_in_fragments() {
         o_b { tile(i: ROWS) => subgroup(x); reorder(j, i, e); mma(i, e, j, SHAPE); unroll(j); }
         fragment(i, e, SIDES);
     }";
-    // With several matrices of rows a subgroup, too.
+    // Also with several matrices of rows for each subgroup.
     for (way, rows) in [("matrix", "ROWS"), ("shared", "ROWS"), ("matrix", "32"), ("shared", "32")] {
         for rounded in ["fragment", "shared, row_pad: 8"] {
             let schedule = schedule.replace("WAY", way).replace("ROUNDED", rounded).replace("ROWS", rows);
@@ -93,7 +93,7 @@ fn attention_in_fragments() {
     }
 }
 
-/// Weights go through shared memory a slice at a time.
+/// Weights are copied through shared memory one slice at a time.
 #[test]
 fn slices_of_fragments() {
     let schedule = "V: attention for p where D == 16, E == 16, M % 32 == 0, N % 32 == 0 {
@@ -128,7 +128,7 @@ fn slices_of_fragments() {
     }
 }
 
-/// What the rows' sums store in shared memory lies over the parts of the maxima, which nobody needs any more.
+/// The shared memory of the rows' sums reuses the dead storage of partial maxima.
 #[test]
 fn sums_over_the_parts_of_maxima() {
     let schedule = "V: attention for p where D == 16, E == 16, M % 32 == 0, N % 32 == 0 {
@@ -161,7 +161,7 @@ fn sums_over_the_parts_of_maxima() {
     }
 }
 
-/// Neither divides the other: the rows of a workgroup end within a block, where weights are found to be 0 by way of shared memory.
+/// Neither size divides the other: the rows of a workgroup end within a block, where weights are set to 0 through shared memory.
 #[test]
 fn causal_rows_that_end_within_a_block() {
     let schedule = "V: causal for p where D == 16, E == 16, N % 96 == 0, finite(value) {

@@ -1,8 +1,8 @@
-//! Functions that are made of several instructions, and those of bits, in kernels.
+//! Functions that consist of several instructions, and bit functions, in kernels.
 
 use crate::harness::{Fill, instructions, profiles, variant};
 
-/// Vectors of four, of one axis and of two.
+/// Schedules with vectors of four, of one axis and of two.
 const LANES: &str = "tile(i: 64) => workgroup(x); tile(i: 4) => thread(x); vectorize(i, 4, unaligned: scalar);";
 const ROWS: &str = "distribute(i => workgroup(y)); tile(j: 16) => workgroup(x); tile(j: 4) => thread(x);
     vectorize(j, 4, unaligned: scalar);";
@@ -42,7 +42,7 @@ fn high_halves_of_products() {
     }
 }
 
-/// What is counted is within 0 and 32, so that nothing is clamped below.
+/// Bit counts are between 0 and 32, so that an index needs no clamp at 0.
 #[test]
 fn counts_of_bits_as_indices() {
     let kernel = "fn table<N>(x: u32[N], t: f32[33], u: f32[32]) -> (y: f32[N], z: f32[N]) {
@@ -72,7 +72,7 @@ fn the_error_function() {
     }
 }
 
-/// Of every size, from the smallest to those whose result is 1. Each element is judged: none is without a bound.
+/// Operands of every size, from the smallest to those whose result is 1. Each element is judged, because all have a bound.
 #[test]
 fn the_error_function_of_many() {
     let kernel = "fn many<N>(by: f32) -> y: f32[N] { y[i] = ((i - N / 2) as f32 * by).erf(); }";
@@ -102,7 +102,7 @@ fn products_with_sums() {
     }
 }
 
-/// In f32 it is one instruction, where a product and a sum are two.
+/// In f32, `mul_add` is one instruction, while a product and a sum are two.
 #[test]
 fn a_product_with_a_sum_is_one_instruction() {
     let of = |body: &str| {
@@ -115,8 +115,8 @@ fn a_product_with_a_sum_is_one_instruction() {
     assert_eq!((of("x[i].mul_add(y[i], 3.0)"), of("x[i] * y[i] + 3.0")), (1, 0));
 }
 
-/// Threefry-2x32-20 (Salmon and others, *Parallel random numbers: as easy as 1, 2, 3*, SC'11): each round uses what is before it three
-/// times, so that nothing may walk expressions as if they were trees.
+/// Threefry-2x32-20 (Salmon and others, *Parallel random numbers: as easy as 1, 2, 3*, SC'11): each round uses the previous one
+/// three times, so the compiler must not walk expressions as trees.
 #[test]
 fn many_rounds_of_rotations() {
     const BY: [u32; 8] = [13, 15, 26, 6, 17, 29, 16, 24];

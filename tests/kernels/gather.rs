@@ -17,7 +17,7 @@ fn embedding_lookup() {
                 variant.check_filled(&[("V", v), ("D", d), ("N", n)], &[], &|name| {
                     if name == "ids" { Fill::Below(v) } else { Fill::Small }
                 });
-                // Indices far outside are clamped, those beyond 32 bits of elements too.
+                // Indices far out of bounds are clamped, including those beyond 32 bits of elements.
                 variant.check_filled(&[("V", v), ("D", d), ("N", n)], &[], &|name| {
                     if name == "ids" { Fill::Wild } else { Fill::Small }
                 });
@@ -45,11 +45,11 @@ fn padded_gather_in_a_reduction() {
     }
 }
 
-/// Indices that data gives, kept inside by conditions on it: at wild data the other value counts.
+/// Indices from data, kept in bounds by conditions on it: for wild data, the other value is used.
 #[test]
 fn reads_under_conditions_on_data() {
     let kernels = [
-        // Both sides, as users write them; of nothing, the other value.
+        // Conditions on both sides, as users write them. For an empty tensor, the other value is used.
         "fn k<V, N>(x: f32[V], ids: i32[N]) -> y: f32[N] {
             y[i] = { let k = ids[i]; if 0 <= k && k < V { x[k] } else { 0.5 } };
         }",
@@ -57,15 +57,15 @@ fn reads_under_conditions_on_data() {
         "fn k<V, N>(x: f32[V], ids: i32[N]) -> y: f32[N] {
             y[i] = { let k = ids[i]; if k > 0 && k < V - 1 { x[k - 1] - 2.0 * x[k] + x[k + 1] } else { -1.0 } };
         }",
-        // The condition on the sum itself, which may wrap; and by its negation.
+        // A condition on the sum itself, which may wrap, and its negation.
         "fn k<V, N>(x: f32[V], ids: i32[N]) -> y: f32[N] {
             y[i] = if ids[i] + 3 < 0 || ids[i] + 3 >= V { 2.0 } else { x[ids[i] + 3] };
         }",
-        // In a reduction, and of unsigned data.
+        // In a reduction, and with unsigned data.
         "fn k<V, N>(x: f32[V], ids: u32[N, 3]) -> y: f32[N] {
             y[i] = sum(j in 0..3) { if ids[i, j] < V as u32 { x[ids[i, j] as i32] } else { 0.25 } };
         }",
-        // Within its range by what makes the index.
+        // In bounds because of the index's own operations.
         "fn k<V, N>(x: f32[V, 8], ids: i32[N]) -> y: f32[N] where V >= 3 {
             let k[i]: i32[N] = ids[i].max(0).min(V - 3);
             y[i] = x[k[i] + 2, ids[i] & 7] * x[0, (ids[i] as u32).count_ones() as i32 / 5] + x[(ids[i] as u32 % V as u32) as i32, (ids[i] as u32 >> 29) as i32];
@@ -89,7 +89,7 @@ fn reads_under_conditions_on_data() {
     }
 }
 
-/// A scalar argument is data as well.
+/// A scalar argument is data, too.
 #[test]
 fn a_row_that_the_caller_names() {
     let kernel = "fn k<V, N>(x: f32[V, N], row: i32) -> y: f32[N] { y[i] = if 0 <= row && row < V { x[row, i] } else { 0.0 }; }";
@@ -101,7 +101,7 @@ fn a_row_that_the_caller_names() {
     }
 }
 
-/// Where argmax and argmin found something is within their ranges.
+/// The results of argmax and argmin are within their ranges.
 #[test]
 fn reads_where_argmax_found_something() {
     let kernels = [
@@ -109,7 +109,7 @@ fn reads_where_argmax_found_something() {
             let best[i]: i32[N] = argmax(v in 0..V) { x[i, v] };
             y[i, d] = t[best[i], d];
         }",
-        // Of both ranges, the row-major position.
+        // The row-major position of two ranges.
         "fn k<N, V, D>(x: f32[N, V, D], t: f32[V, D]) -> y: f32[N] {
             let best[i]: i32[N] = argmin(v in 0..V, d in 0..D) { x[i, v, d] };
             y[i] = t[best[i] / D, best[i] % D];

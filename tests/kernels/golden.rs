@@ -1,4 +1,4 @@
-//! What the blog's convolution becomes under its schedule for Valhall, as SPIR-V that a person can read.
+//! The SPIR-V of the blog's convolution under its schedule for Valhall, in readable form.
 
 use crate::conv::{CONV2D, TILED};
 use crate::harness::variant;
@@ -20,13 +20,13 @@ fn valhall_in_registers() {
     let variant = variant(CONV2D, &schedule, &Profile::arm_valhall());
     let text = disassembled(&variant.program.dispatches[0].spirv);
 
-    // fh and fw are loops; ow, oc and ic are none.
+    // fh and fw are loops; ow, oc and ic are not.
     assert_eq!(text.matches("OpLoopMerge").count(), 2, "{text}");
     let vec4 = text.lines().find(|l| l.contains("OpTypeVector") && l.trim_end().ends_with(" 4")).expect("a vec4 type");
     let vec4 = vec4.trim().split(' ').next().expect("its id");
     let inner = inner_loop(&text);
     let lines = |text: &str, what: &str| text.lines().filter(|l| l.contains(what)).count();
-    // The inner loop has the filter's three rows of the step as vectors, and no division.
+    // The inner loop loads the filter's three rows of the step as vectors, and does not divide.
     let variables: Vec<&str> = text.lines().filter(|l| l.contains("OpVariable") && l.contains(" Function")).collect();
     let names: Vec<&str> = variables.iter().filter_map(|l| l.trim().split(' ').next()).collect();
     let memory = |l: &&str| !names.contains(&l.trim().split(' ').nth(4).unwrap_or(""));
@@ -42,7 +42,7 @@ fn valhall_in_registers() {
     insta::assert_snapshot!(text);
 }
 
-/// From the last loop's head to its back edge.
+/// Returns the text from the last loop's header to its back edge.
 fn inner_loop(text: &str) -> &str {
     let head = text.rfind("OpLoopMerge").expect("a loop");
     let line = text[head..].lines().next().expect("a line");

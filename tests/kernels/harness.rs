@@ -1,8 +1,8 @@
-//! Compiles a kernel and a schedule from text, as the macros do, runs the variant on the device with the validation
-//! layers on, and compares every element with the plain evaluation of the algorithm, within the bound that the arithmetic
-//! gives. Every module goes through `spirv-val` first; outputs are poisoned before the launch.
+//! Compiles a kernel and a schedule from text, as the macros do, runs the variant on the device with the validation layers on, and
+//! compares every element with the evaluation of the algorithm, within the error bound of the arithmetic. Every module is checked
+//! by `spirv-val` first; outputs are poisoned before the launch.
 //!
-//! How each of these is done, `tilewright_differential` says, which does the same to what it generates. Here a test fails.
+//! `tilewright_differential` implements these steps, and applies them to generated cases. Here a difference fails a test.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -18,9 +18,9 @@ use tilewright_dsl::launch;
 use tilewright_dsl::nest::{self, Program, print};
 use tilewright_dsl::profile::Profile;
 
-/// The devices of all tests: the one that the environment picks, with the validation layers on, and the reference device,
-/// which reports what hardware hides. `TILEWRIGHT_VALIDATION=0` says that layers are to be off, for machines whose layers are
-/// older than the driver.
+/// Returns the devices of all tests: the device that the environment selects, with the validation layers on, and the reference
+/// device, which reports violations that hardware hides. `TILEWRIGHT_VALIDATION=0` turns the layers off, for machines whose layers
+/// are older than the driver.
 pub fn devices() -> &'static [Device; 2] {
     static DEVICES: OnceLock<[Device; 2]> = OnceLock::new();
     let layers = std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0");
@@ -31,7 +31,7 @@ pub fn devices() -> &'static [Device; 2] {
     })
 }
 
-/// What inputs are made from: another number for each check, or the one of `TILEWRIGHT_INPUT_SEED`, which a failed check names.
+/// Returns the seed of inputs: a random one for each check, or `TILEWRIGHT_INPUT_SEED`, which a failed check prints.
 fn seed() -> u64 {
     match std::env::var("TILEWRIGHT_INPUT_SEED") {
         Ok(seed) => seed.parse().expect("TILEWRIGHT_INPUT_SEED is a whole number"),
@@ -51,11 +51,11 @@ pub struct Variant {
     pub program: launch::Program,
     algorithm: Program,
     decomposed: Option<Program>,
-    /// Loaded on each device, once: a driver compiles for longer than a launch takes.
+    /// Loaded on each device, once, because a driver's compilation takes longer than a launch.
     loaded: OnceLock<Vec<DynKernel>>,
 }
 
-/// What lavapipe guarantees, with buffers by address, and the least that Vulkan does, with descriptors.
+/// Returns a profile like lavapipe's, with buffers by address, and one with the least that Vulkan guarantees, with descriptors.
 pub fn profiles() -> [Profile; 2] {
     let mut addresses = Profile::vulkan_1_1();
     addresses.name = "test".into();
@@ -67,7 +67,7 @@ pub fn profiles() -> [Profile; 2] {
     [addresses, descriptors]
 }
 
-/// A profile of devices whose subgroups have so many invocations.
+/// Returns a profile of devices with this subgroup size.
 pub fn of_subgroups(size: u32) -> Profile {
     use launch::Feature::{Address, SubgroupArithmetic, SubgroupShuffle, SubgroupSize};
     let features = [Address, SubgroupSize, SubgroupArithmetic, SubgroupShuffle].into();
@@ -79,18 +79,18 @@ pub fn variant(kernel: &str, schedule: &str, profile: &Profile) -> Variant {
     try_variant(kernel, schedule, profile).unwrap_or_else(|refusal| panic!("{}\n{schedule}", refusal.text))
 }
 
-/// The same, or what is wrong.
+/// Compiles `kernel` under a schedule, or returns the refusal.
 pub fn try_variant(kernel: &str, schedule: &str, profile: &Profile) -> Result<Variant, Refusal> {
     compile::variant(kernel, schedule, profile).map(validated)
 }
 
-/// The last form of the nest, as text.
+/// Returns the last nest, as text.
 pub fn nest(kernel: &str, schedule: &str) -> String {
     let made = compile::variant(kernel, schedule, &profiles()[0]);
     print::plan(&made.unwrap_or_else(|refusal| panic!("{}\n{schedule}", refusal.text)).nest)
 }
 
-/// On both profiles, at all sizes.
+/// Checks a kernel on both profiles, at all sizes.
 pub fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]]) {
     for profile in profiles() {
         let variant = variant(kernel, schedule, &profile);
@@ -98,7 +98,7 @@ pub fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]]) {
     }
 }
 
-/// Refused with an error that says this, and not by the verifier.
+/// Checks that a schedule is refused with an error that contains `why`, and not by the verifier.
 pub fn refused(kernel: &str, schedule: &str, why: &str) {
     for profile in profiles() {
         let refusal = try_variant(kernel, schedule, &profile).err().unwrap_or_else(|| panic!("accepted\n{schedule}"));
@@ -106,7 +106,7 @@ pub fn refused(kernel: &str, schedule: &str, why: &str) {
     }
 }
 
-/// Every choice of a schedule's tuned constants, compiled, or why not.
+/// Compiles every choice of a schedule's tuned constants, or returns the refusal.
 pub fn choices(kernel: &str, schedule: &str, profile: &Profile) -> Vec<(String, Result<Variant, String>)> {
     let all = compile::choices(kernel, schedule, profile).unwrap_or_else(|refusal| panic!("{}\n{schedule}", refusal.text));
     all.into_iter().map(|(choice, made)| (choice, made.map(validated).map_err(|refusal| refusal.text))).collect()
@@ -123,18 +123,18 @@ impl Variant {
         self.check_filled(dims, scalars, &|_| Fill::Small);
     }
 
-    /// The same with inputs that `fill` describes by name.
+    /// Does the same with inputs whose fill `fill` returns by name.
     pub fn check_filled(&self, dims: &[(&str, i64)], scalars: &[f64], fill: &dyn Fn(&str) -> Fill) {
         self.check_partly(dims, scalars, fill, |_| 0);
     }
 
-    /// The same, where up to `vague(n)` of a result's `n` elements may be left unchecked, as no useful bound of their error exists: the
-    /// operand of `floor` is near an integer, for example.
+    /// Does the same, but up to `vague(n)` of a result's `n` elements may be unchecked, because they do not have a useful error
+    /// bound: for example, the operand of `floor` is near an integer.
     pub fn check_partly(&self, dims: &[(&str, i64)], scalars: &[f64], fill: &dyn Fn(&str) -> Fill, vague: impl Fn(usize) -> usize) {
         self.checked(dims, scalars, fill, vague);
     }
 
-    /// The same, and the inputs and what each device made of them, by name.
+    /// Does the same, and returns the inputs and each device's results, by name.
     pub fn checked(
         &self,
         dims: &[(&str, i64)],
@@ -162,7 +162,7 @@ impl Variant {
         (given.iter().map(|(id, tensor)| (algorithm.buffers[*id].name.clone(), numbers(&tensor.values))).collect(), results)
     }
 
-    /// What each device makes of fresh random inputs, and these, by name.
+    /// Returns fresh random inputs and each device's results, by name.
     pub fn results(&self, dims: &[(&str, i64)], scalars: &[f64], fill: &dyn Fn(&str) -> Fill) -> Vec<(Named, Named)> {
         let name = |id| self.algorithm.buffers[id].name.clone();
         let one = |kernel| {
@@ -174,27 +174,27 @@ impl Variant {
         self.loaded().iter().map(one).collect()
     }
 
-    /// Whether a launch at these dims would find the variant's facts to hold.
+    /// Returns true if the variant's facts hold at these dims.
     pub fn admits(&self, dims: &[(&str, i64)]) -> bool {
         admits(&self.program, dims).expect("every dim has a value")
     }
 
-    /// Why a launch at these dims is refused, on each device.
+    /// Returns the refusal of a launch at these dims, on each device.
     pub fn refusals(&self, dims: &[(&str, i64)]) -> Vec<String> {
         self.on_each(dims, &|kernel, arguments| kernel.run(arguments).expect_err("a refusal").to_string())
     }
 
-    /// The version that a launch at these dims takes, on each device.
+    /// Returns the version that a launch at these dims takes, on each device.
     pub fn taken(&self, dims: &[(&str, i64)]) -> Vec<String> {
         self.on_each(dims, &|kernel, arguments| kernel.variant_for(arguments).expect("a version").to_owned())
     }
 
-    /// Why a launch at these dims with a scalar is refused, on each device.
+    /// Returns the refusal of a launch at these dims with a scalar, on each device.
     pub fn refusals_of(&self, dims: &[(&str, i64)], scalar: impl Into<Scalar>) -> Vec<String> {
         self.on_each_with(dims, Some(scalar.into()), &|kernel, arguments| kernel.run(arguments).expect_err("a refusal").to_string())
     }
 
-    /// The version that a launch at these dims with a scalar takes, on each device.
+    /// Returns the version that a launch at these dims with a scalar takes, on each device.
     pub fn taken_with(&self, dims: &[(&str, i64)], scalar: impl Into<Scalar>) -> Vec<String> {
         self.on_each_with(dims, Some(scalar.into()), &|kernel, arguments| {
             kernel.variant_for(arguments).expect("a version").to_owned()
@@ -205,7 +205,7 @@ impl Variant {
         self.on_each_with(dims, None, ask)
     }
 
-    /// What each device makes of the variant and of arguments for these dims. All scalars are the one that is given.
+    /// Calls a function for each device, with the loaded variant and arguments for these dims. All scalars have the given value.
     fn on_each_with(
         &self,
         dims: &[(&str, i64)],
@@ -228,8 +228,8 @@ impl Variant {
         self.loaded().iter().map(one).collect()
     }
 
-    /// On each device that multiplies the variant's matrices: the reference device always does. Where `TILEWRIGHT_MATRICES=vulkan`, one of
-    /// Vulkan does it for the matrices of `mesa_lavapipe_26`.
+    /// Loads the variant on each device that multiplies its matrices. The reference device always does. With
+    /// `TILEWRIGHT_MATRICES=vulkan`, a Vulkan device must do so for the matrices of `mesa_lavapipe_26`.
     fn loaded(&self) -> &[DynKernel] {
         // SAFETY: the compiler made it.
         let load = |device: &Device| unsafe { device.load_programs(vec![self.program.clone()]) }.expect("it loads");
@@ -245,7 +245,7 @@ impl Variant {
     }
 }
 
-/// The instructions of a module: what each is, and its operands.
+/// Returns the instructions of a module: the opcode and the operands of each.
 pub fn instructions(spirv: &[u8]) -> Vec<(u32, Vec<u32>)> {
     let words: Vec<u32> = spirv.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect();
     let mut rest = &words[5..];

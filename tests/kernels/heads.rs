@@ -1,4 +1,4 @@
-//! What a kernel's head says of sizes: facts, and dims that the caller gives.
+//! Sizes in a kernel's signature: facts, and dims that the caller gives.
 
 use crate::harness::{check, profiles, refused, variant};
 
@@ -8,7 +8,7 @@ const NEAREST: &str = "fn nearest<IH, IW>(x: f32[IH, IW], oh: dim, s: f32, ow: d
     y[r, c] = x.clamp()[r * IH / oh, c * IW / ow] * s;
 }";
 
-/// Pixel centres lie half a pixel from the border. The weights are quotients of whole numbers.
+/// Pixel centres are half a pixel from the border. The weights are quotients of whole numbers.
 const BILINEAR: &str = "fn bilinear<IH, IW>(x: f32[IH, IW], oh: dim, ow: dim) -> y: f32[oh, ow] where IH >= 1, IW >= 1 {
     y[r, c] = {
         let down = (2 * r + 1) * IH - oh;
@@ -35,7 +35,7 @@ fn a_kernel_of_sizes_alone() {
     }
 }
 
-/// A version under a fact of the given dim is taken where it holds.
+/// A version under a fact of the given dim is taken if the fact holds.
 #[test]
 fn a_schedule_knows_the_dims_that_are_given() {
     let tiled = "tile(i: 64) => workgroup(x); tile(i: 4) => thread(x); vectorize(i, 4);";
@@ -86,7 +86,7 @@ fn a_fact_of_the_kernel_is_an_error_of_the_launch() {
         for refusal in bilinear.refusals(&[("IH", 0), ("IW", 3), ("oh", 2), ("ow", 2)]) {
             assert_eq!(refusal, "`bilinear` needs `IH >= 1`; IH is 0");
         }
-        // Without results, too.
+        // Also if the results are empty.
         for refusal in bilinear.refusals(&[("IH", 2), ("IW", 0), ("oh", 0), ("ow", 2)]) {
             assert_eq!(refusal, "`bilinear` needs `IW >= 1`; IW is 0");
         }
@@ -96,7 +96,7 @@ fn a_fact_of_the_kernel_is_an_error_of_the_launch() {
         for refusal in last.refusals(&[("N", 0)]) {
             assert_eq!(refusal, "`last` needs `N >= 1`; N is 0");
         }
-        // What the kernel needs although it does not say so is told in the same way.
+        // Facts that the kernel needs but does not state are reported in the same way.
         let most = variant("fn most<N>(x: f32[N]) -> y: i32[] { y[] = argmax(k in 0..N) { x[k] }; }", "V: most for p {}", &profile);
         for refusal in most.refusals(&[("N", 0)]) {
             assert_eq!(refusal, "`most` needs `N >= 1`; N is 0");
@@ -104,7 +104,7 @@ fn a_fact_of_the_kernel_is_an_error_of_the_launch() {
     }
 }
 
-/// What a kernel states is a fact of all its schedules.
+/// A fact that a kernel states holds in all its schedules.
 #[test]
 fn a_schedule_relies_on_the_facts_of_its_kernel() {
     let kernel = "fn double<N>(x: f32[N]) -> y: f32[N] where N % 4 == 0 { y[i] = x[i] * 2.0; }";

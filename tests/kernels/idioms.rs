@@ -11,7 +11,7 @@ const NBODY: &str = "fn nbody<N>(p: f32[N, 3], m: f32[N]) -> a: f32[N] {
     };
 }";
 
-/// A tile of the particles that act is shared, and the one that is acted on is in registers: two copies of one tensor.
+/// A tile of the acting particles is in shared memory, and the particle that is acted on is in registers: two copies of one tensor.
 #[test]
 fn particles() {
     let threads = "tile(i: 8) => workgroup(x); distribute(i => thread(x)); tile(j: 8 => j_o);";
@@ -26,7 +26,7 @@ fn particles() {
     }
 }
 
-/// Who writes a shared result back is said by a block, which names the axes as the copy has them; or vectors by a fact.
+/// A block determines how a shared result is written back, with the axes of the copy; or a fact allows vectors.
 #[test]
 fn a_result_written_back() {
     let kernel = "fn mm<M, N, K>(a: f32[M, K], w: f32[N, K]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * w[j, k] }; }";
@@ -42,7 +42,7 @@ fn a_result_written_back() {
     check(kernel, &schedule, &[&[("M", 9), ("N", 20), ("K", 5)]]);
 }
 
-/// Two steps of a stencil that keeps its border share a tile: what is read is clamped, and a clamp does not stretch a range.
+/// Two steps of a stencil that keeps its border share a tile. Reads are clamped, and a clamp does not enlarge a range.
 #[test]
 fn two_stencil_steps() {
     let kernel = "fn jacobi<N>(x: f32[N]) -> y: f32[N] {
@@ -54,7 +54,7 @@ fn two_stencil_steps() {
     check(kernel, schedule, &[&[("N", 1)], &[("N", 2)], &[("N", 3)], &[("N", 33)], &[("N", 64)], &[("N", 65)], &[("N", 0)]]);
 }
 
-/// A stage placed below a chain of clamped neighbourhoods, also where the one between is part of its reader.
+/// A stage placed below a chain of clamped neighbourhoods, also if the stage in between is inlined in its reader.
 #[test]
 fn a_stage_below_an_inlined_chain() {
     let kernel = "fn chain<H, OH = (H - 1) / 2 + 1>(x: f32[H]) -> y: f32[OH] {
@@ -92,7 +92,8 @@ fn blocks_of_a_transform() {
     }
 }
 
-/// A block of several stages makes copies and partial results for each of them, and the block of the name that was written schedules all.
+/// A block of several stages makes copies and partial results for each of them, and the block of the written name schedules all of
+/// these.
 #[test]
 fn copies_of_several_stages() {
     let kernel = "fn two<N, M>(x: f32[N + 2, M]) -> (a: f32[N, M], b: f32[N, M]) {
@@ -117,7 +118,8 @@ fn copies_of_several_stages() {
     }
 }
 
-/// What goes to threads is a place also where it has one value; and a tile of an axis that is shorter under more facts is all of it.
+/// An axis that is distributed to threads is a place even if it has one value; and a tile of an axis that is shorter under more
+/// facts is all of it.
 #[test]
 fn places_and_tiles_of_short_axes() {
     let kernel = "fn two<N, M>(x: f32[N, M]) -> y: f32[N] {

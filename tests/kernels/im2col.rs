@@ -1,4 +1,5 @@
-//! Convolutions as explicit columns and a matrix product against the plain evaluation of the direct sum: the same values, in all layouts and sizes.
+//! Convolutions as explicit columns and a matrix product, compared with the evaluation of the direct sum: the same values, in all
+//! layouts and sizes.
 
 use crate::harness::{check, profiles, refused, variant};
 
@@ -11,7 +12,7 @@ const NHWC: &str = "fn conv<S = 1, D = 1, N, IH, IW, IC, OC, OH = (IH + S - 1) /
     } + b[oc]).max(0.0);
 }";
 
-/// Odd sizes, one channel, one pixel; nothing.
+/// Odd sizes, one channel, one pixel, and empty tensors.
 const SIZES: [[(&str, i64); 5]; 6] = [
     [("N", 1), ("IH", 12), ("IW", 12), ("IC", 8), ("OC", 4)],
     [("N", 2), ("IH", 7), ("IW", 5), ("IC", 3), ("OC", 5)],
@@ -25,7 +26,7 @@ fn at_all_sizes(schedule: &str) {
     check(NHWC, schedule, &SIZES.each_ref().map(|s| &s[..]));
 }
 
-/// There is no dispatch for the epilogue, and none where there is no epilogue.
+/// The epilogue does not need a separate dispatch.
 #[test]
 fn every_stride_and_dilation() {
     for (stride, dilation) in [(1, 1), (2, 1), (3, 1), (1, 2), (2, 3)] {
@@ -38,7 +39,7 @@ fn every_stride_and_dilation() {
     assert_eq!(names("V: conv for p { decompose_im2col(y => cols, gemm); }"), ["cols", "gemm"]);
 }
 
-/// Every stage is scheduled as any other: pixels are one axis of the product, and what is summed is another.
+/// The stages are scheduled like any others: pixels are one axis of the product, and the summed elements are another.
 #[test]
 fn scheduled() {
     let schedule = "V: conv<S = 2> for p where finite(x), finite(w) {
@@ -64,7 +65,7 @@ fn scheduled() {
     at_all_sizes(partial);
 }
 
-/// The columns of a tile in shared memory, computed where they are multiplied: a dispatch, and no columns in device memory.
+/// The columns of a tile in shared memory, computed where they are multiplied: one dispatch, without columns in device memory.
 #[test]
 fn in_shared_memory() {
     for (stride, dilation) in [(1, 1), (2, 1), (2, 2)] {
@@ -88,7 +89,7 @@ fn in_shared_memory() {
     }
 }
 
-/// What the directive's page shows beside its example: columns of a tile in shared memory, and of fused axes, without the directive.
+/// The alternatives on the directive's page: columns of a tile in shared memory, and of fused axes, without the directive.
 #[test]
 fn as_on_the_page() {
     let page = include_str!("../../docs/directives/decompose_im2col.md");
@@ -99,7 +100,7 @@ fn as_on_the_page() {
     }
 }
 
-/// `pack` gives the columns another layout, also in blocks that do not divide them.
+/// `pack` gives the columns another layout, also with block sizes that do not divide them.
 #[test]
 fn packed() {
     for map in ["[n, fh, fw, ic, oh, ow]", "[n, oh, ow, ic / 4, fh, fw, ic % 4]", "[fh, fw, ic, n, oh, ow / 8, ow % 8]"] {
@@ -109,7 +110,7 @@ fn packed() {
     }
 }
 
-/// A packed result is computed by the product, whose block is still its own.
+/// A packed result is computed by the product, which keeps its block.
 #[test]
 fn a_packed_result() {
     for when in ["dispatch", "caller"] {
@@ -123,7 +124,7 @@ fn a_packed_result() {
     }
 }
 
-/// Other layouts, groups, windows in no dimension and in three, what precedes and what follows.
+/// Other layouts, groups, windows in zero and in three dimensions, with stages before and after.
 #[test]
 fn every_convolution() {
     let of = |kernel: &str, sizes: &[&[(&str, i64)]]| check(kernel, "V: k for p { decompose_im2col(y => cols, gemm); }", sizes);
@@ -169,7 +170,7 @@ fn every_convolution() {
     of(scaled, &[&[("C", 3), ("N", 9)], &[("C", 2), ("N", 1)]]);
 }
 
-/// Items of f16 are stored as such, whatever they are summed in. Integers wrap as ever.
+/// Operands of f16 are stored as f16, even if they are summed in f32. Integers wrap.
 #[test]
 fn dtypes() {
     let halves = "fn k<C, N>(x: f16[N * 2 + 1, C], w: f16[3, C]) -> y: f16[N] {
@@ -191,7 +192,8 @@ fn dtypes() {
     check(&signs, schedule, &sizes);
 }
 
-/// Of an intermediate, which others read at other points, of two convolutions one behind the other, and of what another decomposition made.
+/// Convolutions of an intermediate that others read at other points, two consecutive convolutions, and convolutions of another
+/// decomposition's stage.
 #[test]
 fn two_of_a_kernel() {
     let kernel = "fn k<C, H, W>(x: f32[H * 2, W * 2, C], w: f32[3, 3, C, C], z: f32[3, 3, C, C]) -> y: f32[H, W, C] {
@@ -220,7 +222,7 @@ fn refusals() {
     of(NHWC, "z => cols, gemm", "there is no stage `z`");
     of(&NHWC.replace("(sum(", "(max("), "y => cols, gemm", "`y` is a `max`, and no sum");
     of(&NHWC.replace("] * w", "] + w"), "y => cols, gemm", "a sum whose items are not products");
-    // As many pixels as the fused axes have are no box.
+    // The pixels of a tile of the fused axes are not a box.
     let fused = "V: conv for p {
         decompose_im2col(y => cols, gemm);
         fuse(n, oh, ow => p);

@@ -1,12 +1,12 @@
-//! Arithmetic on axes and dims is exact, of whatever size its terms are; data is 32 bits wide, and wraps.
+//! Arithmetic on axes and dims is exact for terms of any size; data is 32 bits wide, and wraps.
 //!
-//! Where a device needs an index that 32 bits may not hold, the launch is refused for the sizes at which they do not.
+//! If a device needs an index that may exceed 32 bits, the launch is refused for the sizes at which it does.
 
 use crate::harness::{Fill, profiles, refused, try_variant, variant};
 
 const SCHEDULES: [&str; 2] = ["V: k for p {}", "V: k for p { tile(i: 64) => workgroup(x); distribute(i => thread(x)); }"];
 
-/// Right at some sizes, refused at others with a message that says this.
+/// Checks that a kernel is right at some sizes, and refused at others with a message that contains `why`.
 fn bounded(kernel: &str, schedules: &[&str], right: &[&[(&str, i64)]], beyond: &[&[(&str, i64)]], why: &str) {
     for profile in profiles() {
         for schedule in schedules {
@@ -23,7 +23,7 @@ fn bounded(kernel: &str, schedules: &[&str], right: &[&[(&str, i64)]], beyond: &
 fn a_product_of_axes_is_divided_where_32_bits_hold_it() {
     let kernel = "fn k<N>(x: i32[N]) -> y: i32[N] { y[i] = x[i * i / N]; }";
     bounded(kernel, &SCHEDULES, &[&[("N", 46_341)], &[("N", 0)]], &[&[("N", 46_342)], &[("N", 60_000)]], "`i * i` can be ");
-    // A remainder, of a term that counts backwards.
+    // A remainder of a term that counts backwards.
     let kernel = "fn k<N>(x: i32[N]) -> y: i32[N] { y[i] = x[(7 - i * i) % N]; }";
     bounded(kernel, &SCHEDULES, &[&[("N", 46_341)]], &[&[("N", 46_345)]], "indices have 32 bits");
 }
@@ -84,7 +84,7 @@ fn data_wraps() {
     }
 }
 
-/// What is stored is data from then on, also where a schedule keeps it in registers or shared memory.
+/// A stored index is data from then on, even if a schedule keeps it in registers or shared memory.
 #[test]
 fn a_stored_index_wraps() {
     let kernel = "fn k<N>(x: i32[N]) -> y: i32[N] {
@@ -117,10 +117,10 @@ fn data_proves_nothing_of_an_index() {
     }
 }
 
-/// What lowering makes of axes: fused counters, their digits, packed digits, hulls, rounded-up tiles.
+/// Indices that lowering makes from axes: fused counters, their components, packed components, widened ranges, rounded-up tiles.
 #[test]
 fn what_schedules_make_is_checked_too() {
-    // Only the product is beyond 32 bits, and only the fused axis is the product.
+    // Only the product exceeds 32 bits, and only the fused axis is the product.
     let kernel = "fn k<N, M>(x: i32[N], z: i32[M]) -> y: i32[N] { y[i] = sum(j in 0..M, l in 0..N) { if j < 2 && l < 2 { z[j] * x[l] } else { 0 } }; }";
     let schedule = "V: k for p { fuse(j, l => f); tile(f: 8 => f_o); tile(i: 1) => workgroup(x); serial(i); }";
     for profile in profiles() {
@@ -132,7 +132,7 @@ fn what_schedules_make_is_checked_too() {
     }
 }
 
-/// What is said of a number that 64 bits do not hold is no number that the user has not written.
+/// Errors about a number beyond 64 bits do not mention numbers that the user has not written.
 #[test]
 fn numbers_beyond_64_bits() {
     let kernel = "fn k<N>(x: i32[N]) -> z: i32[N] { z[i] = i * 1000000007 * 1000000007 * 1000000007 / 3 + x[i]; }";

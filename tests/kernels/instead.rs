@@ -1,14 +1,14 @@
-//! The kernels of the page on what to write instead, against plain loops.
+//! Tests the kernels of `docs/instead.md` against plain loops.
 
 use crate::harness::{Fill, variant};
 use std::collections::HashMap;
 use tilewright_dsl::profile::Profile;
 use tilewright_tests::root;
 
-/// Tensors by name: what a launch was given, and what it made.
+/// The inputs or results of a launch, by name.
 type Tensors = HashMap<String, Vec<f64>>;
 
-/// Runs a kernel of the page under its default schedule, or the one of the page, and hands over what each device made.
+/// Runs a kernel of the page under its default schedule, or the page's schedule, and passes each device's results to `check`.
 fn each(kernel: &str, schedule: &str, dims: &[(&str, i64)], scalars: &[f64], fill: Fill, check: impl Fn(&Tensors, &Tensors)) {
     let page = std::fs::read_to_string(root().join("docs/instead.md")).expect("the page");
     let from = page.find(&format!("    pub fn {kernel}<")).unwrap_or_else(|| panic!("no kernel `{kernel}` on the page"));
@@ -51,7 +51,7 @@ fn scans() {
     }
 }
 
-/// The places of a row's elements, the largest first, of equals the first.
+/// Returns the indices of a row's elements, the largest first; equal elements keep their order.
 fn sorted(row: &[f64]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..row.len()).collect();
     places.sort_by(|a, b| row[*b].total_cmp(&row[*a]));
@@ -80,7 +80,7 @@ fn the_largest() {
 #[test]
 fn histograms() {
     for n in [0, 1, 1000] {
-        // Every element is well within a bin: what is at a border may be on either side of it as a division rounds.
+        // Every element is well within a bin, because rounding of the division may move an element at a border to either side.
         each("histogram", "", &[("N", n)], &[20.5, 2.0], Fill::Below(600), |given, got| {
             let mut count = vec![0.0; 256];
             for x in &given["x"] {
@@ -116,7 +116,7 @@ fn scatter() {
             near(&got["y"], y);
         });
         each("segments", "", &[("N", n), ("M", m)], &[], Fill::Below(n + 1), |given, got| {
-            // Any beginnings: a segment without elements, and of more than `L`, of which it takes the first.
+            // Arbitrary starts: an empty segment, and one with more than `L` elements, where the first `L` count.
             let of = |j: usize| {
                 let (start, end) = (given["start"][j] as usize, given["start"][j + 1] as usize);
                 (start..end.min(start + 32)).map(|at| given["x"].get(at).copied().unwrap_or(0.0)).sum()

@@ -1,5 +1,5 @@
-//! Where a module's instructions come from, and under which name a debugger finds it. Here a kernel's text is `kernel.rs`, and a schedule's
-//! is `schedule.rs`.
+//! The source lines of a module's instructions, and the names by which debuggers find them. Here a kernel's text is `kernel.rs`,
+//! and a schedule's is `schedule.rs`.
 
 use crate::harness::{Variant, instructions, profiles, variant};
 use spirv::Op;
@@ -23,7 +23,7 @@ const SHARED: &str = "SHARED: product for p {
     promote(a, at: k_o, to: shared);
 }";
 
-/// The places of each operation: `kernel.rs:2:5`.
+/// Returns the places of each operation, for example `kernel.rs:2:5`.
 fn places(dispatch: &Dispatch) -> BTreeMap<u32, BTreeSet<String>> {
     let (mut files, mut all, mut here) = (BTreeMap::new(), BTreeMap::<u32, BTreeSet<String>>::new(), String::new());
     for (op, operands) in instructions(&dispatch.words_with_lines()) {
@@ -51,18 +51,18 @@ fn instructions_lead_to_directives_and_definitions() {
     for profile in profiles() {
         let made = variant(PRODUCT, SHARED, &profile);
         assert_eq!(made.program.dispatches[0].lines.files, ["schedule.rs", "kernel.rs"]);
-        // What is computed is the kernel's, and so are the loads from the copy.
+        // Arithmetic has lines of the kernel, and so have loads from the copy.
         assert_eq!(of(&made, Op::FMul), ["kernel.rs:2:5"]);
-        // The barriers are those of the loops that the copy stands in and beside.
+        // Barriers have lines of the loops around and beside the copy.
         let barriers = of(&made, Op::ControlBarrier);
         assert!(!barriers.is_empty() && barriers.iter().all(|at| at.starts_with("schedule.rs:")), "{barriers:?}");
-        // The loops that are left are those over `k`, which `tile` made.
+        // The remaining loops are over `k`, made by `tile`.
         let loops = of(&made, Op::SLessThan);
         assert!(loops.iter().any(|at| at == "schedule.rs:4:5"), "{loops:?}");
         // Stores: to the copy, to registers and to the result.
         let stores = of(&made, Op::Store);
         assert!(stores.iter().any(|at| at == "schedule.rs:7:5") && stores.iter().any(|at| at == "kernel.rs:2:5"), "{stores:?}");
-        // All that computes comes from somewhere. (What the launch brings is loaded first, and comes from nowhere.)
+        // Every computing instruction has a line. (Parameters are loaded first, without a line.)
         for op in [Op::Store, Op::FMul, Op::FAdd, Op::SLessThan, Op::ExtInst] {
             let known = of(&made, op);
             assert!(!known.contains(&String::new()), "Op{op:?} without a line: {known:?}");
@@ -100,7 +100,7 @@ fn entry_points_name_kernel_variant_and_dispatch() {
 fn faults_name_the_line() {
     let profile = Profile::vulkan_1_1();
     let mut program = variant(PRODUCT, SHARED, &profile).program;
-    // As if the launch checked nothing: `b` has a row too few.
+    // The launch's checks are disabled: `b` lacks one row.
     let device = Options::new().device("reference").open().expect("the reference device");
     let b = program.tensors.iter_mut().find(|t| t.name == "b").expect("the input");
     b.shape[0] = tilewright_dsl::launch::Size::Const(3);

@@ -1,6 +1,6 @@
-//! Kernels under schedules, on the device, against the plain evaluation of their algorithms.
+//! Runs kernels under schedules on the devices, and compares them with the evaluation of their algorithms.
 
-#![allow(unreachable_pub, reason = "nothing is reachable from a test")]
+#![allow(unreachable_pub, reason = "items of a test are not used elsewhere")]
 #![allow(clippy::print_stdout, reason = "shown where a test fails")]
 
 mod all_reduce;

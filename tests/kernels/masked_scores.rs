@@ -1,11 +1,11 @@
-//! Scores that are -inf past a row's range, in place of masks of all that reads them: `decompose_online(…, mask: s)`.
+//! Scores that are -inf beyond a row's range, instead of masks in all their readers: `decompose_online(…, mask: s)`.
 
 use crate::fragment::variants_on;
 use crate::harness::{check, profiles, variant};
 use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
 
-/// Scores of integers are finite, whatever these are.
+/// Scores of integers are finite for all values.
 const CAUSAL: &str = "fn causal<B, N, D, E>(q: i32[B, N, D], k: i32[B, N, D], v: f32[B, N, E], scale: f32) -> o: f32[B, N, E] {
     let s[b, i, j]: f32[B, N, N] = sum(d in 0..D) { q[b, i, d] as f32 * k[b, j, d] as f32 };
     let m[b, i]: f32[B, N] = max(j in 0..i + 1) { s[b, i, j] };
@@ -57,7 +57,7 @@ fn scores_in_shared_memory() {
     ));
 }
 
-/// Scores that are no sums, and a sum that reads them itself.
+/// Scores that are not sums, and a sum that reads them directly.
 #[test]
 fn scores_of_one_element() {
     let kernel = "fn k<R, C>(x: i32[R, C]) -> l: f32[R] {
@@ -70,7 +70,7 @@ fn scores_of_one_element() {
     check(&kernel, schedule, &[&[("R", 8)], &[("R", 40)]]);
 }
 
-/// What a launch says of a scalar that the facts do not take, and what it takes then.
+/// The error of a launch about a scalar that violates the facts, and the variants that it takes instead.
 #[test]
 fn scales_that_are_refused() {
     let kernel = "fn k<N>(x: f32[N], scale: f32) -> y: f32[N] where scale < 8.0 { y[i] = x[i] * scale; }";
@@ -86,7 +86,7 @@ fn scales_that_are_refused() {
             refused(scale).for_each(|refusal| assert_eq!(refusal, format!("`k` needs `scale < 8.0`; scale is {scale:?}")));
         }
     }
-    // What scores are multiplied by is not below 0.
+    // The factor of scores must not be below 0.
     let decomposed = variant(CAUSAL, "V: causal for p { decompose_online(m, l, o); }", &profiles()[0]);
     for refusal in decomposed.refusals_of(&SIZES[0], -1.25f32) {
         let why = "`scale >= 0.0` does not hold for scale = -1.25";
@@ -96,7 +96,7 @@ fn scales_that_are_refused() {
     assert!(versions.taken_with(&[("N", 5)], 2.0f32).iter().all(|name| name == "V"), "a version that changes nothing is left out");
 }
 
-/// A version under bounds of a scalar has no choices for a maximum of -inf, and is taken where they hold.
+/// A version under bounds of a scalar does not select for a maximum of -inf, and is taken if the bounds hold.
 #[test]
 fn versions_under_bounds() {
     let schedule = "V: causal for p where finite(v) { specialize(scale > 1e-6, scale < 1e6); decompose_online(m, l, o); }";
@@ -108,7 +108,7 @@ fn versions_under_bounds() {
     variant.check(dims, &[0.25]);
 }
 
-/// A subgroup's matrices across the diagonal, those before, and those that lie wholly past it.
+/// A subgroup's matrices across the diagonal, before it, and completely beyond it.
 #[test]
 fn scores_in_fragments() {
     let kernel =

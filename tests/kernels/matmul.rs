@@ -131,7 +131,7 @@ fn alpha_beta_in_place() {
     }
 }
 
-/// Eight lanes of halves in memory, whose sums are 32 bytes of registers.
+/// Eight lanes of f16 in memory, whose sums are 32 bytes of registers.
 #[test]
 fn halves_in_eight_lanes_with_wide_sums() {
     let kernel = "fn matmul<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f16[M, N] {

@@ -7,7 +7,7 @@ const MATMUL: &str = "fn matmul<T: f32 | f16, M, N, K>(a: T[M, K], b: T[K, N]) -
     c[i, j] = sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 };
 }";
 
-/// A schedule with `SHAPE` in it, for each shape of matrices that devices have of f16.
+/// Returns a variant for each shape of f16 matrices that devices have; `SHAPE` in the schedule is replaced by it.
 fn variants<'v>(kernel: &'v str, schedule: &'v str) -> impl Iterator<Item = Variant> + 'v {
     let shapes = [
         (Profile::mesa_lavapipe_26(), "8 x 8 x 8"),
@@ -58,13 +58,13 @@ fn from_shared_memory() {
     );
 }
 
-/// The result leaves through shared memory, whose write-back has the predicates.
+/// The result is written back through shared memory, with predicates.
 #[test]
 fn ragged_results() {
     for copies in [
         "promote(a => a_s[i, k], at: k_o, to: shared, fill: 0.0, row_pad: 8);
          promote(b => b_s[k, j], at: k_o, to: shared, fill: 0.0, row_pad: 8);",
-        // Either way around in memory: rows or columns are consecutive.
+        // Both orders in memory: rows or columns are consecutive.
         "promote(a => a_s[k, i], at: k_o, to: shared, fill: 0.0, row_pad: 8);
          promote(b => b_s[j, k], at: k_o, to: shared, fill: 0.0);",
     ] {
@@ -83,7 +83,7 @@ fn ragged_results() {
     }
 }
 
-/// Whole tiles by packing: nothing has a guard but what packs and unpacks.
+/// Packing makes whole tiles, so that only packing and unpacking have guards.
 #[test]
 fn packed_to_whole_tiles() {
     let schedule = "V: matmul<T = f16> for p {
@@ -135,7 +135,7 @@ fn epilogues() {
     }
 }
 
-/// Sums in f16, and no subgroups named.
+/// Sums in f16, without named subgroups.
 #[test]
 fn sums_in_f16() {
     let kernel = "fn matmul<T: f32 | f16, M, N, K>(a: T[M, K], b: T[K, N]) -> c: T[M, N] {

@@ -1,5 +1,5 @@
-//! Convolutions on matrix units, by ordinary directives around `mma`: implicit products of windows, strided and padded, pointwise and
-//! grouped ones, and Winograd's batched product. At sizes that divide nothing.
+//! Convolutions on matrix units, by ordinary directives around `mma`: implicit products of windows, strided and padded, pointwise
+//! and grouped convolutions, and Winograd's batched product. The sizes are not multiples of the tiles.
 
 use crate::fragment::variants;
 
@@ -11,7 +11,7 @@ fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]]) {
     }
 }
 
-/// Channels last, with windows that are two pixels apart and hang over the edges: the copy of the windows has the padding.
+/// Channels last, with windows that are two pixels apart and exceed the edges: the copy of the windows has the padding.
 #[test]
 fn strided_and_padded_with_channels_last() {
     let kernel = "fn conv<N, H, W, C, O, S = 2, OH = (H - 1) / S + 1, OW = (W - 1) / S + 1>(x: f16[N, H, W, C], w: f16[3, 3, C, O])
@@ -42,7 +42,7 @@ fn strided_and_padded_with_channels_last() {
     check(kernel, &schedule.replace("V: conv", "V: conv<S = 1>"), &sizes);
 }
 
-/// The same with channels first: pixels of one image are the columns.
+/// Channels first: pixels of one image are the columns.
 #[test]
 fn strided_and_padded_with_channels_first() {
     let kernel = "fn conv<N, C, H, W, O, S = 2, OH = (H - 1) / S + 1, OW = (W - 1) / S + 1>(x: f16[N, C, H, W], w: f16[O, C, 3, 3])
@@ -68,7 +68,7 @@ fn strided_and_padded_with_channels_first() {
     check(kernel, schedule, &sizes);
 }
 
-/// A pointwise convolution is a plain product of pixels, with what follows it in the network.
+/// A pointwise convolution is a plain product of pixels, with an epilogue.
 #[test]
 fn pointwise() {
     let kernel = "fn conv1x1<N, H, W, C, O>(x: f16[N, H, W, C], w: f16[C, O], bias: f32[O]) -> y: f16[N, H, W, O] {
@@ -90,7 +90,7 @@ fn pointwise() {
     check(kernel, ragged, &sizes);
 }
 
-/// Each group of channels is a product of its own; also where groups are no axis of the tensors.
+/// Each group of channels is a separate product; also if groups are not an axis of the tensors.
 #[test]
 fn grouped() {
     let axes = "fn conv<N, H, W, G, C, O, OH = H - 2, OW = W - 2>(x: f16[N, H, W, G, C], w: f16[3, 3, G, C, O])
@@ -125,7 +125,7 @@ fn grouped() {
     check(channels, schedule, &[&[("N", 1), ("H", 5), ("W", 7), ("G", 3)], &[("N", 2), ("H", 3), ("W", 4), ("G", 1)]]);
 }
 
-/// Winograd's product is one of matrices for each point of a tile, of halves with sums in f32.
+/// Winograd's product is a product of f16 matrices for each point of a tile, with sums in f32.
 #[test]
 fn the_batched_product_of_winograd() {
     let kernel = "fn conv<N, H, W, IC, OC>(x: f16[N, H, W, IC], w: f16[3, 3, IC, OC]) -> y: f16[N, H, W, OC] {

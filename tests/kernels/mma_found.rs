@@ -1,9 +1,9 @@
-//! What the differential tests found of products on matrix units, made small. Each was wrong once.
+//! Shrunk findings of the differential tests about products on matrix units. Each kernel was wrong before it was fixed.
 
 use crate::harness::{try_variant, variant};
 use tilewright_dsl::profile::Profile;
 
-/// A copy of the result that is to hold sums took more shared memory than when it was made, and only the verifier counted it.
+/// A copy of the result that holds sums needed more shared memory than when it was made, and only the verifier counted it.
 #[test]
 fn mma_copies_of_wide_sums_fit() {
     let kernel = "fn k<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f16[M, N] {
@@ -32,7 +32,7 @@ fn mma_copies_of_wide_sums_fit() {
     }
 }
 
-/// A range that ends with a side of the matrices: each column has other items.
+/// A range that ends with a side of the matrices: each column has different operands.
 #[test]
 fn mma_sums_that_end_with_a_column() {
     let kernel = "fn k<N>(x0: f16[N, N], x1: f16[N, N]) -> y0: f16[N, N, N] {
@@ -45,7 +45,7 @@ fn mma_sums_that_end_with_a_column() {
     refused_here(kernel, schedule, "which may be within a matrix that is summed");
 }
 
-/// Rows that lie backwards: a stride is not negative.
+/// Rows in reverse order: a stride cannot be negative.
 #[test]
 fn mma_rows_backwards() {
     let kernel = "fn k<N>(x0: f16[N, N]) -> y0: f16[N, N] {

@@ -10,13 +10,14 @@ use tilewright_dsl::profile::Profile;
 const CAST: &str = "fn k<N>(x: f32[N]) -> y: f16[N] { y[i] = x[i] as f16; }";
 const ALONE: &str = "V: k for p { tile(i: 64) => workgroup(x); distribute(i => thread(x)); }";
 
-/// A profile with f16 in memory, and these features.
+/// Returns a profile with f16 in memory, and these features.
 fn with(features: &[Feature]) -> Profile {
     let features = features.iter().copied().chain([Feature::Storage16]).collect();
     Profile { name: "test".into(), features, ..Profile::vulkan_1_1() }
 }
 
-/// Each way in which f32 is narrowed: halves are computed with or not, the mode is declared or not, buffers are reached by address or not.
+/// Returns a profile for each way in which f32 is narrowed: with or without f16 arithmetic, a declared rounding mode, and buffers
+/// by address.
 fn ways() -> Vec<Profile> {
     let (all, mut ways) = ([Feature::F16, Feature::Rte16, Feature::Address], Vec::new());
     for n in 0..8 {
@@ -26,13 +27,13 @@ fn ways() -> Vec<Profile> {
     ways
 }
 
-/// Each half, the middle between it and the next one, and the f32 on both sides of that middle.
+/// Returns each f16 value, the middle between it and the next one, and the f32 values on both sides of that middle.
 fn ties() -> Vec<f32> {
     let mut values = vec![f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, f32::MIN, 65_536.0, 1e-30, -1e-30, 1e-45, -0.0];
     values.extend([0x7f80_0001, 0xffc0_1234, 0x7fff_ffff].map(f32::from_bits));
     for bits in 0..0x7c00u16 {
         let low = f16::from_bits(bits).to_f32();
-        // The half above the greatest one would be 2^16.
+        // The f16 value above the greatest one would be 2^16.
         let high = if bits == 0x7bff { 65_536.0 } else { f16::from_bits(bits + 1).to_f32() };
         let middle = (low + high) / 2.0;
         let beside = [middle.to_bits() - 1, middle.to_bits() + 1].map(f32::from_bits);
@@ -63,7 +64,7 @@ fn has(variant: &Variant, feature: Feature) -> bool {
     variant.program.requires.features.contains(&feature)
 }
 
-/// True if the module declares that results of so many bits round to the nearest.
+/// True if the module declares that results of this many bits round to the nearest.
 fn declares(variant: &Variant, bits: u32) -> bool {
     const MODE: u32 = spirv::ExecutionMode::RoundingModeRTE as u32;
     let is = |(op, operands): &(u32, Vec<u32>)| *op == spirv::Op::ExecutionMode as u32 && operands[1..] == [MODE, bits];
@@ -90,7 +91,7 @@ fn every_tie_goes_to_the_even_half() {
     }
 }
 
-/// Other conversions than casts that are stored: within the half unit in the last place that the evaluation allows.
+/// Conversions other than stored casts: they are within half a unit in the last place of f16, as the evaluation allows.
 #[test]
 fn sums_scalars_and_integers_are_narrowed_alike() {
     let kernels = [
@@ -105,7 +106,7 @@ fn sums_scalars_and_integers_are_narrowed_alike() {
     ];
     for profile in ways() {
         for (kernel, schedule) in kernels {
-            // A half that is exact, because the evaluation does not round scalars.
+            // A scalar that is exact in f16, because the evaluation does not round scalars.
             variant(kernel, schedule, &profile).check(&[("N", 500)], &[307.0 / 1024.0]);
         }
     }

@@ -1,4 +1,4 @@
-//! What is shared within stages that each invocation computes for itself, and nests that take fewer invocations than what stands within.
+//! Shared copies within stages that each invocation computes for itself, and nests with fewer invocations than their inner stages.
 
 use crate::harness::{check, nest, of_subgroups, refused, variant};
 
@@ -16,7 +16,7 @@ const SIZES: [&[(&str, i64)]; 5] = [
     &[("M", 0), ("N", 4), ("K", 4)],
 ];
 
-/// Two products that meet in one result have accumulators in registers, and tiles of their own in shared memory.
+/// Two products in one result have accumulators in registers, and separate tiles in shared memory.
 #[test]
 fn shared_tiles_of_products_in_registers() {
     let host = "tile(i: 16, j: 32) => workgroup(y, x); tile(i: 2, j: 4) => thread(y, x); unroll(i, j);
@@ -40,7 +40,7 @@ fn shared_tiles_of_products_in_registers() {
     check(GLU, vectors, &[&[("M", 17), ("N", 36), ("K", 12)], &[("M", 16), ("N", 32), ("K", 8)], &[("M", 2), ("N", 4), ("K", 0)]]);
 }
 
-/// Loops of the host around the products, of which each iteration fills the tiles anew: also where an inner loop, with the only barrier,
+/// Loops of the host around the products, where each iteration refills the tiles: also if an inner loop, with the only barrier,
 /// runs no iteration.
 #[test]
 fn shared_tiles_in_loops_of_the_host() {
@@ -51,7 +51,7 @@ fn shared_tiles_in_loops_of_the_host() {
     check(GLU, &format!("V: glu for p where K <= 16 {{ {host} a {{ {all} }} }}"), &SIZES);
 }
 
-/// A copy within the nest of a stage that fewer invocations have than copy: none of these is held back.
+/// A copy within the nest of a stage that uses fewer invocations than the copy: all invocations must reach the copy.
 #[test]
 fn more_invocations_copy_than_compute() {
     let host = "tile(i: 8, j: 8) => workgroup(y, x); distribute(i, j => thread(y, x)); compute_at(a, thread, to: register);";
@@ -62,7 +62,7 @@ fn more_invocations_copy_than_compute() {
             format!("V: glu for p {{ {host} a {{ tile(k: 4 => k_o); promote(x => x_s, at: k_o, to: shared); }} {copy} }}");
         check(GLU, &schedule, &SIZES);
     }
-    // Who copies is told by the copy's own axes alone.
+    // Only the copy's own axes determine which invocation copies.
     let some = "a { tile(k: 4 => k_o); promote(x => x_s, at: k_o, to: shared); } x_s { distribute(i, k => thread(y, z)); }";
     refused(GLU, &format!("V: glu for p {{ {host} {some} }}"), "8 invocations in `x` would all copy the same part of `x_s`");
     let wide = "a { tile(k: 16 => k_o); promote(x => x_s, at: k_o, to: shared); } x_s { distribute(i, k => thread(y, x)); }";
@@ -75,7 +75,7 @@ fn more_invocations_copy_than_compute() {
     SIZES.iter().for_each(|dims| made.check(dims, &[]));
 }
 
-/// The axes of the nest around are no axes of the stage, which a list names.
+/// A list names axes of the stage, not axes of the surrounding nest.
 #[test]
 fn a_list_within_a_stage_in_registers() {
     let schedule =
@@ -84,7 +84,7 @@ fn a_list_within_a_stage_in_registers() {
     refused(GLU, schedule, "without one, the copy has the tensor's dimensions, and all that is read");
 }
 
-/// The first invocation along a coordinate that a nest does not have runs it.
+/// Along a coordinate that a nest does not use, only the first invocation runs it.
 #[test]
 fn a_nest_of_fewer_invocations() {
     let cell = "fn cell<B, I, H>(x: f32[B, I], h: f32[B, H], w: f32[H, I], u: f32[H, H]) -> y: f32[B, H] {
@@ -121,7 +121,7 @@ fn a_nest_of_fewer_invocations() {
     check(update, schedule, &[&[("R", 1), ("C", 1)], &[("R", 7), ("C", 33)], &[("R", 3), ("C", 0)]]);
 }
 
-/// Where a part of an axis has one value, it has no loop, and is a place all the same: in versions for sizes of one tile, for example.
+/// A part of an axis with one value does not have a loop, but is still a place: for example, in versions for sizes of one tile.
 #[test]
 fn places_of_one_value() {
     let product = "fn mm<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }";
@@ -140,7 +140,7 @@ fn places_of_one_value() {
         "split(k, [_, 4, 2] => k_o, k_i, k); distribute(i => thread(x)); reorder(k_o, k_i, j, k); unroll(j);
          promote(a => a_s, at: k_o, to: shared); promote(b => b_s, at: k_i, to: shared);",
     ] {
-        // Of three parts, none may be longer than the axis.
+        // None of three parts may be longer than the axis.
         let facts = if tiles.contains("split") { "specialize(K == 8, M == 8, N == 8); specialize(K == 8);" } else {
             "specialize(K == 8, M == 8, N == 8); specialize(K == 8); specialize(K == 3); specialize(K == 1);" };
         let schedule = format!("V: mm for p {{ tile(i: 8, j: 8) => workgroup(y, x); {tiles} {facts} }}");

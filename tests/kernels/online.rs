@@ -16,7 +16,7 @@ const ATTENTION: &str = "fn attention<B, N, M, D, E>(q: f32[B, N, D], k: f32[B, 
     o[b, i, e] = sum(j in 0..M) { p[b, i, j] * v[b, j, e] } / l[b, i];
 }";
 
-/// Sizes that blocks divide, do not, and are longer than; nothing. (Of no keys, the sums are 0.)
+/// Sizes that are multiples of blocks, are not, and are shorter than blocks; and empty tensors. (Without keys, the sums are 0.)
 const SIZES: [[(&str, i64); 5]; 6] = [
     [("B", 2), ("N", 8), ("M", 16), ("D", 8), ("E", 8)],
     [("B", 1), ("N", 7), ("M", 13), ("D", 5), ("E", 3)],
@@ -100,7 +100,7 @@ const WIDE: [[(&str, i64); 5]; 5] = [
     [("B", 1), ("N", 5), ("M", 0), ("D", 16), ("E", 16)],
 ];
 
-/// A row an invocation, with all that it needs in registers. A row has one maximum and one sum for all columns of its result.
+/// One row for each invocation, with all its data in registers. A row has one maximum and one sum for all columns of its result.
 #[test]
 fn attention_in_registers() {
     let schedule = "V: attention for p where E == 16, D == 16 {
@@ -184,7 +184,7 @@ fn causal_attention() {
     }
 }
 
-/// Partial results of no block: two states of nothing are combined.
+/// Partial results without blocks: two empty states are combined.
 #[test]
 fn partial_results_of_nothing() {
     let kernel = "fn k<N, D, E>(q: f32[N, D], k: f32[N, D], v: f32[N, E]) -> o: f32[N, E] {
@@ -202,7 +202,7 @@ fn partial_results_of_nothing() {
     check(kernel, schedule, &[&[("N", 1), ("D", 30), ("E", 16)], &[("N", 40), ("D", 3), ("E", 8)]]);
 }
 
-/// Several copies at one place: each stands within the life of the one that it reads, also after `reorder`.
+/// Several copies at one place: each is within the scope of the copy that it reads, also after `reorder`.
 #[test]
 fn copies_at_one_place() {
     let kernel = "fn k<N, M>(x: f32[N, M]) -> l: f32[N] {
@@ -237,8 +237,8 @@ fn copies_at_one_place() {
     check(ATTENTION, schedule, &[&[("B", 1), ("N", 2), ("M", 2), ("D", 4), ("E", 2)]]);
 }
 
-/// What goes on from block to block: a number times the differences, multiplied out or not. Below 0 it is refused. The maximum does so where all
-/// invocations of a workgroup have parts, and one the state.
+/// The state carried from block to block has a factor of the differences, multiplied out or not. A negative factor is refused. This
+/// also holds if the invocations of a workgroup have partial maxima and one of them has the state.
 #[test]
 fn scaled_scores() {
     let kernel = |exponent: &str| {
@@ -304,7 +304,7 @@ fn scaled_scores() {
     }
 }
 
-/// Steps of two blocks, of which the second one may be past the end: what is computed there again is added to nothing.
+/// Steps of two blocks, whose second one may be out of bounds: repeated elements there are not added.
 #[test]
 fn steps_of_two_blocks() {
     let schedule = "V: attention for p where E == 16, D == 16, M % 16 == 0 {

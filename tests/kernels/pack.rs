@@ -1,4 +1,4 @@
-//! Packed tensors: inputs, outputs and intermediates, at sizes that the digits divide and at others.
+//! Packed tensors: inputs, outputs and intermediates, at sizes that are multiples of the blocks and at others.
 
 use crate::harness::{devices, profiles, variant};
 use tilewright::{AnyTensor, Argument, DynKernel};

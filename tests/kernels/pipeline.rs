@@ -1,5 +1,5 @@
-//! Pipelines: shared copies that are made while an earlier step is computed, at every number of buffers, at every place, beside every
-//! directive that makes or reads copies. Sizes are odd, and there are none, one and several steps.
+//! Pipelines: shared copies that are prefetched while an earlier step is computed, with every number of buffers, at every place,
+//! and together with every directive that makes or reads copies. Sizes are odd, and there are zero, one and several steps.
 
 use crate::golden::disassembled;
 use crate::harness::{check, nest, profiles, variant};
@@ -9,10 +9,10 @@ const MATMUL: &str = "fn matmul<T: f32 | f16, M, N, K>(a: T[M, K], b: T[K, N]) -
     c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] };
 }";
 
-/// No steps, less than one, one, one and a little, several.
+/// Zero steps, less than one, one, slightly more than one, several.
 const SIZES: [(i64, i64, i64); 6] = [(5, 7, 0), (17, 3, 1), (16, 16, 7), (16, 33, 8), (3, 17, 9), (31, 18, 37)];
 
-/// What a pipeline can say, where nothing but the product stands in a step.
+/// The arguments of a pipeline for a step that contains only the product.
 const ALL: [&str; 14] = [
     "pipeline(k_o, buffers: 1, prefetch: register);",
     "pipeline(k_o, buffers: 2, prefetch: register);",
@@ -38,7 +38,8 @@ fn large() -> Vec<Profile> {
     profiles().map(larger).into()
 }
 
-/// A product under a schedule with `PIPELINE` in it, at all sizes. The profiles take turns: drivers need their time for each module.
+/// Checks a product under a schedule with `PIPELINE` in it, at all sizes. The profiles take turns, because drivers need time for
+/// each module.
 fn check_product(schedule: &str, pipelines: &[&str]) {
     for (pipeline, profile) in pipelines.iter().zip(large().iter().cycle()) {
         let variant = variant(MATMUL, &schedule.replace("PIPELINE", pipeline), profile);
@@ -81,7 +82,7 @@ fn lists_with_fills_and_registers() {
     check_product(schedule, &ALL);
 }
 
-/// Fewer items than invocations, more by a part of a round, and blocks that leave invocations idle.
+/// Fewer elements than invocations, more by a fraction, and blocks that leave invocations idle.
 #[test]
 fn idle_invocations() {
     let few = "V: matmul<T = f32> for p {
@@ -132,7 +133,7 @@ fn vectors() {
     }
 }
 
-/// Peeled, pinned, for more facts, and with the loop of the steps split before or moved.
+/// Peeled, pinned and specialized, and with the loop of the steps split before or moved.
 #[test]
 fn beside_other_directives() {
     let of = |facts: &str, before: &str, tail: &str| {
@@ -163,7 +164,7 @@ fn beside_other_directives() {
     }
 }
 
-/// Partial results: each dispatch of a part has steps of its own.
+/// Partial results: each partial dispatch has its own steps.
 #[test]
 fn split_k() {
     let schedule = "V: matmul<T = f32> for p {
@@ -284,7 +285,7 @@ fn steps_of_a_parallel_loop() {
     }
 }
 
-/// How many barriers stand in the loop over the steps; those in parts count once.
+/// Returns the number of barriers in the loop over the steps; a split barrier counts once.
 fn barriers_a_step(pipeline: &str) -> usize {
     let schedule = "V: matmul<T = f32> for p {
         tile(i: 16 round_up, j: 16 round_up) => workgroup(y, x);
@@ -310,7 +311,7 @@ fn barriers() {
     }
 }
 
-/// The loop over the steps, which is the first one, as SPIR-V: which buffer a step has takes no division there.
+/// The loop over the steps, which is the first loop in the SPIR-V, does not divide to choose the buffer of a step.
 #[test]
 fn no_division() {
     let schedule = "V: matmul<T = f32> for p {
@@ -323,7 +324,7 @@ fn no_division() {
         tile(i: 3, j: 4) => thread(y, x);
         unroll(k, i, j);
     }";
-    // A copy that no pipeline makes has loops of its own there.
+    // A copy that is not pipelined has its own loops there.
     for pipeline in ALL.iter().filter(|p| p.contains("prefetch") && !p.starts_with("pipeline(k_o, b_s")) {
         let variant = variant(MATMUL, &schedule.replace("PIPELINE", pipeline), &profiles()[0]);
         let text = disassembled(&variant.program.dispatches[0].spirv);

@@ -9,7 +9,7 @@ const SOFTMAX: &str = "fn softmax<B, N>(x: f32[B, N]) -> y: f32[B, N] {
     y[b, j] = e[b, j] / s[b];
 }";
 
-/// A chain of pointwise stages, one of which is read at several places and outside of itself.
+/// A chain of pointwise stages, where one is read at several places and outside of itself.
 const CHAIN: &str = "fn chain<H, W>(x: f32[H, W], w: f32[3]) -> y: f32[H, W] {
     let a[i, j]: f32[H, W] = x[i, j] * 2.0 + w[0];
     let b[i, j]: f32[H, W] = a.pad(1.0)[i - 1, j] + a.clamp()[i, j + 1];
@@ -80,7 +80,7 @@ fn rows_in_one_dispatch() {
     }
 }
 
-/// A product of matrices with a bias and a bound on both sides: what comes after the sum is done where the sum is.
+/// A matrix product with a bias and a clamp: the epilogue is computed where the sum is.
 const POINTWISE: &str = "fn pointwise<P, C, O>(x: f32[P, C], w: f32[C, O], bias: f32[O]) -> y: f32[P, O] {
     let c[p, o]: f32[P, O] = sum(k in 0..C) { x[p, k] * w[k, o] };
     y[p, o] = (c[p, o] + bias[o]).max(0.0).min(6.0);
@@ -149,7 +149,7 @@ fn two_passes() {
     }
 }
 
-/// Pointwise stages in shared memory, one of which reads another.
+/// Pointwise stages in shared memory, where one reads another.
 #[test]
 fn pointwise_stages_at_loops() {
     let boxes: [&[(&str, i64)]; 3] = [&[("H", 7), ("W", 33)], &[("H", 1), ("W", 1)], &[("H", 64), ("W", 3)]];
@@ -163,7 +163,7 @@ fn pointwise_stages_at_loops() {
     }
 }
 
-/// Two intermediates at every place there is, in every memory: each schedule is refused with a reason, or right.
+/// Two intermediates at every place, in every memory: each schedule is refused with a reason, or is right.
 #[test]
 fn every_place() {
     let hosts = [
@@ -203,7 +203,8 @@ const CHAINED: &str = "fn chained<H, W>(x: f32[H, W], w: f32[3]) -> y: f32[H, W]
     y[i, j] = sum(k in 0..2) { b.pad(1.0)[i + k - 1, j] + b[i, j] * w[k] } + a.pad(0.5)[i - 1, j];
 }";
 
-/// A padded stage whose sums are as long as its index: where the padding stands, far outside, they were as long as that index.
+/// A padded stage whose sums are as long as its index: in the padding far out of bounds, the sums must not be as long as that
+/// index.
 #[test]
 fn a_padded_stage_far_outside() {
     let kernel = "fn k<N>(x: f32[N, N], z: f32[4]) -> y: f32[4] {

@@ -1,5 +1,5 @@
-//! Indices that reductions compare: the positions of `argmin` and `argmax`, and items of `min` and `max`. 32 bits hold them, or the launch
-//! is refused, whatever the schedule.
+//! Indices that reductions compare: the positions of `argmin` and `argmax`, and operands of `min` and `max`. They fit 32 bits, or
+//! the launch is refused, for any schedule.
 
 use crate::harness::{of_subgroups, profiles, refused, variant};
 
@@ -8,7 +8,7 @@ const PAIR: &str = "fn k<A, B>(x: f32[A], y: f32[B]) -> (p: i32[], v: f32[]) whe
     v[] = x[p[] / B] + y[p[] % B];
 }";
 
-/// Right at `right`, taken at `most`, and refused at `beyond`.
+/// Checks that a kernel is right at `right`, taken at `most`, and refused at `beyond`.
 fn bounded(kernel: &str, schedule: &str, right: &[(&str, i64)], most: &[(&str, i64)], beyond: &[&[(&str, i64)]], why: &str) {
     for profile in profiles() {
         let variant = variant(kernel, schedule, &profile);

@@ -13,7 +13,7 @@ const MATMUL: &str = "fn matmul<T: f32 | f16, M, N, K>(a: T[M, K], b: T[K, N]) -
 
 const SIZES: [(i64, i64, i64); 6] = [(1, 1, 1), (3, 7, 1), (130, 3, 7), (1, 130, 3), (31, 37, 41), (8, 16, 0)];
 
-/// Profiles as the harness has them, with as much memory as devices have.
+/// Returns the harness's profiles, with as much memory as devices have.
 fn large() -> Vec<Profile> {
     let larger = |mut p: Profile| {
         p.shared_bytes = 32768;
@@ -165,7 +165,7 @@ fn implicit_gemm() {
     }
 }
 
-/// Rows permuted against bank conflicts; with facts that let copies be wide.
+/// Rows swizzled against bank conflicts, with facts that allow wide copies.
 #[test]
 fn swizzled_and_wide() {
     let text = "V: matmul<T = DTYPE> for p where K % 8 == 0, N % 8 == 0 {
@@ -187,7 +187,7 @@ fn swizzled_and_wide() {
     }
 }
 
-/// Registers that live outside a shared copy, each invocation its own.
+/// Registers around a shared copy, with their own elements in each invocation.
 #[test]
 fn registers_around_a_shared_copy() {
     let kernel = "fn biased<M, N, K>(a: f32[M, K], b: f32[K, N], w: f32[M], v: f32[N]) -> c: f32[M, N] {
@@ -306,7 +306,7 @@ fn a_transpose() {
     }
 }
 
-/// Tiles that divide nothing, 6x7 threads, and copies of 5 rows.
+/// Tiles that do not divide the sizes, 6x7 threads, and copies of 5 rows.
 #[test]
 fn sizes_that_divide_nothing() {
     check_matmul(
@@ -324,8 +324,8 @@ fn sizes_that_divide_nothing() {
     );
 }
 
-/// A strided and dilated convolution in tiles of 5x3 pixels and 7 channels, none of which divides anything; its box with the halo is in
-/// shared memory, and its filter in steps of 2x3 taps.
+/// A strided and dilated convolution in tiles of 5x3 pixels and 7 channels, which do not divide the sizes. Its box with the halo is
+/// in shared memory, and its filter in steps of 2x3 taps.
 #[test]
 fn a_convolution_in_uneven_tiles() {
     let conv =
@@ -350,7 +350,7 @@ fn a_convolution_in_uneven_tiles() {
     }
 }
 
-/// 64 invocations, of which 48 make the rows that all of them read.
+/// 64 invocations, where 48 compute the rows that all of them read.
 #[test]
 fn some_of_the_invocations() {
     let kernel = "fn smooth<H, W>(x: f32[H, W]) -> y: f32[H, W] {
@@ -371,7 +371,8 @@ fn some_of_the_invocations() {
     }
 }
 
-/// What a tile reads of quotients grows and shrinks with the tile: an aligned tile of 4 needs one element, one of 3 two of them.
+/// The elements that a tile reads at quotients grow and shrink with the tile: an aligned tile of 4 needs one element, a tile of 3
+/// needs two.
 #[test]
 fn shared_memory_that_is_not_monotone_in_the_tile() {
     let kernel = "fn repeat<N, H = (N + 3) / 4>(x: f32[H, 3], z: f32[N]) -> y: f32[N] { y[i] = x[i / 4, i % 3] + z[i]; }";

@@ -1,8 +1,8 @@
-//! Schedules that no person would write, on every device, against the plain evaluation.
+//! Random schedules on every device, compared with the evaluation.
 //!
-//! A schedule grows directive by directive; one that is refused is dropped, and what is then left over is made serial or
-//! unrolled as the error asks. `TILEWRIGHT_CASES` asks for more cases than the suite runs, `TILEWRIGHT_SEED` for others. A case
-//! that fails prints its kernel and schedule.
+//! A schedule grows directive by directive. Refused directives are dropped, and axes that are left over are made serial or unrolled
+//! as the error asks. `TILEWRIGHT_CASES` sets the number of cases, and `TILEWRIGHT_SEED` the seed. A case that fails prints its
+//! kernel and schedule.
 
 use crate::conv::CONV2D;
 use crate::harness::{Fill, profiles, try_variant};
@@ -10,7 +10,7 @@ use fastrand::Rng;
 use tilewright_differential::compile::Refusal;
 use tilewright_dsl::profile::Profile;
 
-/// A kernel, its generics, its parallel axes, those of its reduction, its dims.
+/// A kernel, its generics, its parallel axes, its reduction's axes, and its dims.
 struct Subject {
     kernel: &'static str,
     head: &'static str,
@@ -18,7 +18,7 @@ struct Subject {
     reduction: &'static [&'static str],
     dims: &'static [&'static str],
     scalars: &'static [f64],
-    /// What can be promoted.
+    /// The tensors that can be promoted.
     tensors: &'static [&'static str],
 }
 
@@ -101,7 +101,7 @@ const SUBJECTS: [Subject; 8] = [
     },
 ];
 
-/// The names that a schedule may use, and how many it has made.
+/// The names that a schedule may use, and the number of names that it has made.
 #[derive(Clone)]
 struct Names {
     names: Vec<String>,
@@ -133,7 +133,7 @@ fn pick<'a>(random: &mut Rng, from: &[&'a str]) -> &'a str {
     from[random.usize(..from.len())]
 }
 
-/// A directive that may be legal.
+/// Returns a directive that may be legal.
 fn directive(random: &mut Rng, names: &mut Names) -> String {
     let factor = |random: &mut Rng| pick(random, &["1", "2", "3", "4", "5", "8"]);
     let tail = |random: &mut Rng| pick(random, &["", "", " guard", " round_up", " exact", " peel", " peel", " shift"]);
@@ -176,7 +176,7 @@ fn directive(random: &mut Rng, names: &mut Names) -> String {
     }
 }
 
-/// A copy, of a box or of some axes, anywhere.
+/// Returns a copy of a box or of some axes, at a random place.
 fn promote(random: &mut Rng, names: &mut Names) -> String {
     let source = names.tensors[random.usize(..names.tensors.len())].clone();
     names.made += 1;
@@ -192,13 +192,13 @@ fn promote(random: &mut Rng, names: &mut Names) -> String {
     format!("promote({source} => {copy}{list}, at: {at}, to: {to}{fill}{layout}{vector});")
 }
 
-/// The name in backquotes after a text.
+/// Returns the name in backquotes after a text.
 fn named<'a>(error: &'a str, after: &str) -> Option<&'a str> {
     let rest = &error[error.find(after)? + after.len()..];
     rest.split('`').nth(1)
 }
 
-/// A number that the environment gives.
+/// Returns a number from the environment.
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok())
 }
@@ -215,7 +215,7 @@ impl Draft<'_> {
         format!("V: {} for p {{ {} }}", self.subject.head, self.schedule.join(" "))
     }
 
-    /// Adds a directive, if it is not refused. That the verifier has to is a fault of the directive.
+    /// Adds a directive, if it is not refused. A refusal by the verifier is a bug.
     fn add(&mut self, directive: String) -> bool {
         let unfinished = |error: &str| error.contains("left over") || error.contains("at run time");
         self.schedule.push(directive);
@@ -229,7 +229,7 @@ impl Draft<'_> {
         true
     }
 
-    /// Makes serial or unrolls what is left over, and runs what came of it.
+    /// Makes axes that are left over serial or unrolls them, and runs the variant.
     fn finish(mut self, case: u64, random: &mut Rng) -> bool {
         for _ in 0..16 {
             let Err(Refusal { text: error, .. }) = try_variant(self.subject.kernel, &self.text(), &self.profile) else { break };
@@ -278,7 +278,7 @@ fn schedules_at_random() {
     assert!(taken * 2 > cases, "only {taken} of {cases} schedules were legal");
 }
 
-/// A subject without directives, and the names that they may use.
+/// Returns a subject without directives, and the names that directives may use.
 fn begin(random: &mut Rng) -> (Draft<'static>, Names) {
     let subject = &SUBJECTS[random.usize(..SUBJECTS.len())];
     let [addresses, descriptors] = profiles();

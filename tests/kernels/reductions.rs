@@ -122,7 +122,7 @@ fn a_scalar_result() {
     }
 }
 
-/// Parts of an axis rounded up, and axes fused with parts: items are counted once, and none past the end.
+/// Rounded-up parts of an axis, and axes fused with parts: each element counts once, and none out of bounds.
 #[test]
 fn parts_and_fused_axes_rounded_up() {
     let kernel = "fn total<M, K, L>(a: f32[M, K, L], b: f32[K, L]) -> c: f32[M] {

@@ -1,4 +1,4 @@
-//! Copies in the registers of each invocation: read in lanes at places where no vector begins, and by stages beside them.
+//! Copies in the registers of each invocation, read in lanes at unaligned offsets, and by sibling stages.
 
 use crate::harness::{check, profiles, refused, variant};
 
@@ -32,19 +32,19 @@ fn taps_of_a_row_in_lanes() {
         stencil(&unrolled, &kernel("u32", 5), 5);
         stencil(&unrolled, &kernel("f32", 4), 4);
     }
-    // Halves in vectors of eight.
+    // f16 in vectors of eight.
     let halves = format!(
         "{head} tile(c: 8) => thread(x); promote(x => x_r, at: thread, to: register); reorder(j, c); unroll(j); vectorize(c, 8); }}"
     );
     stencil(&halves, &kernel("f16", 5), 5);
-    // Backwards, and by steps.
+    // In reverse order, and with a stride.
     let steps = "fn taps<H, W, OW = W - 6>(x: f32[H, W]) -> y: f32[H, OW] where W >= 7 {
         y[r, c] = sum(j in 0..3) { (j + 1) as f32 * x[r, c + 6 - 2 * j] };
     }";
     stencil(&halves.replace("vectorize(c, 8)", "vectorize(c, 4); unroll(c)"), steps, 7);
 }
 
-/// The same in both dimensions, with the rows unrolled.
+/// Taps in both dimensions, with the rows unrolled.
 #[test]
 fn taps_of_a_window_in_lanes() {
     let kernel = "fn window<H, W, OH = H - 2, OW = W - 2>(x: f32[H, W], w: f32[3, 3]) -> y: f32[OH, OW] where H >= 3, W >= 3 {
@@ -133,7 +133,7 @@ fn a_copy_that_a_stage_beside_reads() {
     }
 }
 
-/// Two stages beside a copy read it, and so does the nest itself. One of the stages reads the other.
+/// Two sibling stages of a copy read it, and so does the nest itself. One of the stages reads the other.
 #[test]
 fn a_copy_that_two_stages_beside_read() {
     let kernel = "fn k<N>(x: f32[N + 4]) -> y: f32[N] {
@@ -148,12 +148,12 @@ fn a_copy_that_two_stages_beside_read() {
         s, t { unroll(i); }
     }";
     check(kernel, schedule, &[&[("N", 1)], &[("N", 4)], &[("N", 77)]]);
-    // Copied once more, for one of them alone, within it.
+    // A second copy for one of them, within it.
     let twice = schedule.replace("s, t {", "s { promote(x_r => x_q, at: i, to: register); unroll(i); } t {");
     check(kernel, &twice, &[&[("N", 1)], &[("N", 77)]]);
 }
 
-/// A list takes the reads of the nest's own axes: the stage beside has others, and reads the tensor.
+/// A list serves the reads of the nest's own axes: the sibling stage has other axes, and reads the tensor.
 #[test]
 fn a_copy_with_a_list_beside_a_stage() {
     let schedule = "V: scaled for p where W % 4 == 0 {
@@ -164,7 +164,7 @@ fn a_copy_with_a_list_beside_a_stage() {
     refused(SCALED, schedule, "a list names axes of this stage alone");
 }
 
-/// Within each row of a loop, with a reduction in registers beside the copy, at a place that is a loop.
+/// Within each row of a loop, with a reduction in registers as a sibling of the copy, at a place that is a loop.
 #[test]
 fn a_copy_that_a_sum_beside_reads() {
     let kernel = "fn k<N, M>(x: f32[N, M]) -> y: f32[N, M] where M <= 16 {
@@ -202,7 +202,7 @@ fn a_copy_beside_a_stage_that_no_vector_divides() {
     check(&aligned, &schedule(", vector: 2"), &SCALED_SIZES);
 }
 
-/// Not served: a stage further out, and one that the invocations of a workgroup compute together.
+/// A copy does not serve a stage further out, and one that the invocations of a workgroup compute together.
 #[test]
 fn stages_that_a_copy_in_registers_does_not_serve() {
     let further_out = "V: scaled for p where W % 4 == 0 {

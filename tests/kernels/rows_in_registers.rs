@@ -1,4 +1,4 @@
-//! Rows that the invocations of a workgroup have in their registers between them, at sizes that fill them and at some that do not.
+//! Rows distributed across the registers of a workgroup's invocations, at sizes that fill them and at others.
 
 use crate::harness::variant;
 use tilewright_dsl::profile::Profile;
@@ -32,7 +32,7 @@ fn check(kernel: &str, schedule: &str, sizes: &[(i64, i64)]) {
     }
 }
 
-/// The host's loops, those of the copy, and those of reductions, for a row split in these parts: `r, t, v`.
+/// The loops of the host, the copy, and the reductions, for a row split into these parts: `r, t, v`.
 fn row(parts: &str, reductions: &str, by: &str) -> String {
     let [first, second] = reductions.split(", ").collect::<Vec<_>>()[..] else { panic!("two reductions") };
     format!(
@@ -67,7 +67,7 @@ fn whole_rows_in_vectors() {
     check(SOFTMAX, schedule, &[(1, 4096), (3, 4096)]);
 }
 
-/// Of rows up to a bound, what lies past the end has no part in anything.
+/// In rows up to a bound, elements past the end affect nothing.
 #[test]
 fn rows_up_to_a_bound() {
     for (kernel, name, reductions) in [(SOFTMAX, "softmax", "largest, total"), (LAYERNORM, "layernorm", "mean, variance")] {
@@ -78,7 +78,7 @@ fn rows_up_to_a_bound() {
     }
 }
 
-/// What is computed there is distributed as a copy is, and reads one.
+/// A computed row is distributed as a copy is. It reads a copy.
 #[test]
 fn a_row_that_is_computed() {
     for (fact, sizes) in [("C == 256", &[(1, 256), (5, 256)][..]), ("C <= 256", &[(1, 1), (3, 129), (2, 255)][..])] {
@@ -97,7 +97,7 @@ fn a_row_that_is_computed() {
     }
 }
 
-/// Several rows a workgroup, each of other invocations: two dimensions have owners.
+/// Several rows per workgroup, each with its own invocations, so two dimensions have owners.
 #[test]
 fn several_rows() {
     let schedule = "V: softmax for p where C <= 64 {
@@ -123,7 +123,7 @@ fn rows_in_a_loop() {
     check(SOFTMAX, schedule, &[(1, 128), (6, 128), (9, 128)]);
 }
 
-/// Elements beside each other lie in other invocations' registers; those of another row in the same one's.
+/// Adjacent elements lie in different invocations' registers, while those of another row lie in the same invocation's.
 #[test]
 fn rows_of_other_axes() {
     let kernel = "fn differences<R, C>(x: f32[R, C]) -> y: f32[R, C] {
@@ -144,7 +144,7 @@ fn rows_of_other_axes() {
     }
 }
 
-/// Subgroups and their lanes own a dimension each.
+/// Subgroups and their lanes each own a dimension.
 #[test]
 fn rows_of_subgroups() {
     let schedule = "V: softmax for p where C <= 96 {
@@ -161,7 +161,7 @@ fn rows_of_subgroups() {
     check(SOFTMAX, schedule, &[(1, 1), (3, 96), (5, 71)]);
 }
 
-/// Each invocation reduces its own elements; what they need is a row that all of them have.
+/// Each invocation reduces its own elements, and these need a row that all invocations have.
 #[test]
 fn elements_that_are_reduced() {
     let kernel = "fn project<N, M, K>(a: f32[N, K], b: f32[K, M]) -> y: f32[N, M] {

@@ -1,4 +1,4 @@
-//! What the language defines where hardware does not agree: NaN, integer division, floors, casts, empty dims.
+//! Results that the language defines but hardware disagrees on: NaN, integer division, floors, casts, empty dims.
 
 use crate::harness::{Fill, profiles, variant};
 
@@ -66,7 +66,7 @@ fn a_read_under_if_stays_there() {
     }
 }
 
-/// `x` may be empty where the other side decides.
+/// `x` may be empty where the other side decides the result.
 #[test]
 fn a_side_that_is_not_needed_reads_nothing() {
     let kernel = "fn sides<N, H = N / 3>(x: f32[H, N]) -> (a: bool[], b: bool[]) {

@@ -1,4 +1,4 @@
-//! Every tail inside every other, on parallel axes and on a reduction's, where tiles are cut short and where they are not.
+//! Every tail nested in every other, on parallel axes and on a reduction's, with tiles that are cut short and tiles that are not.
 
 use crate::harness::{check, profiles, refused, try_variant, variant};
 
@@ -8,10 +8,10 @@ const MATMUL: &str = "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M
 
 const TAILS: [&str; 5] = ["guard", "exact", "round_up", "peel", "shift"];
 
-/// Sizes that `tile` divides, does not, and is longer than.
+/// A size that the tile divides, one that it does not, and one shorter than the tile.
 const SIZES: [i64; 3] = [1024, 130, 3];
 
-/// Runs a schedule at all sizes of one dim; at those that a launch refuses, the refusal names this fact.
+/// Runs a schedule at all sizes of one dim. If a launch is refused, the refusal must name this fact.
 fn run(schedule: &str, dim: &str, needs: Option<i64>) {
     let variant = variant(MATMUL, schedule, &profiles()[0]);
     for size in SIZES {
@@ -27,7 +27,7 @@ fn run(schedule: &str, dim: &str, needs: Option<i64>) {
     }
 }
 
-/// What is wrong with a schedule.
+/// Returns the text of a schedule's refusal.
 fn wrong(schedule: &str) -> String {
     match try_variant(MATMUL, schedule, &profiles()[0]) {
         Err(refusal) => refusal.text,
@@ -39,7 +39,7 @@ fn wrong(schedule: &str) -> String {
 fn of_parallel_axes() {
     for outer in TAILS {
         for inner in TAILS {
-            // 12 by 5 leaves 2, 8 by 4 nothing.
+            // 12 divided by 5 leaves a remainder of 2, and 8 divided by 4 leaves none.
             let divided = inner == "exact";
             for (first, second) in [(12, 5), (8, 4)].into_iter().take(1 + usize::from(divided)) {
                 let text = format!(
@@ -112,7 +112,7 @@ fn of_known_extents() {
     variant(MATMUL, text, &profiles()[0]).check(&[("M", 67), ("N", 3), ("K", 5)], &[]);
 }
 
-/// A tensor updated in place: each of its elements once.
+/// A tensor updated in place, where each element must be updated once.
 #[test]
 fn peeled_in_place() {
     const SCALED: &str = "fn scaled<M, N>(x: f32[M, N], c: &mut f32[M, N]) { c[i, j] = c[i, j] * 3.0 + x[i, j]; }";
@@ -143,7 +143,8 @@ fn peeled_triangles() {
     }
 }
 
-/// Tiles that are digits of a fused axis that is split again: past its end, reads are of another tile than the branch would ask about.
+/// Tiles that are digits of a fused axis that is split again. Past its end, reads are in a different tile from the one that the
+/// branch would test.
 #[test]
 fn tiles_of_digits() {
     let kernel = "fn k<K>(x: u32[K]) -> y: u32[] { y[] = sum(k in 0..K) { x.clamp()[k] }; }";
@@ -156,14 +157,14 @@ fn tiles_of_digits() {
     );
 }
 
-/// A peeled axis whose points are peeled too, and both tiles are known at one place.
+/// A peeled axis whose points are peeled too, where both tiles become known at the same place.
 #[test]
 fn peeled_points() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] * 2.0; }";
     let schedule =
         "V: k for p where N <= 3 { tile(i: 3 peel => a); tile(i: 2 peel => b) => workgroup(y); distribute(i => workgroup(x)); }";
     check(kernel, schedule, &[&[("N", 0)], &[("N", 2)], &[("N", 3)]]);
-    // The branch on the points stands around the one on the tiles.
+    // The branch on the points encloses the one on the tiles.
     let schedule = "V: k for p { tile(i: 5 peel => a); tile(i: 2 peel => b, a: 2) => workgroup(z, y); unroll(a, i); }";
     check(kernel, schedule, &[&[("N", 0)], &[("N", 7)], &[("N", 21)]]);
 }
@@ -191,7 +192,7 @@ fn copies_of_full_tiles() {
     }
 }
 
-/// Full tiles that no size has: there anything is proved, and the sides of the branch were told apart.
+/// Full tiles that occur at no size: there everything can be proved, and the sides of the branch were told apart.
 #[test]
 fn full_tiles_of_no_size() {
     let kernel = "fn k<N>(x: f32[N], y: &mut f32[N, N]) {
@@ -208,7 +209,8 @@ fn full_tiles_of_no_size() {
     check(kernel, schedule, &[&[("N", 0)], &[("N", 1)], &[("N", 7)]]);
 }
 
-/// Beside copies, stages within the nest, partial results, lanes and atomics; one grid for the tiles of two peeled axes.
+/// Peeled tiles together with copies, stages within the nest, partial results, lanes and atomics, and one grid for the tiles of two
+/// peeled axes.
 #[test]
 fn peeled_beside_other_directives() {
     let matmul = [
@@ -255,8 +257,8 @@ fn peeled_beside_other_directives() {
     check(window, placed, &[&[("N", 1)], &[("N", 16)], &[("N", 37)]]);
 }
 
-/// Past the end of `i` the loop over `k` runs as it does at the last `i`, while a copy is made at `i` itself: full tiles of `j` say
-/// nothing of that.
+/// Past the end of `i` the loop over `k` runs as it does at the last `i`, while a copy is made at `i` itself. That a tile of `j` is
+/// full says nothing about this.
 #[test]
 fn full_tiles_under_the_tail_of_another_axis() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = prod(k in i..N, q in 0..N) { x[k] }; }";
@@ -272,7 +274,7 @@ fn full_tiles_under_the_tail_of_another_axis() {
     }
 }
 
-/// Of two fills one within the other, the outer one goes in full tiles.
+/// Of two nested fills, the outer one is left out in full tiles.
 #[test]
 fn full_tiles_of_what_is_filled_twice() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = sum(k in 0..i) { x.pad(0.5)[k] }; }";

@@ -1,4 +1,4 @@
-//! Schedules that are several: tuned constants, versions under more facts, pinned dims.
+//! Schedules that give several variants or versions: tuned constants, versions under additional facts, pinned dims.
 
 use crate::harness::{choices, profiles, variant};
 use tilewright_dsl::launch::{ParamValue, VersionDispatch};
@@ -73,7 +73,7 @@ fn the_version_whose_facts_hold_runs() {
     }
 }
 
-/// What facts do not change is in a variant once.
+/// A dispatch that facts do not change is stored once in a variant.
 #[test]
 fn versions_share_their_dispatches() {
     let kernel = "fn outer<R, C, K>(x: f32[R, K], z: f32[C]) -> y: f32[R, C] {
@@ -121,7 +121,8 @@ fn pinned_dims_are_constants_of_the_pipeline() {
     }
 }
 
-/// What follows from pinned dims alone is a constant too; and a version under a fact that makes a pinned dim a literal has none.
+/// A dim that follows from pinned dims alone is a constant too. A version under a fact that makes a pinned dim a literal does not
+/// pin it.
 #[test]
 fn derived_dims_follow_pinned_ones() {
     let conv = "fn conv<IW, C, FW = 3, S = 2, OW = (IW - FW) / S + 1>(x: f32[IW, C], w: f32[FW, C]) -> y: f32[OW] {

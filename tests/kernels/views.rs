@@ -1,5 +1,5 @@
-//! Views as arguments: contiguous ones of dense variants, and those with gaps of variants that say `strided`. (The harness gives a tensor
-//! with free strides as a view of a larger, poisoned one, and looks whether anything around it has changed.)
+//! Views as arguments: contiguous ones for dense variants, and those with gaps for variants that declare `strided`. (The harness
+//! passes a tensor with free strides as a view of a larger, poisoned tensor, and checks that nothing around it has changed.)
 
 use crate::harness::{check, devices, nest, profiles, refused, try_variant, variant};
 use tilewright::{Argument, Device, DynKernel, Tensor};
@@ -12,11 +12,11 @@ const SIZES: &[&[(&str, i64)]] = &[&[("N", 9), ("M", 40)], &[("N", 1), ("M", 4)]
 const ODD: &[&[(&str, i64)]] = &[&[("N", 9), ("M", 41)], &[("N", 1), ("M", 1)], &[("N", 7), ("M", 3)], &[("N", 3), ("M", 0)]];
 
 fn load(device: &Device, programs: Vec<Program>) -> DynKernel {
-    // SAFETY: the compiler made them.
+    // SAFETY: the compiler made these programs.
     unsafe { device.load_programs(programs) }.expect("it loads")
 }
 
-/// A program of each schedule, on each device.
+/// Runs a test with the programs of these schedules, on each device.
 fn each(kernel: &str, schedules: &[&str], profile: &Profile, test: impl Fn(&Device, &DynKernel)) {
     let programs: Vec<Program> = schedules.iter().map(|s| variant(kernel, s, profile).program).collect();
     devices().iter().for_each(|device| test(device, &load(device, programs.clone())));
@@ -31,7 +31,7 @@ fn run(kernel: &DynKernel, tensors: &[&Tensor<f32>]) -> tilewright::Result<Tenso
     outputs.into_iter().next().expect("one output").typed()
 }
 
-/// How wide each use of a tensor is.
+/// Returns the alignment of each use of a tensor.
 fn aligned(program: &Program, name: &str) -> Vec<u32> {
     let at = program.tensors.iter().position(|t| t.name == name).expect("a tensor");
     program.dispatches.iter().flat_map(|d| &d.buffers).filter(|u| u.tensor as usize == at).map(|u| u.align).collect()
@@ -64,7 +64,8 @@ fn wide_accesses_of_strides_that_facts_make_multiples() {
     refused(ADD, &format!("V: add for p where M % 4 == 0 {{ strided(z[0, 1]); {TILED} }}"), "`z` is not contiguous along `j`");
 }
 
-/// Channels of an image, rows and columns of it, and a stage between; copies in shared memory, and reads that may lie outside.
+/// Channels of an image, and rows and columns of it, with an intermediate stage, copies in shared memory, and reads that may lie
+/// outside.
 #[test]
 fn a_convolution_of_a_part_of_an_image() {
     let conv = "fn conv<H, W, C, K>(x: f32[H, W, C], w: f32[3, 3, C, K]) -> y: f32[H, W, K] {
@@ -114,7 +115,7 @@ fn updates_reductions_halves_and_atomics() {
     );
 }
 
-/// What packs at each launch, and what is prepared once, takes views too.
+/// Inputs that are packed at each launch, and inputs that are prepared once, can be views too.
 #[test]
 fn packed_and_prepared_inputs_with_gaps() {
     let product = "fn k<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }";
@@ -148,7 +149,7 @@ fn versions_under_facts_of_strides() {
     });
 }
 
-/// A variant without `strided` takes what has no gaps, where it can load it, and names what it lacks otherwise.
+/// A variant without `strided` takes tensors without gaps, where it can load them. Otherwise the error names what it lacks.
 #[test]
 fn what_a_dense_variant_takes() {
     let wide = format!("WIDE: add for p where M % 4 == 0 {{ {TILED} }}");
@@ -179,7 +180,7 @@ fn what_a_dense_variant_takes() {
         let wanted: Vec<f32> = numbers(17)[1..].iter().map(|v| 2.0 * v).collect();
         assert_eq!(run(kernel, &[&askew, &askew]).expect("runs").download().expect("downloads"), wanted);
     });
-    // Descriptors begin where the device says.
+    // Descriptors begin at multiples that the device chooses.
     each(ADD, &[narrow], &profiles()[1], |device, kernel| {
         let by = device.info().limits.storage_buffer_offset as usize / 4;
         let whole = device.upload([3, by], &numbers(3 * by)).expect("uploads");
@@ -201,7 +202,7 @@ fn a_transposed_view_is_as_good_as_another_kernel() {
         let wanted: Vec<f32> = (0..5).flat_map(|j| (0..3).map(move |i| (5 * i + j) as f32)).collect();
         assert_eq!(across.download().expect("downloads"), wanted);
         assert_eq!(run(kernel, &[&across]).expect("runs").download().expect("downloads"), wanted);
-        // Into every second column of another.
+        // Writes every second column of another tensor.
         let target = device.upload([5, 6], &[-1.0f32; 30]).expect("uploads");
         let mut second = target.step_by(1, 2).expect("a view").into_any();
         kernel.run_into([Argument::from(&across)], [&mut second]).expect("runs");
@@ -214,7 +215,7 @@ fn a_transposed_view_is_as_good_as_another_kernel() {
     });
 }
 
-/// Strides that are not free follow from what lies inside, though that be a single dim.
+/// Strides that are not free follow from the axes further in, even if that is a single dim.
 #[test]
 fn some_strides_of_several() {
     let kernel = "fn k<N, H, C>(x: f32[N, H, C]) -> y: f32[C, H, N] { y[c, h, n] = x[n, h, c] + 1.0; }";
@@ -225,7 +226,7 @@ fn some_strides_of_several() {
     }
 }
 
-/// Where the axis whose stride is free has one element, the axis around it has the same stride.
+/// If the axis whose stride is free has one element, the axis outside it has the same stride.
 #[test]
 fn a_free_stride_of_an_axis_of_one_element() {
     let kernel = "fn k<N, M>(x: f32[N, M, 1]) -> y: f32[M, N] { y[j, i] = x[i, j, 0] + 1.0; }";
@@ -234,7 +235,7 @@ fn a_free_stride_of_an_axis_of_one_element() {
     }
 }
 
-/// The program says what the launch has to know of strides, and the nest nothing.
+/// The program describes the strides for the launch, and the nest does not use them.
 #[test]
 fn strides_are_dims_of_the_launch() {
     let schedule = "V: add for p { strided(x, z[0]); }";

@@ -10,7 +10,7 @@ const NHWC: &str = "fn conv<N, H, W, IC, OC>(x: f32[N, H, W, IC], w: f32[3, 3, I
     y[n, oh, ow, oc] = sum(fh in 0..3, fw in 0..3, ic in 0..IC) { x.pad(0.0)[n, oh + fh - 1, ow + fw - 1, ic] * w[fh, fw, ic, oc] };
 }";
 
-/// Sizes that tiles divide, do not, and are longer than; one channel; nothing.
+/// Sizes that tiles divide, sizes that they do not, and sizes shorter than a tile. Also one channel, and empty tensors.
 const SIZES: [[(&str, i64); 5]; 6] = [
     [("N", 1), ("H", 12), ("W", 12), ("IC", 8), ("OC", 4)],
     [("N", 2), ("H", 7), ("W", 5), ("IC", 3), ("OC", 5)],
@@ -36,7 +36,7 @@ fn every_tile() {
     at_all_sizes(NHWC, &format!("V: conv for p where IC <= 64 {{ {points} }}"));
 }
 
-/// Every stage is scheduled as any other.
+/// Every stage can be scheduled like any other.
 #[test]
 fn scheduled() {
     let schedule = "V: conv for p where IC <= 64 {
@@ -65,8 +65,9 @@ fn scheduled() {
     at_all_sizes(NHWC, schedule);
 }
 
-/// Of what an axis chooses that is written out, one expression is left. Zeros vanish, nothing is multiplied by 1, and rows share terms:
-/// F(2, 3) in two dimensions takes 32 additions a tile of inputs, and 24 one of results (Lavin and Gray, section 4.1).
+/// If an axis that is unrolled selects between expressions, only the selected expression is left. Zeros vanish, multiplications by
+/// 1 are removed, and rows share terms: F(2, 3) in two dimensions takes 32 additions per tile of inputs, and 24 per tile of results
+/// (Lavin and Gray, section 4.1).
 #[test]
 fn operations_of_a_tile() {
     let schedule = "V: conv for p where IC <= 64, H % 2 == 0, W % 2 == 0 {
@@ -76,7 +77,7 @@ fn operations_of_a_tile() {
         serial(n);
         distribute(oc => workgroup(x));
     }";
-    // In another layout, too, the heuristic schedule of `v` writes its rows out.
+    // In another layout too, the heuristic schedule of `v` unrolls its rows.
     let packed = schedule.replace("        tile(", "        pack(v[p, q, n, i, j, c] => [n, i, j, p, q, c]);\n        tile(");
     for schedule in [schedule, &packed] {
         let program = variant(NHWC, schedule, &profiles()[0]).program;
@@ -91,7 +92,7 @@ fn operations_of_a_tile() {
     }
 }
 
-/// The factors in either order, other layouts, groups, one dimension, no padding, what follows and what precedes.
+/// The factors in either order, other layouts, groups, one dimension, no padding, and stages that follow or precede.
 #[test]
 fn every_convolution() {
     let nchw = "fn k<N, C, H, W, K>(x: f32[N, C, H + 2, W + 2], w: f32[K, C, 3, 3], b: f32[K]) -> y: f32[N, K, H, W] {
@@ -135,7 +136,7 @@ fn every_convolution() {
     check(scaled, &of(4), &[&[("C", 3), ("N", 9)], &[("C", 2), ("N", 1)]]);
 }
 
-/// Of an intermediate, and of two convolutions, one behind the other.
+/// A convolution of an intermediate, and two convolutions in sequence.
 #[test]
 fn two_of_a_kernel() {
     let kernel = "fn k<C, H, W>(x: f32[H, W, C], w: f32[3, 3, C, C], z: f32[3, 3, C, C]) -> y: f32[H, W, C] {
@@ -150,7 +151,7 @@ fn two_of_a_kernel() {
     check(kernel, schedule, &[&[("C", 3), ("H", 5), ("W", 6)], &[("C", 1), ("H", 1), ("W", 1)]]);
 }
 
-/// Items of f16, summed in f32 and in f16; transformed tiles stored as f16.
+/// f16 terms, summed in f32 and in f16, and transformed tiles stored as f16.
 #[test]
 fn halves() {
     let kernel = "fn k<C, N>(x: f16[N + 2, C], w: f16[3, C]) -> y: f16[N] {
@@ -163,8 +164,8 @@ fn halves() {
     check(&all, "V: k for p where C <= 9 { decompose_winograd(y => v, u, g, m: 2, tolerance: 1e-2); }", &sizes);
 }
 
-/// The error that is stated before anything runs, measured: the root of the mean square of the differences from the exact convolution, in f64,
-/// relative to that of its results.
+/// Measures the error that is stated before anything runs: the root of the mean square of the differences from the exact
+/// convolution, in f64, relative to that of its results.
 #[test]
 fn the_stated_error() {
     let kernel = "fn k<H, W, C, K>(x: f32[H + 2, W + 2, C], w: f32[3, 3, C, K]) -> y: f32[H, W, K] {
@@ -200,7 +201,7 @@ fn the_stated_error() {
         let dims = [("H", size), ("W", size), ("C", channels), ("K", 8)];
         let inputs = Inputs::new(&made.algorithm, &dims, &[], &|_| Fill::Small, &mut fastrand::Rng::with_seed(7)).expect("shapes");
         let wanted = evaluate(&made.algorithm, &inputs.given).expect("the evaluation");
-        // SAFETY: the compiler made it.
+        // SAFETY: the compiler made this program.
         let kernel = unsafe { devices()[1].load_programs(vec![made.program.clone()]) }.expect("it loads");
         let results = launch(&kernel, &made.program, &made.algorithm, &inputs).expect("it runs");
         let (mut errors, mut squares) = (0.0, 0.0);
@@ -218,7 +219,7 @@ fn the_stated_error() {
     }
 }
 
-/// `pack` gives the stages of a decomposition other layouts.
+/// `pack` gives the stages of a decomposition a different layout.
 #[test]
 fn packed() {
     let schedule = "V: conv for p where IC <= 64 {

@@ -1,5 +1,5 @@
-//! Words and launch programs that are not what the compiler made. The reference device refuses them, finds a fault, or runs them: it
-//! does not panic, and it comes to an end.
+//! SPIR-V modules and launch programs that are not as the compiler made them. The reference device refuses them, finds a fault, or
+//! runs them. It does not panic, and it always terminates.
 
 use super::programs::{WAYS, axpy, axpy_twice, bump, mark};
 use super::support::load;
@@ -11,10 +11,11 @@ use tilewright_launch::{Dispatch, Fact, ParamValue, Program, Role, Size, Tensor}
 use tilewright_reference::{Buffer, Kernel, Launch, Memory, Piece, address};
 use tilewright_schedules::catalog;
 
-/// Instructions that an invocation may run: enough for the programs here as they were, and soon used up by a loop without end.
+/// The number of instructions that an invocation may run. It is enough for the unchanged programs here, and an infinite loop soon
+/// exceeds it.
 const BUDGET: u64 = 1 << 17;
 
-/// Damages of each dispatch, and of each launch program.
+/// The number of times that each dispatch and each launch program is damaged.
 const SEEDS: u64 = 100;
 
 #[test]
@@ -31,7 +32,7 @@ fn damaged_words_are_refused_or_faulty_or_run() {
             *outcomes.entry(outcome).or_default() += 1;
         }
     }
-    // What is always refused would show nothing.
+    // If everything were refused, this would test nothing.
     let at_least = |outcome, part| assert!(outcomes[&outcome] * part > SEEDS * subjects.len() as u64, "{outcomes:?}");
     at_least(Outcome::Ran, 20);
     at_least(Outcome::Faulty, 100);
@@ -44,7 +45,7 @@ fn damaged_programs_are_refused_or_faulty_or_run() {
     let whole: Vec<Program> = WAYS.into_iter().flat_map(|way| [axpy(way), bump(way)]).collect();
     for (n, program) in whole.iter().enumerate() {
         let bytes = program.encode().expect("it is flat");
-        // The words stay: what becomes of others is the other test's, and here a loop without end would take its time.
+        // The SPIR-V stays unchanged, because the other test covers damage to it, and an infinite loop would take long here.
         let words = &program.dispatches[0].spirv;
         let first = bytes.windows(words.len()).position(|w| w == words).expect("they are there");
         for seed in 0..8 * SEEDS {
@@ -78,20 +79,20 @@ fn damaged_programs_are_refused_or_faulty_or_run() {
     assert!(loaded > 100 && ran > 100, "{loaded} were loaded, and {ran} ran");
 }
 
-/// A dispatch and what it runs on, for small sizes.
+/// A dispatch and its arguments, for small sizes.
 struct Subject {
     name: String,
     dispatch: Dispatch,
     subgroup: u32,
     constants: Vec<u32>,
     buffers: Vec<Memory>,
-    /// Of each buffer its bytes, the bytes of an element, and whether it is written.
+    /// For each buffer, its size in bytes, the size of an element in bytes, and whether it is written.
     tensors: Vec<(u64, u32, bool)>,
     groups: [u32; 3],
     params: Vec<u8>,
 }
 
-/// How a dispatch ended.
+/// The outcome of a dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Refused,
@@ -100,7 +101,7 @@ enum Outcome {
 }
 
 impl Subject {
-    /// The dispatches of a program, at the first sizes that it takes; none, where none are found.
+    /// Returns the dispatches of a program, at the first sizes that it takes, or none if no such sizes are found.
     fn all(program: &Program) -> Vec<Subject> {
         let tried = (0..SIZES.len() * SIZES.len()).map(|n| dims(program, n));
         let Some(dims) = tried.into_iter().find(|dims| admits(program, dims)) else { return Vec::new() };
@@ -147,12 +148,12 @@ impl Subject {
         program.dispatches.iter().map(one).collect()
     }
 
-    /// The words.
+    /// Returns the words of the SPIR-V module.
     fn words(&self) -> Vec<u32> {
         self.dispatch.spirv.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect()
     }
 
-    /// Runs other words in its place.
+    /// Runs these words instead.
     fn run(&self, words: &[u32]) -> Outcome {
         let spirv = words.iter().flat_map(|w| w.to_le_bytes()).collect();
         let dispatch = Dispatch { spirv, ..self.dispatch.clone() };
@@ -175,17 +176,17 @@ impl Subject {
         }
     }
 
-    /// Runs damaged words; `None`: it panics.
+    /// Runs damaged words. Returns `None` if this panics.
     fn run_damaged(&self, seed: u64) -> Option<Outcome> {
         let words = damaged(&self.words(), &mut fastrand::Rng::with_seed(seed));
         catch_unwind(AssertUnwindSafe(|| self.run(&words))).ok()
     }
 }
 
-/// The sizes that are tried, for all symbolic dims or in turn: those of schedules are multiples of powers of two.
+/// The sizes that are tried, for all symbolic dims at once or in turn. Schedules need multiples of powers of two.
 const SIZES: [i64; 9] = [4, 3, 8, 16, 32, 64, 128, 1024, 1];
 
-/// Values of a program's dims: the `n`th ones that are tried.
+/// Returns the `n`th values that are tried for a program's dims.
 fn dims(program: &Program, n: usize) -> Vec<i64> {
     let mut dims = vec![0; program.dims.len()];
     for at in 0..dims.len() {
@@ -200,7 +201,7 @@ fn dims(program: &Program, n: usize) -> Vec<i64> {
     dims
 }
 
-/// Whether a launch of these dims is taken, and small.
+/// Returns true if a launch with these dims is accepted, and small.
 fn admits(program: &Program, dims: &[i64]) -> bool {
     let holds = |fact: &Fact| fact.condition.holds_of_sizes(dims);
     let elements = |tensor: &Tensor| tensor.shape.iter().try_fold(1i64, |n, size| n.checked_mul(size.eval(dims)?));
@@ -208,10 +209,10 @@ fn admits(program: &Program, dims: &[i64]) -> bool {
     dims.iter().all(|dim| *dim >= 0) && program.tensors.iter().all(small) && program.facts.iter().all(holds)
 }
 
-/// Words with some damage: bits and words that are others, instructions that are missing, twice there or elsewhere, an early end.
+/// Returns words with some damage: changed bits and words, instructions that are missing, duplicated or moved, or an early end.
 fn damaged(words: &[u32], rng: &mut fastrand::Rng) -> Vec<u32> {
     let mut words = words.to_vec();
-    // Mostly once: of words with much damage, most is never looked at.
+    // Mostly once, because in heavily damaged words most of the damage is never reached.
     for _ in 0..[1, 1, 1, 2, 4][rng.usize(0..5)] {
         if words.len() < 7 {
             break;
@@ -227,7 +228,7 @@ fn damaged(words: &[u32], rng: &mut fastrand::Rng) -> Vec<u32> {
             8 => words[at] = words[at].wrapping_add(1),
             9 => words[rng.usize(0..5)] = rng.u32(..) >> rng.u32(0..32),
             10 if rng.u8(0..4) == 0 => words.truncate(at.max(6)),
-            // Ids that stand near each other are often of one type.
+            // Ids with nearby numbers often have the same type.
             10..14 => words[at] = words[at].wrapping_add(rng.u32(0..17)).wrapping_sub(8),
             _ => moved(&mut words, rng),
         }
@@ -235,7 +236,7 @@ fn damaged(words: &[u32], rng: &mut fastrand::Rng) -> Vec<u32> {
     words
 }
 
-/// Takes an instruction away, or puts another one in its place or beside it.
+/// Removes an instruction, or replaces it with another, or inserts another beside it.
 fn moved(words: &mut Vec<u32>, rng: &mut fastrand::Rng) {
     let (mut places, mut at) = (Vec::new(), 5);
     while at < words.len() {

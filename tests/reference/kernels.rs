@@ -1,4 +1,4 @@
-//! Compiled kernels on the reference device: what the compiler makes commits no fault, and what it makes less a barrier does.
+//! Compiled kernels on the reference device: the compiler's output causes no fault, and the same without a barrier does.
 
 use super::support::{load, numbers};
 use super::{reference, unwritten};
@@ -7,14 +7,14 @@ use tilewright_dsl::launch::Program;
 use tilewright_dsl::profile::Profile;
 use tilewright_nests::SharedMatmul;
 
-/// A matrix product through tiles in shared memory.
+/// Returns a matrix product that uses tiles in shared memory.
 fn product() -> Program {
     let profile = Profile::mesa_lavapipe();
     tilewright_spirv::compile(&SharedMatmul::symbolic().program(), &profile, "TILES")
         .unwrap_or_else(|e| panic!("{}", e.texts(&Default::default())))
 }
 
-/// Runs it; whether it is right.
+/// Runs the product and checks its result.
 fn run(program: Program, [m, n, k]: [usize; 3]) -> tilewright::Result<()> {
     let device = reference();
     let (a, b) = (numbers(m * k, 30), numbers(k * n, 31));
@@ -35,7 +35,7 @@ const STORE: u32 = 62;
 const ACCESS_CHAIN: u32 = 65;
 const CONTROL_BARRIER: u32 = 224;
 
-/// The instructions of a module: number, first operand and place.
+/// Returns the instructions of a module: opcode, first operand and place.
 fn instructions(spirv: &[u8]) -> Vec<(u32, u32, std::ops::Range<usize>)> {
     let word = |at: usize| spirv.get(at..at + 4).and_then(|w| w.first_chunk()).map(|w| u32::from_le_bytes(*w));
     let mut list = Vec::new();
@@ -48,20 +48,20 @@ fn instructions(spirv: &[u8]) -> Vec<(u32, u32, std::ops::Range<usize>)> {
     list
 }
 
-/// Removes a module's `which`-th instruction of those that are so; whether there is one.
+/// Removes the `which`-th of a module's instructions that match. Returns whether there is one.
 fn remove(spirv: &mut Vec<u8>, which: usize, is: impl Fn(u32, u32) -> bool) -> bool {
     let found = instructions(spirv).into_iter().filter(|(op, id, _)| is(*op, *id)).nth(which);
     found.map(|(.., place)| drop(spirv.drain(place))).is_some()
 }
 
-/// The access chains into some variables.
+/// Returns the access chains into these variables.
 fn chains_into(spirv: &[u8], variables: &[u32]) -> Vec<u32> {
     let word = |at: usize| spirv[at..at + 4].first_chunk().map_or(0, |w| u32::from_le_bytes(*w));
     let chains = instructions(spirv).into_iter().filter(|(op, ..)| *op == ACCESS_CHAIN);
     chains.filter(|(.., at)| variables.contains(&word(at.start + 12))).map(|(.., at)| word(at.start + 8)).collect()
 }
 
-/// The ids that a name begins.
+/// Returns the ids whose names start with `name`.
 fn named(spirv: &[u8], name: &str) -> Vec<u32> {
     let is = |place: &std::ops::Range<usize>| spirv[place.start + 8..].starts_with(name.as_bytes());
     instructions(spirv).into_iter().filter(|(op, _, place)| *op == NAME && is(place)).map(|(_, id, _)| id).collect()
@@ -105,7 +105,7 @@ fn buffers_have_their_names() {
         "`matmul/TILES`, dispatch `c`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads the shared array `b_s`[0], which nothing \
          has written"
     );
-    // The third row of registers begins with no zeros.
+    // The third row of registers is not initialized with zeros.
     let mut program = product();
     let words = &mut program.dispatches[0].spirv;
     let row = named(words, "acc[8]");
@@ -115,7 +115,7 @@ fn buffers_have_their_names() {
         "`matmul/TILES`, dispatch `c`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads the register `acc`[8], which nothing has \
          written"
     );
-    // A tensor has its name from the launch program.
+    // A tensor's name comes from the launch program.
     let device = reference();
     let program = product();
     let kernel = load(&device, vec![program]).expect("loads");

@@ -1,6 +1,6 @@
-//! The reference device as a device: how it is asked for, what it pretends to be, what it computes and what it reports.
+//! The reference device as a device: how it is selected, what it pretends to be, its results and its reports.
 
-#![allow(unreachable_pub, reason = "nothing is reachable from a test")]
+#![allow(unreachable_pub, reason = "items of a test are not used elsewhere")]
 
 mod corrupt;
 mod kernels;
@@ -73,12 +73,12 @@ fn a_fault_is_an_error_that_names_variant_dispatch_and_tensor() {
 fn an_output_is_not_read_before_it_is_written() {
     let device = reference();
     let mut program = axpy(WAYS[0]);
-    // It reads what it is to write.
+    // The kernel reads its output.
     let output = ParamValue::Address(2);
     program.dispatches[0].params[1].value = output;
     let kernel = load(&device, vec![program]).expect("loads");
     let x = device.upload([5], &[1.0f32; 5]).expect("uploads").into_any();
-    // That the caller has written it changes nothing.
+    // It does not matter that the caller has written it.
     let mut out = device.upload([5], &[1.0f32; 5]).expect("uploads").into_any();
     let error = kernel.run_into(args(&x, &x, 1.0), [&mut out]).expect_err("out is read");
     assert_eq!(
@@ -87,7 +87,8 @@ fn an_output_is_not_read_before_it_is_written() {
     );
 }
 
-/// Returns `n` elements that no invocation has written, up to 64: the end of an output whose last workgroup is not launched.
+/// Returns `n` elements that no invocation has written, up to 64. They are the end of an output whose last workgroup is not
+/// launched.
 fn unwritten(device: &Device, n: usize) -> AnyTensor {
     let mut program = axpy(WAYS[2]);
     program.dispatches[0].grid[0] = bin(Size::Sub, ceil_div(dim(0), 64), lit(1));
@@ -120,7 +121,7 @@ fn temporaries_are_used_again_and_begin_anew() {
     let x = device.upload([50], &[1.0f32; 50]).expect("uploads").into_any();
     let whole = load(&device, vec![axpy_twice(WAYS[0])]).expect("loads");
     let mut program = axpy_twice(WAYS[0]);
-    // The first dispatch leaves the end of the temporary as it was.
+    // The first dispatch does not write the end of the temporary.
     for param in &mut program.dispatches[0].params {
         if param.value == ParamValue::Size(dim(0)) {
             param.value = ParamValue::Size(lit(40));
@@ -161,10 +162,10 @@ fn it_has_the_limits_of_a_profile() {
         let got = (limits.invocations, limits.local, limits.shared_bytes, limits.push_constant_bytes);
         assert_eq!(got, (profile.invocations, profile.local, profile.shared_bytes, profile.push_bytes), "{}", profile.name);
         assert!(profile.subgroup.is_none_or(|s| s == limits.subgroup), "{}", profile.name);
-        // It lacks no more than it cannot run.
+        // It lacks only the features that it cannot run.
         let missing = [Feature::Storage8, Feature::I8];
         let wanted: Vec<Feature> = profile.features.iter().copied().filter(|f| !missing.contains(f)).collect();
-        // A bundled profile does not ask for 64 bits, and most devices have them.
+        // A bundled profile does not ask for 64-bit integers, but most devices have them.
         let asked: Vec<Feature> = info.features.iter().copied().filter(|f| *f != Feature::Int64).collect();
         assert_eq!(info.features.contains(&Feature::Int64), !["vulkan_1_1", "arm_valhall"].contains(&profile.name.as_str()));
         assert_eq!(asked, wanted, "{}", profile.name);
@@ -201,7 +202,7 @@ fn without_drivers() -> tilewright::Result<()> {
         let outputs = load(&device, vec![axpy(WAYS[0])])?.run(args(&x, &x, 1.0))?;
         assert_eq!(outputs[0].download::<f32>()?, [2.0, 4.0, 6.0]);
     }
-    // Nobody asked for this one.
+    // The reference device is not what these options ask for.
     assert!(matches!(Options::new().device("discrete").open(), Err(Error::NoDriver { .. })));
     assert!(matches!(Options::new().validation(true).open(), Err(Error::NoDriver { .. })));
     Ok(())

@@ -1,4 +1,4 @@
-//! How fast the reference device is, in instructions a second: measured on demand, and asserted nowhere.
+//! Measures the speed of the reference device, in instructions per second. It runs on demand, and asserts nothing.
 //!
 //! `cargo test --release -p tilewright-tests --test reference speed -- --ignored --nocapture`
 
@@ -17,7 +17,7 @@ const CONV2D: &str = "pub fn conv2d<N, IH, IW, IC, OC, FH = 3, FW = 3, S = 2, OH
     };
 }";
 
-/// The sizes of the convolution's dims by name.
+/// The sizes of the convolution's dims, by name.
 const DIMS: [(&str, i64); 9] =
     [("N", 1), ("IH", 225), ("IW", 225), ("IC", 3), ("OC", 32), ("FH", 3), ("FW", 3), ("OH", 112), ("OW", 112)];
 
@@ -42,7 +42,7 @@ fn compiled(schedule: &str) -> Program {
     tilewright_spirv::compile(&compiled.program, &profile, "V").unwrap_or_else(|e| panic!("{}", e.texts(&spans)))
 }
 
-/// Runs it: instructions, and seconds.
+/// Runs the program. Returns the number of instructions and the seconds.
 fn run(program: &Program, threads: usize) -> (u64, f64) {
     let dims: Vec<i64> =
         program.dims.iter().map(|d| DIMS.iter().find(|(n, _)| *n == d.name).map_or(0, |(_, size)| *size)).collect();
@@ -84,7 +84,7 @@ fn run(program: &Program, threads: usize) -> (u64, f64) {
 
 #[test]
 #[ignore = "measures"]
-#[allow(clippy::print_stdout, reason = "what it is for")]
+#[allow(clippy::print_stdout, reason = "this test prints its results")]
 fn speed() {
     for (name, schedule) in SCHEDULES {
         let program = compiled(schedule);

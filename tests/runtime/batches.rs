@@ -13,7 +13,7 @@ fn launches_of_a_batch_see_what_those_before_them_wrote() {
     for way in WAYS {
         let device = device();
         let (once, twice) = (load(&device, vec![axpy(way)]).expect("loads"), load(&device, vec![axpy_twice(way)]).expect("loads"));
-        // Large, so that a missing barrier has a chance to show.
+        // Large, so that a missing barrier is likely to show.
         let n = 200_000;
         let (x, y) = (numbers(n, 12), numbers(n, 13));
         let (dx, dy) = (device.upload([n], &x).expect("uploads").into_any(), device.upload([n], &y).expect("uploads").into_any());
@@ -21,7 +21,7 @@ fn launches_of_a_batch_see_what_those_before_them_wrote() {
         let a = batch.run_dyn(&once, args(&dx, &dy, 2.0)).expect("recorded").remove(0);
         let b = batch.run_dyn(&twice, args(&a, &dy, 0.5)).expect("recorded").remove(0);
         let mut c = batch.run_dyn(&once, args(&b, &a, 1.0)).expect("recorded").remove(0);
-        // Write after read, and write after write.
+        // This is a write after a read, and a write after a write.
         batch.run_dyn_into(&once, args(&a, &b, 1.0), [&mut c]).expect("recorded");
         assert_eq!(batch.len(), 4);
         batch.submit().expect("runs");
@@ -50,7 +50,7 @@ fn many_updates_in_a_batch_are_one_after_another() {
 
 #[test]
 fn a_batch_can_be_larger_than_a_submission() {
-    // Each step depends on the one before it. Without the layers, which take seconds for so many.
+    // Each step depends on the one before it. This runs without the validation layers, which would take seconds for so many steps.
     let device = options().validation(false).open().expect("opens");
     let kernel = load(&device, vec![axpy(WAYS[2])]).expect("loads");
     let x = device.upload([4], &[1.0f32; 4]).expect("uploads").into_any();
@@ -109,7 +109,7 @@ fn what_a_batch_is_to_write_keeps_its_contents_until_it_runs() {
     };
     drop(record(&mut old));
     assert_eq!(old.download::<f32>().expect("the batch never ran"), [5.0, 6.0]);
-    // What is forgotten holds nothing.
+    // A forgotten batch holds nothing.
     std::mem::forget(record(&mut old));
     assert_eq!(old.download::<f32>().expect("the batch never ran"), [5.0, 6.0]);
     old.write(&[7.0f32, 8.0]).expect("writable");

@@ -137,7 +137,7 @@ fn devices_are_listed_and_chosen() {
 
 #[test]
 fn a_missing_loader_says_what_to_install() {
-    // SAFETY: there is no such file.
+    // SAFETY: no such file exists.
     let error = unsafe { options().library("/nowhere/libvulkan.so") }.open().expect_err("it is not there");
     assert!(matches!(error, Error::NoLoader { .. }));
     assert!(error.to_string().contains("apt install mesa-vulkan-drivers libvulkan1"), "{error}");
@@ -147,7 +147,7 @@ fn a_missing_loader_says_what_to_install() {
 #[test]
 #[ignore = "needs a process without drivers, which another test starts"]
 fn without_drivers() {
-    // With validation it is Vulkan that is asked for: nothing else will do.
+    // Validation asks for Vulkan, so the reference device is not used.
     let error = options().open().expect_err("there is no driver");
     assert!(matches!(error, Error::NoDriver { .. }), "{error}");
     assert!(error.to_string().contains("apt install mesa-vulkan-drivers libvulkan1"), "{error}");
@@ -204,15 +204,15 @@ fn a_damaged_pipeline_cache_is_harmless() {
 #[test]
 fn the_validation_layers_are_heard() {
     let (device, messages) = counted(options());
-    // By descriptor, the words bind 3 buffers; a layout with fewer is what the layers are there to find.
+    // With descriptors, the SPIR-V binds 3 buffers. The layers report a layout with fewer.
     let mut wrong = axpy(WAYS[2]);
     wrong.dispatches[0].buffers.pop();
     let error = load(&device, vec![wrong]).expect_err("the layers object");
     assert!(matches!(&error, Error::Validation { messages } if !messages.is_empty()), "{error}");
-    // They name the dispatch.
+    // The messages name the dispatch.
     assert!(error.to_string().contains("axpy::AXPY: out"), "{error}");
     assert!(messages.load(Ordering::SeqCst) > 0);
-    // It was reported once.
+    // The message was reported once.
     device.upload([1], &[1.0f32]).expect("the next call is clean");
 }
 
@@ -238,7 +238,7 @@ fn a_listener_that_uses_a_device_is_refused() {
         ];
         let result = |result: tilewright::Result<()>| result.map_or_else(|e| e.to_string(), |()| "it went through".to_owned());
         told.lock().expect("no panic").extend(results.map(result));
-        // And all of it is dropped.
+        // All of these are then dropped.
     };
     let device = options().on_message(listen).open().expect("opens");
     let kernel = load(&device, vec![axpy(PLAIN)]).expect("loads");
@@ -290,13 +290,13 @@ fn a_relative_folder_stays_where_it_was() {
     alone("devices::caches_in_a_relative_folder", &[]);
 }
 
-/// Run by [`a_malformed_manifest_is_named`], in a process with one.
+/// Run by [`a_malformed_manifest_is_named`], in a process with a malformed manifest.
 #[test]
 #[ignore = "needs a process with a malformed manifest, which another test starts"]
 fn with_a_malformed_manifest() {
     let file = std::env::var("MALFORMED").expect("the other test sets it");
     for opened in [options().open().map(drop), Options::new().open().map(drop), options().list().map(drop)] {
-        // Newer loaders pass over it.
+        // Newer loaders skip the manifest.
         if let Err(error) = opened {
             let text = "repair or remove it, or use a newer loader, which skips it";
             assert_eq!(error.to_string(), format!("the Vulkan loader stops at the malformed manifest {file}: {text}"));
@@ -359,7 +359,8 @@ fn validation_is_off_where_it_is_false() {
     }
 }
 
-/// A cache folder in which something else is where the file should be: it is neither waited for nor replaced.
+/// A cache folder that contains something other than a file at the cache file's path. The runtime neither waits for it nor replaces
+/// it.
 #[cfg(unix)]
 #[test]
 fn what_is_no_file_is_no_cache() {

@@ -1,4 +1,4 @@
-//! Submissions that calls stop waiting for: which tensors have contents then, and that no drop waits.
+//! Submissions that calls stop waiting for: which tensors then have contents, and that drops do not wait.
 
 use super::injector::Injector;
 use super::programs::*;
@@ -7,15 +7,15 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tilewright::{AnyTensor, Argument, Batch, Device, DynKernel, Error, Options};
 
-/// The dispatches of one submission, at most.
+/// The largest number of dispatches in one submission.
 const PART: usize = 8192;
 
-/// Options with this timeout, without the layers, which take seconds for thousands of dispatches.
+/// Sets this timeout, and turns off the validation layers, which take seconds for thousands of dispatches.
 fn plain(timeout: Duration) -> impl FnOnce(Options) -> Options {
     move |options| options.timeout(Some(timeout)).validation(false)
 }
 
-/// out = x + x.
+/// Records out = x + x.
 fn doubled(batch: &mut Batch, kernel: &DynKernel, x: &AnyTensor) -> AnyTensor {
     batch.run_dyn(kernel, [x.into(), x.into(), 1.0f32.into()]).expect("recorded").remove(0)
 }
@@ -44,7 +44,7 @@ fn assert_never_written(tensors: &mut [AnyTensor], kernel: &DynKernel) {
 
 #[test]
 fn parts_that_are_never_submitted_write_nothing() {
-    // Copies take the second queue.
+    // Copies use the second queue.
     let (injector, device) = Injector::open(2, plain(Duration::from_millis(200)));
     let (kernel, update) = (load(&device, vec![axpy(PLAIN)]).expect("loads"), load(&device, vec![bump(PLAIN)]).expect("loads"));
     let upload = |value: f32| device.upload([16], &[value; 16]).expect("uploads").into_any();
@@ -58,7 +58,7 @@ fn parts_that_are_never_submitted_write_nothing() {
     injector.set("held", 1);
     let error = batch.submit().expect_err("the first part hangs").to_string();
     assert!(error.starts_with("the dispatch `out`, with the 8191 after it, has not ended after 200ms"), "{error}");
-    // The tensors of the second part alone are free at once, with their old contents.
+    // The tensors that only the second part uses are free at once, with their old contents.
     assert_eq!(updated.download::<f32>().expect("free"), [5.0; 16]);
     assert_eq!(into.download::<f32>().expect("free"), [6.0; 16]);
     into.write(&[7.0f32; 16]).expect("free");
@@ -67,15 +67,16 @@ fn parts_that_are_never_submitted_write_nothing() {
     injector.set("held", 0);
     assert_eq!(once_ended(|| first.download::<f32>()), [2.0; 16]);
     assert_never_written(&mut last, &kernel);
-    // The device is usable.
+    // The device is still usable.
     let out = once_ended(|| kernel.run([Argument::from(&first), (&into).into(), 1.0f32.into()]));
     assert_eq!(out[0].download::<f32>().expect("downloads"), [9.0; 16]);
 }
 
-/// A launch whose dispatches are in two parts has its results when the second has ended, and never if that is not submitted.
+/// The results of a launch whose dispatches are in two parts are ready when the second part has ended, and never if that is not
+/// submitted.
 #[test]
 fn a_launch_in_two_parts_ends_with_the_second() {
-    // The part that passes has time to end.
+    // The part that is submitted has time to end.
     for (passing, timeout) in [(0, 200), (1, 4000)] {
         let (injector, device) = Injector::open(2, plain(Duration::from_millis(timeout)));
         let (kernel, twice) =
@@ -124,7 +125,8 @@ fn a_part_for_which_memory_is_missing_writes_nothing() {
     assert_eq!(out[0].download::<f32>().expect("downloads"), [6.0; 4]);
 }
 
-/// With NVIDIA's driver the first launch of a pipeline waits for earlier submissions. If those do not end, the launch is not submitted.
+/// With NVIDIA's driver, the first launch of a pipeline waits for earlier submissions. If those do not end, the launch is not
+/// submitted.
 #[test]
 fn what_waits_for_others_before_it_is_submitted_writes_nothing() {
     let said = [("queues", 2), ("driver", 4)];
@@ -133,7 +135,7 @@ fn what_waits_for_others_before_it_is_submitted_writes_nothing() {
     let mut x = device.upload([16], &[1.0f32; 16]).expect("uploads").into_any();
     let mut batch = device.batch();
     let mut last = after_a_secret(&device, &mut batch, &kernel, &x);
-    // The second queue. Copies, and later the launches, take the first.
+    // Holds the second queue. Copies, and later the launches, use the first.
     injector.set("held", 2);
     let error = batch.submit().expect_err("the empty submission hangs").to_string();
     assert!(error.starts_with("the work that precedes the dispatch `out`, with the 99 after it, has not ended after"), "{error}");
@@ -148,7 +150,7 @@ fn what_waits_for_others_before_it_is_submitted_writes_nothing() {
     injector.assert_quiet();
 }
 
-/// A fence that says that the device is lost does not say that anything was written.
+/// A fence that reports a lost device does not mean that anything was written.
 #[test]
 fn what_was_in_flight_on_a_lost_device_has_no_contents() {
     let (injector, device) = Injector::impatient(1);
@@ -170,7 +172,7 @@ fn what_was_in_flight_on_a_lost_device_has_no_contents() {
 #[test]
 fn drops_do_not_wait_for_what_was_given_up() {
     for closes in [false, true] {
-        // Two queues hang. Copies take the third.
+        // Two queues hang. Copies use the third.
         let (injector, device) = Injector::impatient(3);
         let (kernel, other) =
             (load(&device, vec![axpy(WAYS[2])]).expect("loads"), load(&device, vec![axpy(WAYS[3])]).expect("loads"));
@@ -196,7 +198,7 @@ fn drops_do_not_wait_for_what_was_given_up() {
         assert!(start.elapsed() < LONG / 2, "nothing is waited for");
         injector.wait_for("ending", 1);
         assert_eq!(injector.get("destroyed"), before);
-        // Others are not held by the thread that destroys.
+        // Other threads are not blocked by the thread that destroys.
         let y = device.upload([3], &[1.0f32; 3]).expect("uploads");
         assert_eq!(y.download().expect("downloads"), [1.0; 3]);
         injector.set("ends_held", 0);
@@ -209,7 +211,7 @@ fn drops_do_not_wait_for_what_was_given_up() {
     }
 }
 
-/// The kernel that another thread waits for may be given up later.
+/// The kernel that another thread waits for may still time out later.
 #[test]
 fn dropping_a_kernel_does_not_wait_for_other_threads() {
     let (injector, device) = Injector::open(1, |options| options);
@@ -235,7 +237,7 @@ fn dropping_a_kernel_does_not_wait_for_other_threads() {
     injector.assert_quiet();
 }
 
-/// Drivers may hold their locks while they compile.
+/// Drivers may hold their locks while they compile pipelines.
 #[test]
 fn dropping_a_kernel_does_not_wait_for_a_compiler() {
     let (injector, device) = Injector::impatient(1);
@@ -254,13 +256,13 @@ fn dropping_a_kernel_does_not_wait_for_a_compiler() {
     injector.assert_quiet();
 }
 
-/// lavapipe's vkDestroyPipeline waits for the kernel that is at work.
+/// lavapipe's vkDestroyPipeline waits for the kernel that is running.
 #[test]
 fn dropping_a_kernel_does_not_wait_for_a_long_one() {
     let times = long_spin();
     let (device, messages) = counted(options().timeout(Some(Duration::from_millis(200))));
     let (kernel, other) = (load(&device, vec![spin()]).expect("loads"), load(&device, vec![axpy(PLAIN)]).expect("loads"));
-    // lavapipe compiles a pipeline when it is launched, and one that was not launched is destroyed without waiting.
+    // lavapipe compiles a pipeline at its launch, and destroys one that was never launched without waiting.
     let one = device.upload([1], &[1.0f32]).expect("uploads").into_any();
     other.run([Argument::from(&one), (&one).into(), 1.0f32.into()]).expect("runs");
     let mut x = device.upload([1], &[7u32]).expect("uploads").into_any();

@@ -40,7 +40,7 @@ fn both_addressings_and_both_places_of_parameters_compute() {
 fn a_temporary_carries_a_value_from_dispatch_to_dispatch() {
     for way in WAYS {
         let kernel = load(axpy_twice(way));
-        // Of several sizes, so that memory of temporaries is used again.
+        // Several sizes, so that the memory of temporaries is reused.
         for n in [1000, 10, 1000, 20000] {
             let (x, y) = (numbers(n, 3), numbers(n, 4));
             let got: Vec<f32> = one(kernel.run(args(&upload(&[n], &x), &upload(&[n], &y), 2.0)).expect("runs"));
@@ -53,7 +53,7 @@ fn a_temporary_carries_a_value_from_dispatch_to_dispatch() {
 #[test]
 fn an_update_is_in_place() {
     for way in WAYS {
-        // Two bindings of one buffer would be the compiler's to declare aliased; by address there is nothing to bind.
+        // Two bindings of one buffer would have to be declared as aliased by the compiler. By address, there are no bindings.
         if way.addressing == Addressing::Descriptor {
             continue;
         }
@@ -113,7 +113,7 @@ fn nothing_to_do_is_no_error() {
 fn a_grid_beyond_the_limit_is_cut_up() {
     let limit = device().info().limits.grid;
     for (y, x) in [(1, limit[0] as usize + 1), (limit[1] as usize + 3, 2), (3, 70_001)] {
-        // On a device whose limit is not within reach there is nothing to cut.
+        // If the device's limit is too large to reach, no launch has to be cut.
         if x.saturating_mul(y) > 1 << 22 {
             continue;
         }
@@ -125,7 +125,7 @@ fn a_grid_beyond_the_limit_is_cut_up() {
 
 #[test]
 fn a_grid_beyond_the_limit_needs_a_base() {
-    // Not every device has a limit that memory reaches.
+    // On some devices, memory is too small to reach the limit.
     let device = Options::new().device("reference").open().expect("it opens");
     let limit = device.info().limits.grid[0] as usize;
     let mut marks = device.upload([1, limit + 1], &vec![0u32; limit + 1]).expect("uploads").into_any();
@@ -186,12 +186,12 @@ fn the_first_variant_whose_facts_hold_is_taken() {
         error.to_string(),
         "`axpy`: no variant takes these arguments\n  `WIDE`: `N % 4 == 0` does not hold for N = 11\n  `SMALL`: `N < 10` does not hold for N = 11"
     );
-    // A shape that is wrong for all variants is an error of the shape.
+    // A shape that is wrong for all variants is reported as a shape error.
     let error = kernel.run(args(&eight, &seven, 1.0)).expect_err("8 is not 7");
     assert_eq!(error.to_string(), "`axpy`: `y` has shape [7], but should have [N] = [8]");
 }
 
-/// A scalar chooses, too; NaN stands in no relation.
+/// A scalar can choose a variant too. Every comparison with NaN is false.
 #[test]
 fn facts_of_scalars_choose_variants() {
     let of = |name: &str, text: &str, relation, value: f64| {

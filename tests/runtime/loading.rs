@@ -91,7 +91,7 @@ fn variants_agree_in_what_no_shape_tells() {
     let error = refused(vec![with("A", 1), with("B", 2)]).to_string();
     assert_eq!(error, "`A` and `B` cannot be loaded together: they differ in S, 1 and 2, and no input's shape distinguishes them");
 
-    // A literal in an input's shape tells them apart.
+    // A literal in an input's shape distinguishes them.
     let (mut a, mut b) = (with("A", 1), with("B", 2));
     for (program, n) in [(&mut a, 8), (&mut b, 4)] {
         program.tensors[1].shape = vec![lit(n)];

@@ -1,8 +1,8 @@
-//! The runtime against a Vulkan driver: launch programs made by hand, their words assembled from `kernels/`.
+//! The runtime with a Vulkan driver, on launch programs made by hand, whose SPIR-V is assembled from `kernels/`.
 //!
-//! Everything runs with the validation layers on, and a message of theirs fails the test.
+//! Everything runs with the validation layers on, and any message from them fails the test.
 
-#![allow(unreachable_pub, reason = "a test binary has no users")]
+#![allow(unreachable_pub, reason = "items of a test are not used elsewhere")]
 
 mod batches;
 mod devices;

@@ -1,4 +1,4 @@
-//! The memory of tensors: what is there at first, how much there is, and shapes that no memory has.
+//! The memory of tensors: its initial contents, its limits, and shapes that are too large for any memory.
 
 use super::programs::*;
 use super::support::*;
@@ -88,7 +88,7 @@ fn memory_beyond_what_the_options_allow_is_an_error_and_what_is_dropped_comes_ba
         let n = 60_000;
         let (x, y) =
             (device.upload([n], &vec![1.0f32; n]).expect("uploads"), device.upload([n], &vec![2.0f32; n]).expect("uploads"));
-        // Three times as much with an output, and four times with the temporary.
+        // With an output it is three times as much, and with the temporary four times.
         let out = kernel.run([Argument::from(&x), (&y).into(), 2.0f32.into()]).expect("there is room");
         assert_eq!(out[0].download::<f32>().expect("downloads"), vec![10.0; n]);
         let error = device.zeros::<f32>([n + 40_000]).expect_err("the limit is reached");
@@ -106,7 +106,7 @@ fn memory_beyond_what_the_options_allow_is_an_error_and_what_is_dropped_comes_ba
     }
 }
 
-/// A program whose output has two GiB that nothing writes: its grid has no workgroups.
+/// Returns a program with an output of 2 GiB that nothing writes, because its grid has no workgroups.
 fn two_gib() -> Program {
     let mut program = axpy(PLAIN);
     program.tensors[2].shape = vec![lit((1 << 29) - 1)];
@@ -128,7 +128,7 @@ fn too_much_memory_is_an_error_and_the_device_lives_on() {
         assert!(held.len() < 512, "there is no device with a TiB");
     };
     assert!(matches!(error, Error::OutOfMemory { .. }), "after {} times 2 GiB: {error}", held.len());
-    // Nor is there room for four times as much.
+    // There is no room for four times as much either.
     let large = device.zeros::<f32>([(1 << 31) - (1 << 25)]).expect_err("8 GiB more");
     assert!(matches!(large, Error::OutOfMemory { .. }), "{large}");
     drop(held);

@@ -1,4 +1,4 @@
-//! What tools see of a launch: names, labels and lines, written down by a library before the Vulkan loader.
+//! The names, labels and lines of a launch that tools show, recorded by a library before the Vulkan loader.
 
 use super::injector::Injector;
 use super::programs::*;
@@ -6,7 +6,7 @@ use super::support::*;
 use tilewright::{Argument, Device};
 use tilewright_launch::{Line, Lines, Program};
 
-/// `axpy` in two dispatches that do the same, with a line.
+/// Returns `axpy` as two identical dispatches, with a source line.
 fn twice() -> Program {
     let mut program = axpy(WAYS[2]);
     let change = Line { after: 5, file: 0, line: 3, column: 1 };
@@ -24,7 +24,7 @@ fn run(device: &Device) {
 
 #[test]
 fn dispatches_have_labels_and_objects_names() {
-    // With the layer and without.
+    // With the validation layer and without it.
     for validation in [true, false] {
         let (injector, device) = Injector::with(&[], |options| options.validation(validation));
         run(&device);

@@ -16,7 +16,7 @@ pub fn bin(op: fn(Box<Size>, Box<Size>) -> Size, a: Size, b: Size) -> Size {
     op(Box::new(a), Box::new(b))
 }
 
-/// `n` divided by `by`, rounded up.
+/// Returns `n` divided by `by`, rounded up.
 pub fn ceil_div(n: Size, by: i64) -> Size {
     bin(Size::FloorDiv, bin(Size::Add, n, lit(by - 1)), lit(by))
 }
@@ -45,14 +45,14 @@ fn write(tensor: u32) -> BufferUse {
     BufferUse { tensor, reads: false, writes: true, align: 4 }
 }
 
-/// How a program reaches its buffers and parameters.
+/// The way in which a program accesses its buffers and parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
     pub addressing: Addressing,
     pub spilled: bool,
 }
 
-/// All ways.
+/// All combinations.
 pub const WAYS: [Way; 4] = [
     Way { addressing: Addressing::Address, spilled: false },
     Way { addressing: Addressing::Address, spilled: true },
@@ -60,10 +60,10 @@ pub const WAYS: [Way; 4] = [
     Way { addressing: Addressing::Descriptor, spilled: true },
 ];
 
-/// By address, without spilling.
+/// Buffers by address, and parameters that are not spilled.
 pub const PLAIN: Way = WAYS[0];
 
-/// One dispatch of `out = alpha * x + y` over tensors of these indices.
+/// Returns one dispatch of `out = alpha * x + y` over the tensors with these indices.
 fn axpy_dispatch(way: Way, x: u32, y: u32, out: u32) -> Dispatch {
     let words = match (way.addressing, way.spilled) {
         (Addressing::Address, false) => include_str!("kernels/axpy_address.spvasm"),
@@ -129,7 +129,7 @@ pub fn axpy(way: Way) -> Program {
     }
 }
 
-/// [`axpy`] whose words take the tensors for one element longer than they are.
+/// [`axpy`], where the SPIR-V takes the tensors to be one element longer than they are.
 pub fn axpy_past_the_end(way: Way) -> Program {
     let mut program = axpy(way);
     for param in &mut program.dispatches[0].params {
@@ -140,7 +140,7 @@ pub fn axpy_past_the_end(way: Way) -> Program {
     program
 }
 
-/// [`axpy`] twice, by way of a temporary: out = alpha * (alpha * x + y) + y.
+/// [`axpy`] twice, through a temporary: out = alpha * (alpha * x + y) + y.
 pub fn axpy_twice(way: Way) -> Program {
     let mut program = axpy(way);
     program.kernel = "axpy_twice".into();
@@ -164,8 +164,8 @@ pub fn bump(way: Way) -> Program {
     program
 }
 
-/// `mark(&mut marks: u32[Y, X])`: adds 1 to each element, with one workgroup for each. `based` says in which axes of the
-/// grid it knows of a base.
+/// `mark(&mut marks: u32[Y, X])`: adds 1 to each element, with one workgroup for each. `based` selects the axes of the grid that
+/// take a base.
 pub fn mark(based: [bool; 2]) -> Program {
     let base = |axis: u8| if based[usize::from(axis)] { ParamValue::GroupBase(axis) } else { ParamValue::Size(lit(0)) };
     let dispatch = Dispatch {
@@ -206,7 +206,7 @@ pub fn mark(based: [bool; 2]) -> Program {
     }
 }
 
-/// `spin(&mut x: u32[N], times: u32)`: each element goes through [`spun`], one workgroup for each.
+/// `spin(&mut x: u32[N], times: u32)`: applies [`spun`] to each element, with one workgroup for each.
 pub fn spin() -> Program {
     let dispatch = Dispatch {
         name: "x".into(),
@@ -241,7 +241,7 @@ pub fn spin() -> Program {
     }
 }
 
-/// What [`spin`] makes of a number: its steps are put together, twice as many at a time.
+/// Returns the result of [`spin`] for a number. Its steps are combined, twice as many at a time.
 pub fn spun(x: u32, mut times: u32) -> u32 {
     let (mut x, mut step) = (x, (1_664_525u32, 1_013_904_223u32));
     while times > 0 {

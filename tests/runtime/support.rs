@@ -1,4 +1,4 @@
-//! Devices under validation, and words from assembly.
+//! Devices with validation, and SPIR-V from assembly.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 use tilewright::{Device, DynKernel, Options};
 use tilewright_launch::Program;
 
-/// The options of all tests: what the environment says of the device, validation on, no cache on disk.
+/// Returns the options of all tests: the device that the environment selects, validation on, and no cache on disk.
 pub fn options() -> Options {
     Options::from_env().expect("the environment is right").validation(true).cache(None)
 }
 
-/// A device that the tests share.
+/// Returns a device that the tests share.
 pub fn device() -> Device {
     static SHARED: OnceLock<Device> = OnceLock::new();
     SHARED.get_or_init(|| options().open().expect("the tests need a Vulkan driver and its validation layers")).clone()
 }
 
-/// A device whose messages are counted, also those that come as it closes.
+/// Opens a device and counts its messages, including those that come as it closes.
 pub fn counted(options: Options) -> (Device, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let counter = count.clone();
@@ -32,8 +32,8 @@ pub fn counted(options: Options) -> (Device, Arc<AtomicUsize>) {
 
 /// Loads programs that the compiler made, or that a test made by hand.
 pub fn load(device: &Device, programs: Vec<Program>) -> tilewright::Result<DynKernel> {
-    // SAFETY: either the compiler made them; or their words stay within the tensors that their shapes describe, or they are
-    // refused; or they run on the reference device, which checks each access.
+    // SAFETY: one of these holds: the compiler made the programs; or their SPIR-V stays within the tensors that their shapes
+    // describe; or they are refused; or they run on the reference device, which checks each access.
     unsafe { device.load_programs(programs) }
 }
 
@@ -68,10 +68,10 @@ pub fn alone(test: &str, variables: &[(&str, &str)]) {
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }
 
-/// How long a test waits for what must come.
+/// How long a test waits for an event that must happen.
 pub const LONG: Duration = Duration::from_secs(120);
 
-/// Repeats a call until the memory that it uses is not in flight. On a busy machine the call itself may come to the timeout.
+/// Repeats a call until the memory that it uses is not in flight. On a busy machine the call itself may time out.
 pub fn once_ended<T>(mut call: impl FnMut() -> tilewright::Result<T>) -> T {
     let start = Instant::now();
     loop {
@@ -85,7 +85,7 @@ pub fn once_ended<T>(mut call: impl FnMut() -> tilewright::Result<T>) -> T {
     }
 }
 
-/// A number of times that [`spin`] takes a second for, or several.
+/// Returns an argument for [`spin`] with which it takes a second or several.
 pub fn long_spin() -> u32 {
     let (device, mut times) = (device(), 1 << 16);
     let kernel = load(&device, vec![super::programs::spin()]).expect("loads");
@@ -95,7 +95,7 @@ pub fn long_spin() -> u32 {
         kernel.run([tilewright::Argument::from(&mut x), times.into()]).expect("runs");
         start.elapsed()
     };
-    // Others may be at work on the device, too: the fastest of several counts.
+    // Other processes may use the device too, so the fastest of several runs counts.
     while (0..3).any(|_| took(times) < Duration::from_millis(100)) {
         times *= 2;
     }

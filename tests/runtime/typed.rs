@@ -1,10 +1,10 @@
-//! Typed kernels, with the code that the macros expand to written by hand.
+//! Typed kernels, with the macros' expansion written by hand.
 
 use super::programs::{PLAIN, WAYS};
 use super::support::*;
 use tilewright::{Error, Tensor, Variant};
 
-/// What `kernel! { pub fn axpy<T: f32, N>(x: T[N], y: T[N], alpha: f32) -> out: T[N] { … } }` defines.
+/// The items that `kernel! { pub fn axpy<T: f32, N>(x: T[N], y: T[N], alpha: f32) -> out: T[N] { … } }` defines.
 pub mod axpy {
     use tilewright::__private as tw;
 
@@ -69,7 +69,7 @@ pub mod bump {
 }
 
 fn variant<K>(program: tilewright_launch::Program) -> Variant<K> {
-    // SAFETY: the programs of these tests stay within their tensors, as what the compiler makes.
+    // SAFETY: the programs of these tests stay within their tensors, as the compiler's programs do.
     unsafe { Variant::__new("HAND_MADE", program.encode().expect("it is flat").leak()) }
 }
 
@@ -112,7 +112,7 @@ fn a_variant_that_did_not_compile_does_not_load() {
     let broken: Variant<bump::Kernel> = Variant::__broken("SLOW");
     let error = device().load(&[broken]).expect_err("it is broken");
     assert_eq!(error.to_string(), "the schedule `SLOW` did not compile: see the error at its `schedule!`");
-    // SAFETY: what cannot be decoded is not run.
+    // SAFETY: a program that cannot be decoded is not run.
     let garbage: Variant<bump::Kernel> = unsafe { Variant::__new("SLOW", b"\xff\xff") };
     assert!(matches!(device().load(&[garbage]), Err(Error::Decode(_))));
 }

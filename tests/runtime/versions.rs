@@ -1,4 +1,4 @@
-//! Versions of a variant: which is taken, which is left out, and what is said of them.
+//! Versions of a variant: which one is chosen, which one is left out, and the messages about them.
 
 use super::programs::*;
 use super::support::*;
@@ -47,14 +47,14 @@ fn a_version_that_the_device_cannot_run_is_left_out() {
     program.specialized[0].requires.shared_bytes = u32::MAX;
     let kernel = load(&device(), vec![program]).expect("the plain version is left");
     assert_eq!(variant_for(&kernel, 4).expect("one fits"), "AXPY");
-    // Or the other way round: then sizes beyond the facts find none.
+    // The other way round, sizes beyond the facts find no version.
     let mut program = specialized(4);
     program.requires.shared_bytes = u32::MAX;
     let kernel = load(&device(), vec![program.clone()]).expect("the specialized version is left");
     assert_eq!(variant_for(&kernel, 8).expect("one fits"), "AXPY where N % 4 == 0");
     let error = variant_for(&kernel, 3).expect_err("none fits").to_string();
     assert_eq!(error, "`axpy`: no variant takes these arguments\n  `AXPY where N % 4 == 0`: `N % 4 == 0` does not hold for N = 3");
-    // What is wanting is told once.
+    // Requirements that the device lacks are reported once.
     program.specialized[0].requires.shared_bytes = u32::MAX;
     let error = load(&device(), vec![program]).expect_err("none runs").to_string();
     assert_eq!(error.matches("bytes of shared memory").count(), 1, "{error}");

@@ -1,11 +1,11 @@
-//! Views: parts of tensors and other orders of their axes, in the same memory.
+//! Views: parts of tensors and permutations of their axes, in the same memory.
 
 use super::programs::*;
 use super::support::*;
 use tilewright::{AnyTensor, Argument, Device, Element, Error, Options, Tensor, f16};
 use tilewright_launch::Addressing;
 
-/// The device of the tests, the same by way of staging buffers, and the reference device.
+/// Returns the tests' device, the same with staging buffers, and the reference device.
 fn devices() -> [Device; 3] {
     let staged = options().staging(true).open().expect("opens");
     [device(), staged, Options::new().device("reference").open().expect("it needs nothing")]
@@ -23,7 +23,7 @@ fn of<T: Element>(tensor: &AnyTensor) -> Vec<T> {
     tensor.download().expect("downloads")
 }
 
-/// The elements at all coordinates of `shape`, in order.
+/// Returns the elements at all coordinates of `shape`, in order.
 fn at<T: Copy>(values: &[T], shape: [usize; 3], place: impl Fn([usize; 3]) -> usize) -> Vec<T> {
     let [a, b, c] = shape;
     (0..a * b * c).map(|n| values[place([n / (b * c), n / c % b, n % c])]).collect()
@@ -49,13 +49,13 @@ fn parts_of<T: Element + PartialEq + std::fmt::Debug>(device: &Device, make: imp
     assert_eq!((one.shape(), one.strides()), (&[4, 6][..], vec![30, 1]));
     let wanted: Vec<T> = (0..24).map(|n| values[n / 6 * 30 + 18 + n % 6]).collect();
     assert_eq!(one.download().expect("downloads"), wanted);
-    // What has no gaps is reshaped, and begins where it does.
+    // A view without gaps can be reshaped, and the new view begins at the same element.
     let rows = view(view(whole.select(0, 2)).slice(0, 1..4));
     assert!(rows.as_any().is_dense());
     assert_eq!(view(view(rows.reshape([9, 2])).slice(0, 8..)).download().expect("downloads"), values[60 + 6 + 16..][..2]);
     let none = view(view(whole.slice(2, 5..)).slice(0, 4..));
     assert_eq!((none.shape(), none.as_any().offset(), none.download().expect("nothing").len()), (&[0, 5, 1][..], 0, 0));
-    // Elements around a view stay what they are.
+    // Elements around a view stay unchanged.
     let mut changed = view(view(whole.slice(1, 1..3)).slice(2, 5..));
     let new: Vec<T> = (0..8).map(|n| values[n]).collect();
     changed.write(&new).expect("writes");
@@ -84,7 +84,7 @@ fn what_a_tensor_has_not_is_no_view_of_it() {
     let of = |what: &str| format!("a view of a tensor of shape [3, 4]: {what}");
     assert_eq!(told(x.slice(2, ..)), of("there is no axis 2"));
     assert_eq!(told(x.slice(1, 2..5)), of("axis 1 has 4 coordinates, so the range 2..5 is invalid"));
-    #[allow(clippy::reversed_empty_ranges, reason = "it is the error")]
+    #[allow(clippy::reversed_empty_ranges, reason = "the range is the error under test")]
     let reversed = 3..2;
     assert_eq!(told(x.slice(1, reversed)), of("axis 1 has 4 coordinates, so the range 3..2 is invalid"));
     assert_eq!(told(x.slice(0, ..=usize::MAX)), of("the range of axis 0 does not fit a `usize`"));
@@ -101,7 +101,7 @@ fn what_a_tensor_has_not_is_no_view_of_it() {
     assert_eq!((far.shape(), far.strides()), (&[3, 1][..], vec![4, 1]));
 }
 
-/// Odd offsets and lengths, by every way in which words reach memory.
+/// Odd offsets and lengths, with every way in which SPIR-V accesses memory.
 #[test]
 fn launches_take_parts_and_touch_nothing_else() {
     for device in devices() {
@@ -115,7 +115,7 @@ fn launches_take_parts_and_touch_nothing_else() {
             let (x, y) = (part(1), part(3));
             let wanted: Vec<f32> = (0..n).map(|i| 2.0 * values[by + i] + values[3 * by + i]).collect();
             assert_eq!(of::<f32>(&kernel.run(args(&x, &y, 2.0)).expect("runs")[0]), wanted, "{way:?}");
-            // Into another part of the same tensor.
+            // Writes another part of the same tensor.
             let target = 4 * by + n;
             let target = target.next_multiple_of(by);
             let mut out = view(whole.slice(0, target..target + n));
@@ -147,7 +147,7 @@ fn what_is_written_overlaps_nothing() {
     }
 }
 
-/// Launches of a batch that write parts of one tensor, and read what others have written.
+/// Launches of a batch that write parts of one tensor, and read parts that others have written.
 #[test]
 fn batches_order_parts_by_their_bytes() {
     for device in devices() {
@@ -160,7 +160,7 @@ fn batches_order_parts_by_their_bytes() {
         for at in 0..parts {
             batch.run_dyn_into(&kernel, args(&row(at), &ones, 2.0), [&mut row(at + 1)]).expect("recorded");
         }
-        // Into the first again, of the last.
+        // Writes the first part again, from the last.
         batch.run_dyn_into(&kernel, args(&row(parts), &ones, 0.0), [&mut row(0)]).expect("recorded");
         batch.submit().expect("runs");
         let wanted = std::iter::successors(Some(1.0f32), |value| Some(2.0 * value + 1.0));
@@ -178,7 +178,7 @@ fn a_view_keeps_the_memory_and_waits_as_the_tensor_does() {
             let whole = device.upload([3, 8], &numbers(24, 5)).expect("uploads");
             view(whole.select(0, 1)).into_any()
         };
-        // What is made meanwhile takes other memory.
+        // Tensors made meanwhile use other memory.
         let others: Vec<_> = (0..8).map(|_| device.upload([3, 8], &[9.0f32; 24]).expect("uploads")).collect();
         assert_eq!(of::<f32>(&part), numbers(24, 5)[8..16]);
         let ones = view(others[0].select(0, 2)).into_any();
@@ -192,7 +192,7 @@ fn a_view_keeps_the_memory_and_waits_as_the_tensor_does() {
     }
 }
 
-/// The reference device holds words to the view that they are given, and not to its memory.
+/// The reference device limits accesses to the view that a kernel is given, and not to the memory behind it.
 #[test]
 fn what_leaves_a_view_is_a_fault() {
     let device = Options::new().device("reference").open().expect("it needs nothing");
@@ -221,7 +221,7 @@ fn a_dense_variant_names_the_stride_that_it_needs() {
         assert_eq!(kernel.run(args(&even, &four, 1.0)).expect_err("gaps").to_string(), reason("x"));
         let error = kernel.run_into(args(&four, &four, 1.0), [&mut view(whole.step_by(0, 2))]).expect_err("gaps").to_string();
         assert_eq!(error, reason("out"));
-        // One element has no stride.
+        // A view of one element has no stride.
         let one = view(view(whole.step_by(0, 5)).slice(0, 1..));
         assert_eq!(of::<f32>(&kernel.run(args(&one, &one, 1.0)).expect("runs")[0]), [2.0 * numbers(8, 7)[5]]);
     }

@@ -1,4 +1,4 @@
-//! Waits that end: timeouts, hangs, lost devices, several queues.
+//! Waits that must end: timeouts, hangs, lost devices, several queues.
 
 use super::injector::Injector;
 use super::programs::*;
@@ -16,7 +16,7 @@ fn load(device: &Device, program: tilewright_launch::Program) -> DynKernel {
     super::support::load(device, vec![program]).expect("loads")
 }
 
-/// y = alpha * x + y.
+/// Runs y = alpha * x + y.
 fn bumped(kernel: &DynKernel, x: &AnyTensor, y: &mut AnyTensor, alpha: f32) -> tilewright::Result<()> {
     kernel.run([Argument::from(x), y.into(), alpha.into()]).map(drop)
 }
@@ -64,7 +64,7 @@ fn the_reference_device_has_the_same_timeout() {
     let error = kernel.run([Argument::from(&mut x), 100_000_000u32.into()]).expect_err("it takes longer");
     let text = "the dispatch `x` has not ended after 20ms, the timeout of this device (`Options::timeout`, `TILEWRIGHT_TIMEOUT`)";
     assert_eq!(error.to_string(), text);
-    // It has stopped: nothing is in flight.
+    // The kernel has stopped, so nothing is in flight.
     x.write(&[1u32, 2, 3]).expect("free again");
     kernel.run([Argument::from(&mut x), 10u32.into()]).expect("runs");
     assert_eq!(x.download::<u32>().expect("downloads"), [1, 2, 3].map(|x| spun(x, 10)));
@@ -145,9 +145,9 @@ fn nothing_is_freed_while_it_is_in_flight() {
         let direct = device.info().kind == tilewright::DeviceKind::Cpu;
         drop((kernel, x, y, out, device));
         assert!(start.elapsed() < LONG / 2, "nothing is waited for");
-        // Without staging nothing but that batch ran before.
+        // Without staging, only that batch ran before.
         assert!(!direct || injector.get("destroyed") == destroyed, "nothing may be destroyed");
-        // What was left runs now, and the layers would object if it used what is no more.
+        // The remaining work runs now, and the layers would report any use of a destroyed object.
         injector.set("held", 0);
         std::thread::sleep(Duration::from_millis(100));
         injector.assert_quiet();
@@ -165,7 +165,7 @@ fn results_of_a_batch_come_when_it_ends() {
     assert!(matches!(batch.submit(), Err(Error::Timeout { .. })));
     injector.set("held", 0);
     assert_eq!(once_ended(|| out[0].download::<f32>()), [7.0, 14.0]);
-    // A temporary of the first one is not used again before that one has ended.
+    // A temporary of the first launch is not reused before that launch has ended.
     injector.set("held", 1);
     let late = kernel.run([Argument::from(&x), (&x).into(), 3.0f32.into()]);
     assert!(matches!(late, Err(Error::Timeout { .. })));
@@ -203,7 +203,7 @@ fn who_waits_for_a_tensor_does_not_wait_for_ever() {
         let first = scope.spawn(|| bumped(&kernel, &x, &mut y, 1.0));
         injector.wait_for("submitted", before + 1);
         let error = view.download::<f32>().expect_err("it is written");
-        // It hears that the other thread waits no longer, or does not wait longer itself.
+        // This thread learns that the other one has stopped waiting, or times out itself.
         assert!(matches!(error, Error::InFlight { .. } | Error::Timeout { .. }), "{error}");
         assert!(matches!(first.join().expect("no panic"), Err(Error::Timeout { .. })));
     });
@@ -240,7 +240,7 @@ fn one_threads_launch_does_not_hold_anothers() {
     injector.assert_quiet();
 }
 
-/// Threads that update the same tensor, each through a view of its own, and read another one.
+/// Threads that update the same tensor, each through its own view, and read another one.
 fn updates_by_many_threads(device: &Device) {
     let kernel = load(device, bump(PLAIN));
     let (x, y) = (upload(device, &[1.0; 3000]), upload(device, &[0.0; 3000]));
@@ -271,11 +271,11 @@ fn launches_on_several_queues_that_share_a_tensor_are_one_after_another() {
     injector.assert_quiet();
 }
 
-// VK_DRIVER_ID_NVIDIA_PROPRIETARY, VK_DRIVER_ID_MESA_LLVMPIPE
+// The values of VK_DRIVER_ID_NVIDIA_PROPRIETARY and VK_DRIVER_ID_MESA_LLVMPIPE.
 const NVIDIA: u32 = 4;
 const MESA: u32 = 13;
 
-/// What NVIDIA's driver does not stand: pipelines that are launched as soon as they are made.
+/// NVIDIA's driver fails if pipelines are launched as soon as they are made.
 #[test]
 fn each_queue_ends_something_before_a_new_pipeline_runs_where_the_driver_needs_it() {
     for (driver, most, more) in [(NVIDIA, None, 4), (NVIDIA, NonZeroU32::new(1), 1), (MESA, None, 0)] {
@@ -376,7 +376,7 @@ fn a_lost_device_says_so_from_then_on() {
         let run = || kernel.run([Argument::from(&x), (&x).into(), 2.0f32.into()]).map(drop);
         let text = format!("the device was lost during {during}");
         assert_eq!(run().expect_err("it is lost").to_string(), text);
-        // It would work again, and is not asked.
+        // Calls would succeed again, but the runtime makes none on a lost device.
         injector.set(fault, 0);
         let submitted = injector.get("submitted");
         let later = [

@@ -1,5 +1,5 @@
 "use strict";
-// The panels of a group that belong to these buttons: those in the same part of the page, but in no other part's.
+// Returns the panels that these buttons control: those in the same part of the page, but not in a nested part.
 const panels = (nav) =>
   [...nav.parentElement.querySelectorAll(`[data-panel="${nav.dataset.tabs}"]`)].filter(
     (panel) => panel.parentElement.closest(`[data-panel="${nav.dataset.tabs}"]`) === nav.closest(`[data-panel="${nav.dataset.tabs}"]`),
@@ -15,7 +15,7 @@ for (const nav of document.querySelectorAll("[data-tabs]")) {
     if (button) show(nav, button.dataset.show);
   });
 }
-// The arrow keys go from step to step.
+// The arrow keys move between steps.
 document.addEventListener("keydown", (event) => {
   const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   const nav = [...document.querySelectorAll('[data-tabs="steps"]')].find((nav) => nav.offsetParent !== null);
@@ -24,7 +24,7 @@ document.addEventListener("keydown", (event) => {
   const next = nav.children[now + by];
   if (next) show(nav, next.dataset.show);
 });
-// The element under the pointer marks its line in the source, and a source line marks the nodes that it made.
+// Pointing at an element marks its line in the source. Pointing at a source line marks the nodes that it made.
 const mark = (event, on) => {
   const found = event.target.closest?.("[data-at], [data-line]");
   const article = found?.closest("article");
@@ -37,7 +37,7 @@ const mark = (event, on) => {
     if (on && other.dataset.line !== undefined) scroll(other);
   }
 };
-// Scrolls only the source: the page itself does not move.
+// Scrolls only the source, because the page itself must not move.
 const scroll = (line) => {
   const source = line.closest(".source");
   const [inner, outer] = [line.getBoundingClientRect(), source.getBoundingClientRect()];

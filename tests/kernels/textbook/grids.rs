@@ -1,8 +1,8 @@
-//! Stencils, and steps of methods that run until nothing changes.
+//! Stencils, and steps of methods that run until they converge.
 
 use super::case::{Case, Grid};
 
-/// Heat in a solid, of which the border keeps its temperature (Chapra and Canale, *Numerical Methods for Engineers*, part 8).
+/// Heat in a solid whose border keeps its temperature (Chapra and Canale, *Numerical Methods for Engineers*, part 8).
 #[test]
 fn seven_points() {
     Case {
@@ -17,7 +17,7 @@ fn seven_points() {
         schedules: &[
             "{ tile(y: 4, x: 32) => workgroup(y, x); distribute(z => workgroup(z)); distribute(y => thread(y));
                tile(x: 2) => thread(x); unroll(x); }",
-            // A column of planes goes through a tile that is shared.
+            // A column of planes passes through a tile in shared memory.
             "{ tile(z: 4, y: 4, x: 16) => workgroup(z, y, x); distribute(y, x => thread(y, x));
                promote(u => u_s, at: workgroup, to: shared); serial(z); }",
             "where W % 4 == 0 { tile(z: 2, y: 4, x: 32) => workgroup(z, y, x); distribute(y => thread(y)); tile(x: 4) => thread(x);
@@ -44,7 +44,8 @@ fn seven_points() {
     });
 }
 
-/// 27 weights that depend on how far a neighbour is: the residual of a multigrid method (NAS Parallel Benchmarks, MG). The grid is a torus.
+/// 27 weights that depend on a neighbour's distance: the residual of a multigrid method (NAS Parallel Benchmarks, MG). The grid is
+/// a torus.
 #[test]
 fn weighted_27() {
     Case {
@@ -114,7 +115,8 @@ fn gray_scott() {
     });
 }
 
-/// A step of the optical flow of Horn and Schunck (*Determining optical flow*, 1981): means of the neighbours, the gradients of two frames.
+/// A step of the optical flow of Horn and Schunck (*Determining optical flow*, 1981), from means of the neighbours and the
+/// gradients of two frames.
 #[test]
 fn horn_schunck() {
     Case {

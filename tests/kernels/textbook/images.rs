@@ -1,8 +1,8 @@
-//! Images: what Szeliski's *Computer Vision: Algorithms and Applications* and Gonzalez and Woods' *Digital Image Processing* have.
+//! Image kernels from Szeliski's *Computer Vision: Algorithms and Applications* and Gonzalez and Woods' *Digital Image Processing*.
 
 use super::case::{Case, Grid, least};
 
-/// An image moved by a flow field, between the four nearest pixels; past the border stands the nearest one.
+/// An image moved by a flow field, interpolated between the four nearest pixels. Past the border, the nearest pixel is used.
 #[test]
 fn warp() {
     Case {
@@ -44,7 +44,7 @@ fn warp() {
     });
 }
 
-/// Sobel's gradient, of which only maxima along its direction stay (Canny, *A computational approach to edge detection*, 1986).
+/// Sobel's gradient, where only maxima along its direction are kept (Canny, *A computational approach to edge detection*, 1986).
 #[test]
 fn edges() {
     Case {
@@ -149,8 +149,8 @@ fn bilateral() {
     });
 }
 
-/// The slice of a bilateral grid: a read between the cells of a volume, at a depth that the pixel says (Chen, Paris and Durand, *Real-time
-/// edge-aware image processing with the bilateral grid*, 2007).
+/// The slice of a bilateral grid: a read between the cells of a volume, at a depth given by the pixel (Chen, Paris and Durand,
+/// *Real-time edge-aware image processing with the bilateral grid*, 2007).
 #[test]
 fn bilateral_grid() {
     Case {
@@ -242,8 +242,8 @@ fn median() {
     });
 }
 
-/// The disparity of a stereo pair, by the least sum of absolute differences of 3 x 3 (Scharstein and Szeliski, *A taxonomy of dense stereo
-/// algorithms*, 2002).
+/// The disparity of a stereo pair, which minimizes the sum of absolute differences of 3 x 3 pixels (Scharstein and Szeliski, *A
+/// taxonomy of dense stereo algorithms*, 2002).
 #[test]
 fn disparity() {
     Case {
@@ -280,7 +280,7 @@ fn disparity() {
     });
 }
 
-/// Channels to pixels (Shi and others, *Real-time single image and video super-resolution*, 2016), and back.
+/// Channels to pixels (Shi and others, *Real-time single image and video super-resolution*, 2016), and back again.
 #[test]
 fn pixel_shuffle() {
     Case {

@@ -1,4 +1,4 @@
-//! What Bishop's *Pattern Recognition and Machine Learning* and Murphy's *Machine Learning* have.
+//! Kernels from Bishop's *Pattern Recognition and Machine Learning* and Murphy's *Machine Learning*.
 
 use super::case::{Case, Grid, least};
 use crate::harness::Fill;
@@ -7,7 +7,8 @@ fn apart(x: &Grid<2>, i: usize, y: &Grid<2>, j: usize, d: usize) -> f64 {
     (0..d).map(|d| (x[[i, d]] - y[[j, d]]).powi(2)).sum()
 }
 
-/// A step of k-means (Lloyd, *Least squares quantization in PCM*, 1982): the nearest centre of each point, and the mean of each centre's.
+/// A step of k-means (Lloyd, *Least squares quantization in PCM*, 1982): the nearest centre of each point, and the mean of each
+/// centre's points.
 #[test]
 fn k_means() {
     Case {
@@ -55,7 +56,7 @@ fn k_means() {
     });
 }
 
-/// The nearest two of each query's neighbours, and their labels' vote by distance.
+/// The two nearest neighbours of each query, and the vote of their labels, weighted by distance.
 #[test]
 fn nearest_neighbours() {
     Case {
@@ -139,7 +140,7 @@ fn mean_shift() {
     });
 }
 
-/// A step of the power iteration for a first principal component, without the covariance matrix: `X^T (X v)`, brought to length 1.
+/// A step of the power iteration for a first principal component, without the covariance matrix: `X^T (X v)`, scaled to length 1.
 #[test]
 fn principal_component() {
     Case {
@@ -167,7 +168,7 @@ fn principal_component() {
         ],
         sizes: &["N=2 D=1", "N=3 D=5", "N=37 D=11", "N=67 D=33", "N=2 D=0"],
         fill: &[("v", Fill::Positive)],
-        // The length of a vector that may be as small as its error.
+        // The length of a vector may be as small as its error.
         vague: 1,
         ..Case::NEW
     }
@@ -185,7 +186,7 @@ fn principal_component() {
     });
 }
 
-/// A step of a beam search: of each batch the best beam and word, where finished beams only go on with the word 0.
+/// A step of a beam search: the best beam and word of each batch, where finished beams continue only with the word 0.
 #[test]
 fn beam_search() {
     Case {

@@ -49,7 +49,7 @@ fn recurrent_cell() {
     });
 }
 
-/// A step of a long short-term memory: four gates, of which two outputs are made (Hochreiter and Schmidhuber, 1997; Gers and others, 2000).
+/// A step of a long short-term memory: four gates, and two outputs (Hochreiter and Schmidhuber, 1997; Gers and others, 2000).
 #[test]
 fn lstm_cell() {
     Case {
@@ -96,8 +96,8 @@ fn lstm_cell() {
     });
 }
 
-/// Batch normalization in training: the statistics over images and pixels, and the running ones, which are updated in place (Ioffe and
-/// Szegedy, *Batch normalization*, 2015).
+/// Batch normalization in training: the statistics over images and pixels, and the running statistics, which are updated in place
+/// (Ioffe and Szegedy, *Batch normalization*, 2015).
 #[test]
 fn batch_norm() {
     Case {
@@ -185,8 +185,8 @@ fn cross_entropy() {
     });
 }
 
-/// Rotary positions (Su and others, *RoFormer*, 2021), and the scores of queries whose heads share keys in groups (Ainslie and others,
-/// *GQA*, 2023).
+/// Rotary positions (Su and others, *RoFormer*, 2021), and the scores of queries whose heads share keys in groups (Ainslie and
+/// others, *GQA*, 2023).
 #[test]
 fn grouped_scores() {
     Case {

@@ -1,5 +1,5 @@
-//! Numerical mathematics: Golub and Van Loan's *Matrix Computations*, Press and others' *Numerical Recipes*, Hull's *Options, Futures, and
-//! Other Derivatives*, Oppenheim and Schafer's *Discrete-Time Signal Processing*.
+//! Numerical kernels from Golub and Van Loan's *Matrix Computations*, Press and others' *Numerical Recipes*, Hull's *Options,
+//! Futures, and Other Derivatives*, and Oppenheim and Schafer's *Discrete-Time Signal Processing*.
 
 use super::case::{Case, Grid};
 use crate::harness::Fill;
@@ -34,7 +34,7 @@ fn black_scholes() {
         let [n] = given.dims("N");
         let (spot, strike, years) = (given.grid("spot", [n]), given.grid("strike", [n]), given.grid("years", [n]));
         let (rate, sigma) = (given.scalars[0], given.scalars[1]);
-        // By Simpson's rule from 0, on 400 pieces.
+        // By Simpson's rule from 0, with 400 intervals.
         let normal = |x: f64| {
             let weight = |n: usize| if n.is_multiple_of(400) { 1.0 } else { 2.0 + 2.0 * (n % 2) as f64 };
             let f = |n: usize| weight(n) * (-0.5 * (x * n as f64 / 400.0).powi(2)).exp();
@@ -45,7 +45,7 @@ fn black_scholes() {
             let d1 = ((s / k).ln() + (rate + sigma * sigma / 2.0) * t) / (sigma * t.sqrt());
             let (n1, n2, later) = (normal(d1), normal(d1 - sigma * t.sqrt()), k * (-rate * t).exp());
             let call = s * n1 - later * n2;
-            // Put-call parity.
+            // The put price follows from put-call parity.
             [call, call - s + later, n1]
         };
         let part = |part: usize| (0..n).map(|i| of(i)[part]).collect();
@@ -53,7 +53,7 @@ fn black_scholes() {
     });
 }
 
-/// A bank of filters over one signal, of which each output keeps every `S`-th sample.
+/// A bank of filters over one signal, where each output keeps every `S`-th sample.
 #[test]
 fn filter_bank() {
     Case {
@@ -84,7 +84,7 @@ fn filter_bank() {
     });
 }
 
-/// A reflection of Householder, applied to the rows of many matrices: `A - tau v (v^T A)`, where the first element of `v` is 1.
+/// A Householder reflection, applied to the rows of many matrices: `A - tau v (v^T A)`, where the first element of `v` is 1.
 #[test]
 fn householder() {
     Case {
@@ -120,7 +120,7 @@ fn householder() {
     });
 }
 
-/// The residuals of many tridiagonal systems, and the largest of each.
+/// The residuals of many tridiagonal systems, and the largest residual of each.
 #[test]
 fn tridiagonal() {
     Case {
@@ -199,7 +199,7 @@ fn particles() {
     });
 }
 
-/// The DCT of blocks of 8 x 8, and what quantization leaves of it (Wallace, *The JPEG still picture compression standard*, 1991).
+/// The DCT of blocks of 8 x 8, followed by quantization (Wallace, *The JPEG still picture compression standard*, 1991).
 #[test]
 fn dct_of_blocks() {
     Case {
@@ -248,8 +248,8 @@ fn dct_of_blocks() {
     });
 }
 
-/// Otsu's threshold among `K` levels, without a histogram: the level for which the two sides differ the most (*A threshold selection method
-/// from gray-level histograms*, 1979).
+/// Otsu's threshold among `K` levels, without a histogram: the level for which the two sides differ most (*A threshold selection
+/// method from gray-level histograms*, 1979).
 #[test]
 fn otsu() {
     Case {
@@ -301,7 +301,7 @@ fn otsu() {
     });
 }
 
-/// How many of 4 steps a point of the plane stays within 2, of Mandelbrot's iteration, whose steps are written out.
+/// The number of the first 4 steps of Mandelbrot's iteration at which a point stays within 2. The steps are unrolled by hand.
 #[test]
 fn mandelbrot() {
     Case {

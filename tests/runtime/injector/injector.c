@@ -1,10 +1,9 @@
-/* A Vulkan loader before the real one, whose device has as many queues as a test wants, and the driver's number; it hangs or is lost when
-   the test says so.
+/* A Vulkan loader before the real one. Its device has as many queues as a test wants, and the driver number that it sets. The device hangs
+   or is lost when the test requests it.
 
-   Of the device's queues there is one in truth: what is submitted to any of them goes there. A queue that is held keeps what is
-   submitted to it, so that its fences are not signalled, until it is let go; the first few can pass. Functions that destroy wait while the test
-   says so, as some drivers' do for what is at work. Objects that are destroyed are counted. Names of objects, labels, dispatches and the lines
-   of modules are written down. */
+   All queues of the device submit to a single real queue. A held queue keeps its submissions until it is released, so their fences are not
+   signalled. The first few submissions can pass. On request, functions that destroy wait, as in some drivers that wait for running work.
+   Destroyed objects are counted. The names of objects, labels, dispatches and the lines of modules are recorded. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -53,16 +52,17 @@ static char queues[QUEUES];
 static struct { int queue; Submit submit; void *commands; uint64_t fence; } kept[KEPT];
 static int kept_count;
 
-/* What the test says. 0: the driver's own number. A bit for each queue that is held; whether the compiler hangs; which call loses the device. */
+/* Set by the test: the number of queues; the driver's number, or 0 for the real one; a bit for each held queue; whether the compiler hangs;
+   the calls that lose the device. */
 static uint32_t queue_count = 1, driver, held, compiler_held, lost_in_submit, lost_in_wait;
-/* How many submissions pass before a queue is held or full; whether memory is missing for submissions; whether functions that destroy wait;
-   whether fences say that the device is lost. */
+/* Set by the test: how many submissions pass before a queue is held or full; whether submissions run out of memory; whether functions that
+   destroy wait; whether fences report that the device is lost. */
 static uint32_t passing, full_in_submit, ends_held, lost_in_status;
-/* Whether the device has no names and labels. */
+/* Whether the device lacks names and labels. */
 static uint32_t nameless;
-/* What was written down, a line each. */
+/* The recorded lines. */
 static char written[1 << 16];
-/* What the test asks for. */
+/* Read by the test. */
 static uint32_t destroyed, ending, submitted, used_queues, compiling;
 
 static void pass_on(void) {
@@ -95,7 +95,7 @@ static uint32_t *named(const char *name) {
   return 0;
 }
 
-/* Sets what a test says, or gets what it asks for. */
+/* Sets a value for a test, or returns one. */
 void injector_set(const char *name, uint32_t value) {
   pthread_mutex_lock(&lock);
   *named(name) = value;
@@ -204,7 +204,7 @@ static int is_kept(uint64_t fence) {
   return 0;
 }
 
-/* A fence is not waited for while it is to be submitted: that would be one use too many at a time. */
+/* A fence is not waited for while it is still to be submitted, because the two uses must not overlap. */
 static int waits(void *device, uint32_t count, const uint64_t *fences, uint32_t all, uint64_t nanos) {
   struct timespec end;
   uint64_t seconds = nanos / 1000000000u;
@@ -237,8 +237,8 @@ static int compile(void *device, uint64_t cache, uint32_t count, const void *inf
   return create_pipelines(device, cache, count, infos, allocator, out);
 }
 
-/* Functions that destroy or free: of a device, or of a device and an object, which may be none. Four words are enough for all. The last
-   one's objects, caches, are not counted, because no submission uses them. */
+/* Functions that destroy or free. They take a device, or a device and an object, which may be null. Four words are enough for the arguments
+   of each. Caches, the objects of the last one, are not counted, because submissions do not use them. */
 enum { ENDS = 11 };
 static const char *const ends[ENDS] = {
   "vkDestroyDevice", "vkDestroyBuffer", "vkFreeMemory", "vkDestroyPipeline", "vkDestroyPipelineLayout",

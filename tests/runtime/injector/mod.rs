@@ -1,4 +1,4 @@
-//! Devices that hang and are lost on command: `injector.c` stands before the Vulkan loader.
+//! Devices that hang or are lost on command. `injector.c` is placed before the Vulkan loader.
 
 use super::support::{counted, options};
 use std::ffi::{CStr, CString};
@@ -9,46 +9,46 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tilewright::{Device, Options};
 
-/// A device behind an injector of its own.
+/// A device with its own injector.
 pub struct Injector {
     library: libloading::Library,
     path: PathBuf,
-    /// Messages of the validation layers.
+    /// The number of messages from the validation layers.
     messages: Arc<AtomicUsize>,
 }
 
 impl Injector {
-    /// A device with as many queues, by options that are changed.
+    /// Opens a device with this many queues, with changed options.
     pub fn open(queues: u32, change: impl FnOnce(Options) -> Options) -> (Injector, Device) {
         Injector::with(&[("queues", queues)], change)
     }
 
-    /// A device of which these things are said before it is opened.
+    /// Opens a device, with these values of the injector set first.
     pub fn with(said: &[(&str, u32)], change: impl FnOnce(Options) -> Options) -> (Injector, Device) {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let name = format!("tilewright-injector-{}-{}.so", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        // A library is loaded once for each path: each test has its own.
+        // Each test has its own copy, because a library is loaded once for each path.
         let path = std::env::temp_dir().join(name);
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/runtime/injector/injector.c");
         let mut compiler = Command::new("cc");
         compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&path).args([source, "-ldl", "-lpthread"]);
         assert!(compiler.status().expect("a C compiler is needed, as cc").success());
-        // SAFETY: it runs no code when it is loaded.
+        // SAFETY: the library runs no code when it is loaded.
         let library = unsafe { libloading::Library::new(&path) }.expect("just made");
         let mut injector = Injector { library, path, messages: Arc::default() };
         said.iter().for_each(|(name, value)| injector.set(name, *value));
-        // SAFETY: it was compiled for these tests, and calls the system's loader.
+        // SAFETY: the library was compiled for these tests, and calls the system's loader.
         let (device, messages) = counted(change(unsafe { options().library(&injector.path) }));
         injector.messages = messages;
         (injector, device)
     }
 
-    /// A device with as many queues, whose calls wait for a moment only.
+    /// Opens a device with this many queues, whose calls wait only for a moment.
     pub fn impatient(queues: u32) -> (Injector, Device) {
         Injector::open(queues, |options| options.timeout(Some(Duration::from_millis(200))))
     }
 
-    /// Says something to it.
+    /// Sets a value of the injector.
     pub fn set(&self, name: &str, value: u32) {
         let name = CString::new(name).expect("a name");
         // SAFETY: the function is of this type.
@@ -59,7 +59,7 @@ impl Injector {
         }
     }
 
-    /// Asks it something.
+    /// Returns a value of the injector.
     pub fn get(&self, name: &str) -> u32 {
         let name = CString::new(name).expect("a name");
         // SAFETY: the function is of this type.
@@ -70,9 +70,10 @@ impl Injector {
         }
     }
 
-    /// What it has written down, a line each.
+    /// Returns the lines that the injector has recorded.
     pub fn written(&self) -> Vec<String> {
-        // SAFETY: the function is of this type, and gives a C string that is the library's. No call is under way that writes to it.
+        // SAFETY: the function is of this type, and returns a C string that belongs to the library. No call that writes to it is
+        // running.
         let text = unsafe {
             let written: libloading::Symbol<'_, unsafe extern "C" fn() -> *const std::ffi::c_char> =
                 self.library.get(b"injector_written").expect("there");
@@ -81,7 +82,7 @@ impl Injector {
         text.lines().map(String::from).collect()
     }
 
-    /// Waits until it says a number.
+    /// Waits until a value of the injector equals `value`.
     pub fn wait_for(&self, name: &str, value: u32) {
         for _ in 0..3000 {
             if self.get(name) == value {
@@ -92,7 +93,7 @@ impl Injector {
         panic!("`{name}` is {}, not {value}, after half a minute", self.get(name));
     }
 
-    /// That the validation layers have said nothing.
+    /// Asserts that the validation layers have reported nothing.
     pub fn assert_quiet(&self) {
         assert_eq!(self.messages.load(Ordering::SeqCst), 0, "the validation layers object");
     }

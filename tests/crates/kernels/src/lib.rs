@@ -1,4 +1,4 @@
-//! Kernels and profiles of a library whose lints are as strict as they can be, and that has no prelude.
+//! Kernels and profiles of a library with the strictest lints and without a prelude.
 #![no_implicit_prelude]
 #![forbid(unsafe_code)]
 #![deny(warnings, missing_docs, missing_debug_implementations, missing_copy_implementations)]
@@ -26,7 +26,7 @@ schedule! {
     pub SAXPY: saxpy<T = f32> for board {}
 }
 
-/// Kernels that are called as macros and modules of Rust are.
+/// Kernels with names of Rust's macros and modules.
 pub mod names {
     use ::tilewright::kernel;
 
@@ -35,7 +35,7 @@ pub mod names {
     kernel! { pub fn assert<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 2.0; } }
 }
 
-/// Kernels that are called as crates are.
+/// Kernels with names of crates.
 pub mod crates {
     use ::tilewright::kernel;
 
@@ -44,7 +44,7 @@ pub mod crates {
     kernel! { pub fn tilewright<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 5.0; } }
 }
 
-/// Arguments, results and dtypes that are called as Rust's variants, as items of the kernel's module and as keywords are.
+/// Arguments, results and dtypes with names of Rust's enum variants, of items of the kernel's module, and of keywords.
 pub mod clashes {
     use ::tilewright::kernel;
 
@@ -56,7 +56,7 @@ pub mod clashes {
         }
     }
     kernel! {
-        /// One argument that is called like the constant of its module.
+        /// One argument with the name of its module's constant.
         pub fn single<N>(DEFAULT: f32[N]) -> Kernel: f32[N] { Kernel[i] = DEFAULT[i] + 3.0; }
     }
     kernel! {
@@ -72,7 +72,7 @@ pub mod clashes {
         }
     }
     kernel! {
-        /// Keywords of Rust that mean nothing in kernels, and raw identifiers.
+        /// Keywords of Rust that are ordinary names in kernels, and raw identifiers.
         pub fn keywords<N>(box: f32[N], gen: f32[N], r#x: f32[N], r#fn: f32[N]) -> r#yield: f32[N] {
             yield[i] = box[i] + r#gen[i] + x[i] + r#fn[i];
         }
@@ -94,11 +94,11 @@ pub mod clashes {
         }
     }
     kernel! {
-        /// As types are called.
+        /// The name of a type.
         pub fn f32<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 6.0; }
     }
     kernel! {
-        /// As types of the prelude are called.
+        /// The name of a type of the prelude.
         pub fn Vec<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i] + 7.0; }
     }
     kernel! {
@@ -124,15 +124,15 @@ pub mod signatures {
     use ::tilewright::kernel;
 
     kernel! {
-        /// No tensor is passed.
+        /// A kernel without tensor arguments.
         pub fn iota<N = 16>() -> y: i32[N] { y[i] = i; }
     }
     kernel! {
-        /// Only a scalar is.
+        /// A kernel with only a scalar argument.
         pub fn fill<T: f32 | f16, N = 16>(value: T) -> y: T[N] { y[i] = value; }
     }
     kernel! {
-        /// In place.
+        /// An update in place.
         pub fn scale<N>(x: &mut f32[N], by: f32) { x[i] = x[i] * by; }
     }
     kernel! {
@@ -143,7 +143,7 @@ pub mod signatures {
         }
     }
     kernel! {
-        /// Only sizes are passed, one of them in upper case.
+        /// A kernel with only sizes as arguments, one of them in upper case.
         pub fn grid(rows: dim, COLUMNS: dim) -> y: i32[rows, COLUMNS] { y[i, j] = i * COLUMNS + j; }
     }
     kernel! {
@@ -175,15 +175,15 @@ pub mod signatures {
         }
     }
     kernel! {
-        /// A dtype that only an output has.
+        /// A generic dtype that only an output has.
         pub fn widen<T: f32 | f16, N>(x: i32[N]) -> y: T[N] { y[i] = x[i] as T; }
     }
 }
 
-/// What a user's own macro stamps out.
+/// A user's macro that expands to a kernel.
 macro_rules! shifted {
     ($module:ident, $name:ident, $by:expr) => {
-        /// Stamped.
+        /// A module from a macro.
         pub mod $module {
             ::tilewright::kernel! {
                 /// Adds a number.
@@ -202,11 +202,11 @@ mod private {
 }
 
 schedule! {
-    /// Private things under a public name.
+    /// A public schedule of a private kernel and profile.
     pub INNER: private::inner for private::tiny {}
 }
 
-/// A profile and a schedule for it, made in the crate that asks for them.
+/// Defines a profile and a schedule for it in the crate that calls the macro.
 #[macro_export]
 macro_rules! made_elsewhere {
     ($profile:ident, $schedule:ident) => {
