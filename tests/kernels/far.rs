@@ -106,9 +106,9 @@ fn tensors_beyond_4_gib_are_refused_in_32_bits() {
         .map(|(n, p)| variant(kernel, &schedule(n), p).program);
     let device = Options::new().device("reference").memory(Some(1 << 20)).open().expect("it opens");
     let x = device.upload([40_000], &vec![1.0f32; 40_000]).expect("it fits").into_any();
-    // SAFETY: the compiler made them.
+    // SAFETY: the compiler made these programs.
     let load = |programs| -> DynKernel { unsafe { device.load_programs(programs) }.expect("it loads") };
-    let error = |kernel: &DynKernel| kernel.run([Argument::Read(&x)]).expect_err("it has not as much memory");
+    let error = |kernel: &DynKernel| kernel.run([Argument::Read(&x)]).expect_err("it has too little memory");
     let most = device.info().limits.storage_buffer_bytes;
     let refused = error(&load(vec![near.clone(), by_descriptor.clone()]));
     assert_eq!(

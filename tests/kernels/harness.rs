@@ -231,7 +231,7 @@ impl Variant {
     /// Loads the variant on each device that multiplies its matrices. The reference device always does. With
     /// `TILEWRIGHT_MATRICES=vulkan`, a Vulkan device must do so for the matrices of `mesa_lavapipe_26`.
     fn loaded(&self) -> &[DynKernel] {
-        // SAFETY: the compiler made it.
+        // SAFETY: the compiler made this program.
         let load = |device: &Device| unsafe { device.load_programs(vec![self.program.clone()]) }.expect("it loads");
         let has = |device: &&Device| {
             let known = device.info().matrices.as_ref();

@@ -49,7 +49,7 @@ fn is_same(a: f16, b: f16) -> bool {
 }
 
 fn load(device: &Device, variant: &Variant) -> DynKernel {
-    // SAFETY: the compiler made it.
+    // SAFETY: the compiler made this program.
     unsafe { device.load_programs(vec![variant.program.clone()]) }.expect("it loads")
 }
 
@@ -162,7 +162,7 @@ fn exact_conversions_declare_no_mode() {
 fn a_device_without_the_mode_is_refused() {
     let variant = variant(CAST, ALONE, &with(&[Feature::F16, Feature::Rte16]));
     let device = tilewright::Options::new().device("reference:arm_valhall").open().expect("the reference device");
-    // SAFETY: the compiler made it.
+    // SAFETY: the compiler made this program.
     let refusal = unsafe { device.load_programs(vec![variant.program]) }.expect_err("refused").to_string();
     assert!(refusal.contains("rte16"), "{refusal}");
 }

@@ -264,7 +264,7 @@ impl Judge {
             let own = std::ptr::eq(device, &self.reference);
             let shared = (!own).then(|| self.driver.read().unwrap_or_else(PoisonError::into_inner));
             let (start, processor) = (Instant::now(), ThreadTime::now());
-            // SAFETY: the compiler made it.
+            // SAFETY: the compiler made this program.
             let loaded = unsafe { device.load_programs(vec![variant.program.clone()]) };
             let launched = loaded.and_then(|kernel| launch(&kernel, &variant.program, algorithm, inputs));
             let took = start.elapsed();
@@ -340,7 +340,7 @@ impl Judge {
         let measured = self.options.open().and_then(|device| {
             let mut kernel = None;
             let loading = timed(&mut || {
-                // SAFETY: the compiler made it.
+                // SAFETY: the compiler made this program.
                 kernel = Some(unsafe { device.load_programs(vec![variant.program.clone()]) }?);
                 Ok(())
             })?;

@@ -173,7 +173,7 @@ fn check<T: Element + Copy>(function: &Function, operands: &[Vec<T>], wide: fn(T
     for body in ["", LANES] {
         let program = compiled(&kernel, body);
         for device in devices() {
-            // SAFETY: the compiler made it.
+            // SAFETY: the compiler made this program.
             let kernel = unsafe { device.load_programs(vec![program.clone()]) }.expect("it loads");
             let results = run(device, &kernel, operands);
             let judged = results.into_iter().enumerate().filter_map(|(n, got)| {

@@ -73,6 +73,6 @@ fn profile<const N: usize>(features: [Feature; N]) -> Profile {
 
 fn load(device: &Device, kernel: &str, schedule: &str, profile: &Profile) -> Result<DynKernel, Box<dyn Error>> {
     let made = variant(kernel, schedule, profile).map_err(|refusal| refusal.text)?;
-    // SAFETY: the compiler made it.
+    // SAFETY: the compiler made this program.
     Ok(unsafe { device.load_programs(vec![made.program]) }?)
 }

@@ -85,7 +85,7 @@ fn several(
     random: &mut Rng,
     launches: &AtomicU64,
 ) -> Result<(), Box<dyn Error>> {
-    // SAFETY: the compiler made it.
+    // SAFETY: the compiler made this program.
     let kernel = unsafe { device.load_programs(vec![program.clone()]) }?;
     for _ in 0..random.u32(1..8) {
         one(device, &kernel, expected, random)?;
