@@ -112,15 +112,15 @@ fn ledger(directives: &str) -> Vec<String> {
 /// The axis may continue past the end of a part, so the part is guarded: its items are the identity there, and no read is filled.
 #[test]
 fn a_part_rounded_up_is_guarded() {
-    assert_eq!(ledger("tile(k: 8 round_up);"), ["reads past the end of `k` are 0, and the item is then the identity: Proved"]);
+    assert_eq!(ledger("tile(k: 8 round_up);"), ["reads out of bounds of `k` are 0, and the item is then the identity: Proved"]);
     // The outer part, and the inner part of an axis that is itself guarded.
     assert_eq!(
         ledger("split(k, [_, 4] => k_o, k); tile(k_o: 4 round_up);"),
-        ["the split of `k` runs past `K`: Guarded", "the split of `k_o` runs past `(K + 3) / 4`: Guarded"]
+        ["the split of `k` runs beyond `K`: Guarded", "the split of `k_o` runs beyond `(K + 3) / 4`: Guarded"]
     );
     assert_eq!(
         ledger("tile(k: 8); tile(k: 3 round_up => k_m);"),
-        ["the split of `k` runs past `K`: Guarded", "the split of `k` runs past `8`: Guarded"]
+        ["the split of `k` runs beyond `K`: Guarded", "the split of `k` runs beyond `8`: Guarded"]
     );
     insta::assert_snapshot!(steps(
         MATMUL,

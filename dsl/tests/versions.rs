@@ -56,6 +56,6 @@ fn a_choice_is_checked() {
     assert_eq!(local(&[]), Ok([8, 1, 1]));
     assert_eq!(local(&[("B", 16)]), Ok([16, 1, 1]));
     let said = |choice| local(choice).expect_err("refused").split_once("error: ").map(|(_, text)| text.to_owned());
-    assert_eq!(said(&[("B", 32)]).as_deref(), Some("32 is no candidate of `B`\n  help: the candidates are `8` and `16`\n"));
-    assert_eq!(said(&[("T", 8)]).as_deref(), Some("the schedule tunes no `T`\n  help: its tuned constants are `B`\n"));
+    assert_eq!(said(&[("B", 32)]).as_deref(), Some("32 is not a candidate of `B`\n  help: the candidates are `8` and `16`\n"));
+    assert_eq!(said(&[("T", 8)]).as_deref(), Some("the schedule has no tuned constant `T`\n  help: its tuned constants are `B`\n"));
 }

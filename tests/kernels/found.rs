@@ -469,7 +469,7 @@ fn computed_for_nobody() {
             pack(x[a] => [a / 2, a % 2], when: dispatch);
             compute_at(s, k, to: register);
         }",
-        "nothing under `k` needs `s`",
+        "`s` is not read under `k`",
     );
 }
 

@@ -283,5 +283,5 @@ fn refused_by_the_directives() {
         fragment(i, j, 16 x 16);
         s { mma(i, j, k, 16 x 16 x 16); }
     }";
-    refused(kernel, others, "`y` reads elements of `s` that other subgroups of `i` have");
+    refused(kernel, others, "`y` reads elements of `s` that belong to other subgroups along `i`");
 }

@@ -1,7 +1,7 @@
-//! `by: atomic`: what is done by which atomics, and the dispatches around those.
+//! `by: atomic`: which atomics combine a reduction, and the dispatches around it.
 //!
-//! A dispatch before fills the result with the identity. Where the result is more than what was reduced (an epilogue, an
-//! update in place, another dtype), the reduction goes to a temporary of its own, and a dispatch after finishes it.
+//! A preceding dispatch fills the result with the identity. If the result is not the reduced value itself (because of an epilogue,
+//! an update in place, or another dtype), the reduction writes a separate temporary, and a following dispatch finishes it.
 
 use super::{Applied, StageNest};
 use crate::arena::Id;
@@ -12,9 +12,9 @@ use crate::nest::{
 };
 use crate::syntax::schedule::By;
 
-/// Whether memory can combine the states of a monoid.
+/// Checks that atomics can combine the states of a monoid.
 pub(super) fn check(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
-    let help = "within a workgroup write `by: tree`; across workgroups let another dispatch reduce the parts: `rfactor`";
+    let help = "within a workgroup write `by: tree`; across workgroups let another dispatch reduce the partial results: `rfactor`";
     nest.check_plain(by.span, "`by: atomic`")?;
     super::shift::check_atomic(nest, by.span)?;
     let dtypes: Vec<String> = monoid.identity.iter().map(|e| nest.program.exprs.dtype(*e).to_string()).collect();
@@ -28,14 +28,14 @@ pub(super) fn check(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
             None => Ok(()),
         },
         None => {
-            let error = Error::new(by.span, format!("no atomic operation does {what}"));
-            let known = "atomics do `sum`, `min` and `max` of i32 and u32, `any`, `all`, and where the profile has it `sum` of f32";
+            let error = Error::new(by.span, format!("there is no atomic operation for {what}"));
+            let known = "atomics exist for `sum`, `min` and `max` of i32 and u32, for `any` and `all`, and, if the profile has it, for `sum` of f32";
             Err(error.note(known).help(help))
         }
     }
 }
 
-/// Adds the dispatches around a reduction by atomics, once.
+/// Adds the dispatches around a reduction by atomics, once per stage.
 pub(super) fn prepare(nest: &mut StageNest<'_>, span: SpanId) {
     let begun = |axis: AxisId| nest.program.strategies.get(&axis) == Some(&How::Atomic);
     if nest.path.axes().any(begun) {
@@ -60,7 +60,7 @@ pub(super) fn prepare(nest: &mut StageNest<'_>, span: SpanId) {
     }
 }
 
-/// Whether what is reduced is the result itself.
+/// True if the reduced value is the result itself.
 fn is_plain(nest: &StageNest<'_>) -> bool {
     let stage = &nest.program.stages[nest.stage];
     let Body::Reduce { monoid, finish, .. } = &stage.body else { return true };
@@ -69,7 +69,7 @@ fn is_plain(nest: &StageNest<'_>) -> bool {
     same && *nest.program.exprs.get(*finish) == Expr::State(0) && matches!(buffer.space, Space::Output | Space::Temporary)
 }
 
-/// Lets the reduction write a temporary, and another stage make the result of it.
+/// Makes the reduction write a temporary, and adds a stage that computes the result from it.
 fn finish_apart(nest: &mut StageNest<'_>, span: SpanId) {
     let stage = nest.program.stages[nest.stage].clone();
     let Body::Reduce { monoid, over, lift, finish } = stage.body else { return };
@@ -97,7 +97,7 @@ fn finish_apart(nest: &mut StageNest<'_>, span: SpanId) {
     nest.path.compute.dst.iter_mut().for_each(|place: &mut Access| place.buffer = state);
 }
 
-/// A stage that a directive makes.
+/// A pointwise stage that a directive adds.
 struct Map {
     name: String,
     buffer: BufferId,
@@ -105,7 +105,7 @@ struct Map {
 }
 
 impl Map {
-    /// Adds it, on axes of its own that run over what the stage at hand runs over. `value` gets these.
+    /// Adds the stage, on its own axes with the extents of the current stage's axes. `value` computes its value from these axes.
     fn add(self, nest: &mut StageNest<'_>, value: impl FnOnce(&mut Program, &[AxisId]) -> ExprId) -> StageId {
         let Map { name, buffer, span } = self;
         let id = StageId::new(nest.program.stages.len());
@@ -117,18 +117,18 @@ impl Map {
     }
 }
 
-/// A parallel axis of another stage, like this one.
+/// Returns a parallel axis for another stage, with the name and extent of this one.
 fn axis_like(program: &Program, axis: AxisId, stage: StageId, span: SpanId) -> Axis {
     let Axis { name, extent, .. } = program.axes[axis].clone();
     Axis { name, extent, kind: AxisKind::Parallel, def: AxisDef::Root(stage), fate: Fate::Live, span }
 }
 
 impl StageNest<'_> {
-    /// Whether the nest is a dispatch of this stage alone.
+    /// Checks that the nest is a dispatch of this stage alone.
     pub(super) fn check_plain(&self, blame: SpanId, what: &str) -> Applied {
         let stage = &self.program.stages[self.stage].name;
         if !self.placed.attached.is_empty() {
-            let error = Error::new(blame, format!("something was placed in the nest of `{stage}` before {what}"));
+            let error = Error::new(blame, format!("copies or stages were placed in the nest of `{stage}` before {what}"));
             return Err(error.help("put `promote` and `compute_at` after it"));
         }
         if self.program.hosts.contains_key(&self.stage) {
@@ -141,7 +141,7 @@ impl StageNest<'_> {
     }
 }
 
-/// A name that no stage and no buffer has.
+/// Returns a name that no stage and no buffer has.
 pub(super) fn unused(program: &Program, name: &str) -> String {
     let mut name = name.to_owned();
     while program.stages.values().any(|s| s.name == name) || program.buffers.values().any(|b| b.name == name) {

@@ -1,13 +1,13 @@
-//! Stages within a stage's nest: copies, and stages that are placed at one of its loops.
+//! Stages within the nest of another stage: copies, and stages that are placed at one of its loops.
 //!
-//! While directives rewrite a stage, its way holds its own loops alone. What stands beside the way (the nests of other
-//! stages, in the lives of their buffers) is *attached*: each of it knows the loops that it needs around it, and is put back
-//! into its place by [`Placed::assembled`]. So directives that split, move or bind loops need not know of it:
+//! While directives rewrite a stage, its path holds only its own loops. The nests of other stages beside the path, in the scopes of
+//! their buffers, are *attached*: each [`Attached`] records the loops that must enclose it, and [`Placed::assembled`] puts it back.
+//! So directives that split, move or bind loops do not handle attached nests:
 //!
-//! - its place is just inside the innermost loop that is, or was made of, one of those that stood around it;
-//! - axes bound to subgroups, lanes and threads are no loops. What the invocations of a workgroup do together stands outside
-//!   them: they are moved in, to just behind the innermost such place. What each invocation does for itself stands inside
-//!   them, as far as its place allows ([`super::copies`] sees to the rest).
+//! - an attached nest is placed just inside the innermost loop that is, or was made from, one of its recorded loops;
+//! - axes bound to subgroups, lanes and threads are not loops. A computation that the workgroup does cooperatively is placed
+//!   outside them: they are moved inward, past the innermost such place. A computation that each invocation does for itself is
+//!   placed inside them, as far as its place allows ([`super::copies`] handles the other cases).
 //!
 //! ```text
 //! workgroup x: i_workgroup            the host's loops
@@ -26,53 +26,54 @@ use crate::nest::path::{Frame, Head, Path};
 use crate::nest::{AxisDef, AxisId, Block, BufferId, Exec, Level, Node, NodeKind, Phase, Program, Space, StageId};
 use std::collections::HashSet;
 
-/// What is attached to a nest at one place.
+/// Nests that are attached to a nest at one place.
 #[derive(Clone, Debug)]
 pub struct Attached {
-    /// The buffer whose life begins there.
+    /// The buffer whose scope begins there.
     pub buffer: Option<BufferId>,
-    /// The host's loops around it, but those bound to invocations.
+    /// The host's loops around it, except those bound to invocations.
     pub outer: Vec<AxisId>,
-    /// Whether the invocations of a workgroup do it together.
+    /// True if the invocations of a workgroup compute it cooperatively.
     pub together: bool,
-    /// What runs before the rest of the host's nest.
+    /// The nodes that run before the rest of the host's nest.
     pub before: Block,
-    /// What runs after it.
+    /// The nodes that run after the rest of the host's nest.
     pub after: Block,
     /// The directive that made it.
     pub span: SpanId,
 }
 
-/// Whether a loop counts invocations, or groups of them within a workgroup.
+/// True if a loop is over invocations, or over groups of them within a workgroup.
 pub fn is_invocation(frame: &Frame) -> bool {
     matches!(frame.level(), Some((level, _)) if level != Level::Workgroup)
 }
 
-/// What stands around a stage's own loops, beside them, and within them.
+/// The nodes around a stage's own loops, beside them, and within them.
 #[derive(Clone, Debug, Default)]
 pub struct Placed {
-    /// The nodes of the host's nest around them, if it is computed within one.
+    /// The nodes of the host's nest around the own loops, if the stage is computed within another nest.
     pub around: Vec<Frame>,
-    /// The host's loops over invocations each of which computes it for itself, where those stand further in.
+    /// The host's invocation loops, if each of these invocations computes the stage for itself, and the loops are placed further
+    /// in.
     pub owners: Vec<Frame>,
-    /// What stands before and after it in its block there.
+    /// The nodes before and after the stage in its block.
     pub beside: (Block, Block),
-    /// The stages that are computed within its own loops.
+    /// The stages that are attached within its own loops.
     pub attached: Vec<Attached>,
 }
 
-/// Where a nest's loops stand when it is put together.
+/// The order in which a nest's loops are assembled.
 struct Order<'f> {
-    /// The loops that count no invocations, outermost first.
+    /// The loops that are not over invocations, outermost first.
     plain: Vec<&'f Frame>,
-    /// The others, each with how many plain ones are around it.
+    /// The loops over invocations, each with the number of plain loops around it.
     threads: Vec<(usize, &'f Frame)>,
-    /// The place of each attachment: how many plain loops are around it.
+    /// The place of each attachment: the number of plain loops around it.
     places: Vec<usize>,
 }
 
 impl Placed {
-    /// Takes what is not a stage's own out of its way.
+    /// Removes from a stage's path every node that is not its own, and returns these nodes.
     pub(super) fn open(program: &Program, stage: StageId, roots: &[AxisId], path: &mut Path) -> Placed {
         let mut placed = Placed::default();
         if program.hosts.contains_key(&stage) {
@@ -91,7 +92,7 @@ impl Placed {
         placed
     }
 
-    /// The own loops and what is attached to them in their places, and what stands around.
+    /// Assembles the nest: the own loops, with the attachments in their places, within the nodes around them.
     pub(super) fn assembled(&self, program: &Program, path: &Path) -> Block {
         let Order { plain, threads, places } = self.order(program, path);
         let mut body = vec![Node::new(NodeKind::Compute(path.compute.clone()), path.span)];
@@ -113,7 +114,7 @@ impl Placed {
         self.around.iter().rev().cloned().fold(block, |body, frame| frame.close(body))
     }
 
-    /// All of the host's loops around it, when the nest is whole.
+    /// Returns all of the host's loops that enclose the stage in the assembled nest.
     pub fn outside(&self) -> impl Iterator<Item = &Frame> {
         self.around.iter().chain(&self.owners)
     }
@@ -135,8 +136,8 @@ impl Placed {
     }
 }
 
-/// The loops over invocations that have a stage's elements in registers of their own, but those that are around it: with the
-/// nest whole, they are put around it ([`super::copies`]).
+/// Returns the invocation loops that are not yet around a stage whose elements are in each invocation's own registers. In the
+/// assembled nest, they enclose the stage ([`super::copies`]).
 fn owners(program: &Program, mut stage: StageId, around: &[Frame]) -> Vec<Frame> {
     let mut owners: Vec<Frame> = Vec::new();
     while let Some(host) = program.hosts.get(&stage).copied().filter(|_| program.is_filled_by_each(program.stages[stage].buffer)) {
@@ -151,8 +152,8 @@ fn owners(program: &Program, mut stage: StageId, around: &[Frame]) -> Vec<Frame>
     owners
 }
 
-/// What is attached at one place, outermost first. Each stands within the lives of the buffers that it reads; else the order is that in
-/// which it was attached. (Moved loops can have brought several to one place.)
+/// Orders the attachments of one place, outermost first. Each is nested in the scopes of the buffers that it reads; otherwise they
+/// keep the order in which they were attached. Several attachments can share a place because loops were moved.
 fn in_reach<'a>(program: &Program, found: impl Iterator<Item = &'a Attached>) -> Vec<&'a Attached> {
     let mut left: Vec<&Attached> = found.collect();
     let mut ordered = Vec::new();
@@ -168,21 +169,22 @@ fn in_reach<'a>(program: &Program, found: impl Iterator<Item = &'a Attached>) ->
     ordered
 }
 
-/// The loops that count no invocations.
+/// Returns the loops that are not over invocations.
 fn plain(path: &Path) -> Vec<&Frame> {
     path.frames.iter().filter(|f| !is_invocation(f)).collect()
 }
 
-/// What is bound to workgroups later is around it too: nothing encloses these.
+/// Returns the number of plain loops around an attachment. Loops that are bound to workgroups later are among them, because
+/// workgroup loops are always outermost.
 fn place_among(program: &Program, attached: &Attached, plain: &[&Frame]) -> usize {
-    // What a result's copy has axes of its own for counts as made of these.
+    // The own axes of a write-back stage count as made from the recorded loops.
     let made = |axis: AxisId| program.comes_from(axis, &attached.outer) || attached.outer.iter().any(|o| program.passes(*o, axis));
     let needs = |f: &&Frame| f.as_loop().is_some_and(|(axis, _)| made(axis));
     let workgroups = plain.iter().take_while(|f| f.level().is_some()).count();
     plain.iter().rposition(needs).map_or(0, |at| at + 1).max(workgroups)
 }
 
-/// Takes what stands beside the loops out of the way.
+/// Removes the nodes beside the loops from the path, and returns them as attachments.
 fn detach(program: &Program, path: &mut Path) -> Vec<Attached> {
     let mut attached: Vec<Attached> = Vec::new();
     let mut outer = Vec::new();
@@ -214,28 +216,29 @@ fn detach(program: &Program, path: &mut Path) -> Vec<Attached> {
 }
 
 impl StageNest<'_> {
-    /// The place of an attachment: how many of the own loops that count no invocations are around it.
+    /// Returns the place of an attachment: the number of the own loops around it that are not over invocations.
     pub(super) fn place_of(&self, attached: &Attached) -> usize {
         place_among(self.program, attached, &plain(&self.path))
     }
 
-    /// The life of a buffer among what is attached.
+    /// Returns the attachment that begins the scope of a buffer.
     pub(super) fn attached_buffer(&self, buffer: BufferId) -> Option<&Attached> {
         self.placed.attached.iter().find(|a| a.buffer == Some(buffer))
     }
 
-    /// Whether the stage is computed within another one's nest.
+    /// True if the stage is computed within the nest of another stage.
     pub fn is_hosted(&self) -> bool {
         self.program.hosts.contains_key(&self.stage)
     }
 
-    /// Every axis that a loop binds, here or around.
+    /// Returns every axis that a loop binds, in this nest or around it.
     pub fn bound_axes(&self) -> HashSet<AxisId> {
         let around = self.placed.outside().filter_map(|f| f.as_loop().map(|(axis, _)| axis));
         self.path.axes().chain(around).collect()
     }
 
-    /// Own loops in lanes, or over matrices, stand inside everything: nothing can be attached within.
+    /// Returns an own loop in lanes or over matrices around the attachment. Such loops are innermost, so nothing can be attached
+    /// within them.
     pub(super) fn taken_together(&self, attached: &Attached) -> Option<&Frame> {
         let plain = plain(&self.path);
         let place = place_among(self.program, attached, &plain);
@@ -244,7 +247,7 @@ impl StageNest<'_> {
 }
 
 impl Attached {
-    /// Itself around the rest of the nest.
+    /// Wraps the rest of the nest in this attachment.
     fn around(&self, rest: Block) -> Block {
         let mut body = self.before.clone();
         body.extend(rest);
@@ -256,7 +259,7 @@ impl Attached {
     }
 }
 
-/// Adds siblings of a frame to the attachment whose life has just begun, or to one of their own.
+/// Adds the siblings of a frame to the attachment whose scope has just begun, or to a new attachment.
 fn fill(open: &mut Option<Attached>, (before, after): (Block, Block), outer: &[AxisId], span: SpanId) {
     if before.is_empty() && after.is_empty() {
         return;
@@ -268,8 +271,8 @@ fn fill(open: &mut Option<Attached>, (before, after): (Block, Block), outer: &[A
 }
 
 impl Program {
-    /// Whether the invocations of a workgroup make a buffer together. They do in shared memory, in registers that they have between them,
-    /// and where they reduce something together, so that each has the result in registers.
+    /// True if the invocations of a workgroup fill a buffer cooperatively: in shared memory, in registers that are distributed
+    /// across them, or by a cooperative reduction whose result each of them has in registers.
     pub fn is_together(&self, buffer: BufferId) -> bool {
         let makes = |stage: &StageId| self.stages[*stage].buffers().contains(&buffer);
         let whole = self.buffers[buffer].space == Space::Shared || self.dealt.contains(&buffer);
@@ -281,12 +284,12 @@ impl Program {
         is_distributed() || self.hosts.iter().any(|(guest, host)| *host == stage && self.is_reduced_together(*guest))
     }
 
-    /// Whether each invocation has elements of a buffer that no other sees, and fills them for itself.
+    /// True if each invocation has its own elements of a buffer in registers, and fills them for itself.
     pub fn is_filled_by_each(&self, buffer: BufferId) -> bool {
         self.buffers[buffer].space == Space::Register && !self.is_together(buffer)
     }
 
-    /// Whether an axis is one of some others, or made of one.
+    /// True if an axis is in `of`, or is made from an axis in it.
     pub fn comes_from(&self, axis: AxisId, of: &[AxisId]) -> bool {
         of.contains(&axis)
             || match &self.axes[axis].def {

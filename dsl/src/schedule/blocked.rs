@@ -1,9 +1,9 @@
-//! Blocked sums: `rfactor(k_o => part); compute_at(part, k_o, to: register)`. The partial results are computed where they are reduced, so a
-//! sum of `C` items in blocks of `B` has `B` additions one after another, then `C / B` of blocks: it rounds less, and what has the
-//! block's size alone (registers, fragments) is free between blocks.
+//! Blocked sums: `rfactor(k_o => part); compute_at(part, k_o, to: register)`. The partial results are computed where they are
+//! reduced. So a sum of `C` items in blocks of `B` does `B` additions in sequence for each block, and then `C / B` additions of
+//! block sums. It rounds less, and resources that only a block needs (registers, fragments) are free between blocks.
 //!
-//! What `rfactor` makes reduces over parts of an axis whose other parts are another stage's. What is placed is defined by itself instead: over
-//! axes of its own, with items past the end of the whole axis masked by the identity.
+//! The stage that `rfactor` makes reduces over parts of an axis whose other parts belong to another stage. Before it is placed, it
+//! is redefined over its own axes, and items beyond the end of the whole axis are replaced by the identity.
 
 use super::pack::rewrite::guard;
 use crate::expr::{Compare, ExprId};
@@ -11,7 +11,7 @@ use crate::nest::points::both;
 use crate::nest::{Axis, AxisDef, AxisId, Body, Fate, Program, StageId};
 use std::collections::{HashMap, HashSet};
 
-/// Rewrites a stage of partial results onto axes of its own, if it is not yet.
+/// Rewrites a stage of partial results onto its own axes, if it is not on them yet.
 pub(super) fn define_alone(program: &mut Program, part: StageId) {
     let stage = program.stages[part].clone();
     let Body::Reduce { monoid, over, lift, finish } = stage.body else { return };
@@ -38,7 +38,7 @@ pub(super) fn define_alone(program: &mut Program, part: StageId) {
     guard(program, part);
 }
 
-/// Where a stage's items are within the ranges that their axes are parts of; `None`: everywhere.
+/// Returns the condition that a stage's items are within the ranges that its axes are parts of, or `None` if it always holds.
 fn within(program: &Program, stage: StageId) -> Option<ExprId> {
     let mut inside = None;
     for pred in program.stage_predicates(stage) {

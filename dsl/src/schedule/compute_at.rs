@@ -1,14 +1,16 @@
-//! `compute_at(s, k_o, to: shared, row_pad: 4)`: an intermediate computed under a loop of what reads it, exactly as much of it as
-//! is read there, in registers or shared memory. It is a promotion of the temporary that a root would have
-//! ([`super::promote`]), whose elements are not copied but computed: a stage with axes of its own, named as the algorithm names
-//! them, within the nest of its consumer. `s { … }` schedules it there.
+//! `compute_at(s, k_o, to: shared, row_pad: 4)`: computes an intermediate under a loop of its consumer, in registers or shared
+//! memory. Only the elements that are read there are computed.
 //!
-//! A run of `compute_at` is applied consumers first ([`consumers_first`]): so each finds the reads of those that it serves. What is
-//! computed later stands around them.
+//! This is a promotion ([`super::promote`]) of the temporary that a root would have, except that its elements are computed and not
+//! copied. The result is a stage with its own axes, named as in the algorithm, within the nest of its consumer. `s { … }` schedules
+//! it there.
 //!
-//! Refused: a stage that something else reads, outside of the place; registers of each invocation for what the invocations of a
-//! workgroup compute together; and what a promotion refuses: a place that does not exist, a footprint without a bound, one that does not
-//! fit.
+//! A run of `compute_at` is applied consumers first ([`consumers_first`]), so that each finds the reads of the stages that it
+//! serves. The stage that is placed later encloses the earlier ones.
+//!
+//! Refused: a stage that is also read outside of the place; registers of one invocation for a stage that the workgroup reads
+//! cooperatively; and the cases that a promotion refuses, for example a place that does not exist, or a footprint that is unbounded
+//! or does not fit.
 
 use super::attach::Attached;
 use super::promote::place::{self, Place};
@@ -25,7 +27,7 @@ use crate::syntax::Name;
 use crate::syntax::schedule::{Directive, DirectiveKind, Promote};
 use std::collections::HashMap;
 
-/// Sorts every run of `compute_at` by what reads what.
+/// Sorts every run of `compute_at` so that consumers precede producers.
 pub(super) fn consumers_first(program: &Program, directives: &mut [&Directive]) {
     let placed = |d: &Directive| match &d.kind {
         DirectiveKind::ComputeAt(placed) => program.stages.ids().find(|s| program.stages[*s].name == placed.source.text),
@@ -41,7 +43,7 @@ pub(super) fn consumers_first(program: &Program, directives: &mut [&Directive]) 
     }
 }
 
-/// How many stages of some others, one after another, lead from what a stage computes to the end.
+/// Returns the length of the longest chain of readers among `others` that begins at a stage.
 fn rank(program: &Program, stage: StageId, others: &[StageId], ranks: &mut HashMap<StageId, usize>) -> usize {
     if let Some(rank) = ranks.get(&stage) {
         return *rank;
@@ -57,13 +59,13 @@ fn rank(program: &Program, stage: StageId, others: &[StageId], ranks: &mut HashM
     found
 }
 
-/// The directive.
+/// Applies the directive.
 pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings: &mut Errors) -> Applied {
     let name = &promote.source;
     let Some(stage) = nest.program.stages.ids().find(|s| nest.program.stages[*s].name == name.text) else {
-        // Of any other name it was said before that there is no such stage.
-        let error = Error::new(name.span, format!("there is no stage `{name}` yet: `rfactor` makes it further down"));
-        return Err(error.help("write this behind the `rfactor`"));
+        // Any other unknown name was already reported.
+        let error = Error::new(name.span, format!("there is no stage `{name}` yet: `rfactor` defines it further down"));
+        return Err(error.help("write this after the `rfactor`"));
     };
     if stage == nest.stage {
         let error = Error::new(name.span, format!("`{name}` would be computed within its own nest"));
@@ -112,7 +114,7 @@ pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, w
     }
     let buffer = buffers[0].1;
     attach(nest, &wanted, Copy { buffer, stage: computed.stage, filled: Vec::new(), reordered: false }, (block, Vec::new()))?;
-    // What one block writes lives around it.
+    // The other components are written by the same block, so their scopes enclose it.
     for (_, buffer) in &buffers[1..] {
         let place = &nest.placed.attached[0];
         let life = Attached { buffer: Some(*buffer), before: Vec::new(), after: Vec::new(), ..place.clone() };
@@ -122,13 +124,13 @@ pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, w
     value::check_identity(nest, &wanted)
 }
 
-/// The reads of one component.
+/// Returns the reads of one component.
 fn of_component(nest: &StageNest<'_>, places: &[(ExprId, Vec<ExprId>)], component: BufferId) -> Vec<(ExprId, Vec<ExprId>)> {
     let is_of = |(id, _): &&(ExprId, Vec<ExprId>)| as_read(&nest.program.exprs, *id).is_some_and(|read| read.buffer == component);
     places.iter().filter(is_of).cloned().collect()
 }
 
-/// Takes the root's dispatch out of the plan. The others keep their places until all of a schedule is applied.
+/// Removes the root's dispatch from the plan. The dispatch keeps its index until the whole schedule is applied.
 fn forget(program: &mut Program, stage: StageId) {
     for dispatch in &mut program.plan {
         if crate::nest::path::Path::is_in(&dispatch.body, stage, Phase::Whole) {
@@ -137,7 +139,7 @@ fn forget(program: &mut Program, stage: StageId) {
     }
 }
 
-/// Everything that reads the stage does so under the place.
+/// Checks that all readers of the stage are under the place.
 fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &Promote) -> Applied {
     let program = &*nest.program;
     let buffers = &program.stages[stage].buffers();
@@ -149,20 +151,21 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
             elsewhere.extend(readers);
         } else {
             here.extend(&readers);
-            // What registers are filled from can still be reduced together: by a block that comes later.
+            // A copy into registers may become part of a cooperative reduction in a later block, so only shared copies are refused
+            // here.
             let shared = attached.together && attached.buffer.is_none_or(|b| program.buffers[b].space == Space::Shared);
             if let Some(reader) = readers.first().filter(|_| shared && !promote.is_together()) {
                 let what = format!(
-                    "`{}` is read by `{}`, which the invocations of a workgroup compute together",
+                    "`{}` is read by `{}`, which the invocations of a workgroup compute cooperatively",
                     promote.source,
                     name(*reader)
                 );
                 let error = Error::new(promote.to_span, what);
-                return Err(error.note("registers are one invocation's").help("write `to: shared`"));
+                return Err(error.note("registers belong to one invocation").help("write `to: shared`"));
             }
         }
     }
-    // What is attached is in the plan when the nest is stored.
+    // The plan also contains the attached nests, because the nest is stored before each directive.
     elsewhere.extend(program.plan.iter().flat_map(|dispatch| readers(program, &dispatch.body, buffers)));
     elsewhere.sort();
     elsewhere.dedup();
@@ -174,15 +177,16 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
     let (name, at) = (&promote.source, &promote.at);
     let Some(first) = others.first() else { return Ok(()) };
     let error = Error::new(name.span, format!("`{name}` is also read by {}, outside of `{at}`", list(&others)));
-    let error = error.note("a stage is computed in one place, under which all of its readers are");
+    let error = error.note("a stage is computed in one place, and all of its readers must be under it");
     let help = match *first == program.stages[nest.stage].name {
-        true => format!("the places around all of them are {}", list(around_reduction(nest))),
+        true => format!("the places that enclose all readers are {}", list(around_reduction(nest))),
         false => format!("compute {} here too, or leave this out: `{name}` then has a dispatch of its own", list(&others)),
     };
     Err(error.help(help))
 }
 
-/// What is updated in place is not read by another stage of the nest, whose elements may be other ones than those just written.
+/// Checks that the stage does not read a tensor that this nest updates in place, because the elements that it needs may have been
+/// overwritten.
 fn check_reads(nest: &StageNest<'_>, stage: StageId, name: &Name) -> Applied {
     let (program, updated) = (&*nest.program, nest.program.stages[nest.stage].buffer);
     let values = program.stages[stage].values();
@@ -194,7 +198,7 @@ fn check_reads(nest: &StageNest<'_>, stage: StageId, name: &Name) -> Applied {
     Err(error.help(format!("leave this out: `{name}` has a dispatch of its own before it")))
 }
 
-/// The stages of a block that read one of some buffers.
+/// Returns the stages of a block that read one of `buffers`.
 pub(super) fn readers(program: &Program, block: &Block, buffers: &[BufferId]) -> Vec<StageId> {
     let reader = |node: &Node| {
         let NodeKind::Compute(compute) = &node.kind else { return None };
@@ -204,7 +208,7 @@ pub(super) fn readers(program: &Program, block: &Block, buffers: &[BufferId]) ->
     walk::nodes(block).filter_map(reader).collect()
 }
 
-/// The places outside of the stage's reduction.
+/// Returns the names of the places outside of the stage's reduction.
 fn around_reduction(nest: &StageNest<'_>) -> Vec<String> {
     let outer = nest.path.axes().take_while(|axis| !nest.is_reduction(*axis));
     let mut places = vec!["workgroup".to_owned()];
@@ -212,8 +216,8 @@ fn around_reduction(nest: &StageNest<'_>) -> Vec<String> {
     places
 }
 
-/// The read without clamps but those that the algorithm asks for. Past the end of a tile, any value will do: no one uses it, and
-/// the reads within it are kept inside what they read.
+/// Drops the clamps of a read, except those that the algorithm asks for. Out of a tile's bounds any value is valid, because it is
+/// not used, and the reads within it are kept in bounds.
 fn needed(footprint: &footprint::Footprint, read: Read) -> Read {
     let outside = match (&footprint.outside, read.outside) {
         (Outside::Clamp(sides), Outside::Clamp(_)) => Outside::Clamp(sides.clone()),
@@ -223,7 +227,7 @@ fn needed(footprint: &footprint::Footprint, read: Read) -> Read {
     Read { outside, ..read }
 }
 
-/// What is computed of a stage.
+/// The stage that computes an intermediate under its place.
 struct Computed {
     stage: StageId,
     value: Vec<ExprId>,
@@ -231,7 +235,8 @@ struct Computed {
     over: Vec<AxisId>,
 }
 
-/// The stage that computes what `read` reads, over a local buffer's axes. `buffers`: each component's, and the local one for it.
+/// Defines the stage that computes the elements of `read`, over the axes of a local buffer. `buffers` pairs each component's buffer
+/// with its local buffer.
 fn define(
     nest: &mut StageNest<'_>,
     of: StageId,
@@ -245,7 +250,7 @@ fn define(
     let temporary = program.buffers[old.buffer].clone();
     let (kept, inside) = points(&program.exprs, &old.axes, &temporary, read);
     let mut points = match &read.outside {
-        // What is computed where the fill stands is not used.
+        // The values that are computed at filled points are not used.
         Outside::Fill(..) => old.axes.iter().copied().zip(read.index.iter().copied()).collect(),
         _ => kept.clone(),
     };
@@ -270,8 +275,8 @@ fn define(
             let mut own = Vec::new();
             for axis in over {
                 let Axis { name, extent, .. } = program.axes[axis].clone();
-                // The value at a padding is discarded and still computed: ranges that depend on the index are taken at the nearest
-                // point of the stage, as the index itself may be far away.
+                // The value at a padded point is discarded but still computed. Ranges that depend on the index are taken at the
+                // nearest point of the stage, because the index itself may be far out of bounds.
                 let mut ends = kept.clone();
                 ends.extend(points.iter().filter(|(axis, _)| !kept.contains_key(*axis)));
                 let extent = at(program, extent, &ends);
@@ -293,7 +298,7 @@ fn define(
     }
 }
 
-/// An expression with axes replaced.
+/// Replaces axes in an expression.
 fn at(program: &mut Program, e: ExprId, points: &HashMap<AxisId, ExprId>) -> ExprId {
     program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
         Expr::Axis(axis) => points.get(axis).copied(),

@@ -1,6 +1,8 @@
-//! What the decompositions of convolutions have in common: the sum of products that a name stands for, and stages that are put before it.
+//! Shared parts of the decompositions of convolutions: finding the sum of products that a name denotes, and inserting stages before
+//! it.
 //!
-//! [`super::winograd`] and [`super::im2col`] find the sum here, say each what else it must be, and replace it. [`super::decompose`] calls them.
+//! [`super::winograd`] and [`super::im2col`] find the sum here, check their own requirements, and replace it. [`super::decompose`]
+//! calls them.
 
 use crate::arena::{Arena, Id};
 use crate::diag::{Error, SpanId, did_you_mean, list};
@@ -17,28 +19,28 @@ pub(super) struct Sum {
     /// The axes that are summed.
     pub(super) over: Vec<AxisId>,
     pub(super) item: ExprId,
-    /// What the result is, over the sum.
+    /// The result as a function of the sum.
     pub(super) finish: ExprId,
 }
 
-/// The sum of a name. `help` says what is wanted.
+/// Finds the sum that a name denotes. `help` describes the required form.
 pub(super) fn sum(program: &Program, name: &Name, help: &str) -> Result<Sum, Error> {
     let stage = stage(program, name)?;
     let wrong = |what: &str| Err(no_sum(name, what, help));
-    let Body::Reduce { monoid, over, lift, finish } = program.stages[stage].body.clone() else { return wrong("no sum") };
-    let [item] = lift[..] else { return wrong("no sum") };
+    let Body::Reduce { monoid, over, lift, finish } = program.stages[stage].body.clone() else { return wrong("not a sum") };
+    let [item] = lift[..] else { return wrong("not a sum") };
     if monoid.name != "sum" {
-        return wrong(&format!("a `{}`, and no sum", monoid.name));
+        return wrong(&format!("a `{}`, not a sum", monoid.name));
     }
     Ok(Sum { stage, monoid, over, item, finish })
 }
 
-/// That a name is something else than the sum that is wanted.
+/// Reports that a name does not denote the required sum.
 pub(super) fn no_sum(name: &Name, what: &str, help: &str) -> Error {
     Error::new(name.span, format!("`{name}` is {what}")).help(help)
 }
 
-/// The factors of a product.
+/// Returns the factors of a product.
 pub(super) fn factors(program: &Program, e: ExprId) -> Vec<ExprId> {
     match *program.exprs.get(e) {
         Expr::Binary(Binary::Mul, a, b) if program.exprs.is_walkable(e) => [factors(program, a), factors(program, b)].concat(),
@@ -46,19 +48,19 @@ pub(super) fn factors(program: &Program, e: ExprId) -> Vec<ExprId> {
     }
 }
 
-/// That axes end where sizes alone say. `help` says why.
+/// Checks that the extents of axes depend on sizes only. `help` gives the reason.
 pub(super) fn check_ranges(program: &Program, name: &Name, axes: &[AxisId], help: &str) -> Result<(), Error> {
     let depends = |axis: &&AxisId| program.exprs.uses_axis(program.axes[**axis].extent, &mut |_| true);
     match axes.iter().find(depends) {
         Some(axis) => {
-            let error = Error::new(name.span, format!("where `{}` ends depends on other axes", program.axes[*axis].name));
+            let error = Error::new(name.span, format!("the extent of `{}` depends on other axes", program.axes[*axis].name));
             Err(error.help(help))
         }
         None => Ok(()),
     }
 }
 
-/// That the names of new stages are free.
+/// Checks that the names of new stages are unused.
 pub(super) fn check_names(program: &Program, names: &[Name]) -> Result<(), Error> {
     for (n, name) in names.iter().enumerate() {
         let taken = program.stages.values().any(|s| s.name == name.text)
@@ -74,7 +76,7 @@ pub(super) fn check_names(program: &Program, names: &[Name]) -> Result<(), Error
     Ok(())
 }
 
-/// The stage of a name.
+/// Finds a stage by name.
 fn stage(program: &Program, name: &Name) -> Result<StageId, Error> {
     let found = program.stages.iter().find(|(_, stage)| stage.name == name.text);
     found.map(|(id, _)| id).ok_or_else(|| {
@@ -84,12 +86,12 @@ fn stage(program: &Program, name: &Name) -> Result<StageId, Error> {
     })
 }
 
-/// How often an axis of the result and one of the sum count in an index that both stand in.
+/// The coefficients of an axis of the result and an axis of the sum in an index that contains both.
 pub(super) type Pairs = BTreeMap<(AxisId, AxisId), (i64, i64)>;
 
-/// The pairs of axes along which a factor slides.
+/// Returns the pairs of axes along which a factor slides.
 pub(super) fn pairs(program: &Program, e: ExprId, outs: &[AxisId], over: &[AxisId]) -> Pairs {
-    // Windows that do not overlap are no windows: groups of channels, say.
+    // Windows that do not overlap are not sliding windows. For example, they can be groups of channels.
     let slides = |tap: AxisId, stride: i64| match program.exprs.as_int(program.axes[tap].extent) {
         Some(taps) => taps != 1 && (stride == 1 || stride.abs() < taps),
         None => stride == 1,
@@ -109,7 +111,7 @@ pub(super) fn pairs(program: &Program, e: ExprId, outs: &[AxisId], over: &[AxisI
     pairs
 }
 
-/// Makes room for stages before one: those behind it have other numbers then.
+/// Makes room for `count` stages before a stage. The stages after it get new ids.
 pub(super) fn open_before(program: &mut Program, at: StageId, count: usize) {
     let (old, mut new) = (std::mem::take(&mut program.stages), Arena::new());
     for (id, stage) in old.iter() {
@@ -130,7 +132,7 @@ pub(super) fn open_before(program: &mut Program, at: StageId, count: usize) {
     }
 }
 
-/// Fills a place that [`open_before`] made: with a stage on axes of its own, in a temporary.
+/// Defines a stage at an id that [`open_before`] reserved, on its own axes and in a temporary.
 pub(super) fn define(
     program: &mut Program,
     stage: StageId,

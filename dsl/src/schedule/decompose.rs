@@ -1,5 +1,6 @@
-//! Decompositions: statements that put other stages in the place of one, before there are nests. They are applied in the order in which they
-//! stand; [`super::winograd`] and [`super::im2col`] say each what it makes. Those of [`super::online`] come last: each is of several stages.
+//! Decompositions: statements that replace a stage by other stages, before nests exist. They are applied in the order of the
+//! schedule; [`super::winograd`] and [`super::im2col`] describe the new stages. The decompositions of [`super::online`] come last,
+//! because each covers several stages.
 
 use super::pack::Rewritten;
 use super::{im2col, online, placement, winograd};
@@ -8,18 +9,18 @@ use crate::nest::Program;
 use crate::syntax::Name;
 use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind};
 
-/// Whether a schedule has a decomposition by which results round otherwise.
+/// True if a schedule has a decomposition that changes rounding.
 pub(crate) fn rounds(schedule: &Schedule) -> bool {
     statements(&schedule.items).any(|(statement, _)| matches!(statement.kind, StatementKind::Winograd(_)))
         || online::is_in(schedule)
 }
 
-/// The decomposition of a stage.
+/// Returns the decomposition of a stage.
 pub(super) fn of<'a>(items: &'a [Item], name: &Name) -> Option<&'a Statement> {
     statements(items).find(|(_, result)| result.text == name.text).map(|(statement, _)| statement)
 }
 
-/// The decompositions, each with the stage whose place others take.
+/// Returns the decompositions, each with the name of the stage that it replaces.
 fn statements(items: &[Item]) -> impl Iterator<Item = (&Statement, &Name)> {
     items.iter().filter_map(|item| match item {
         Item::Statement(statement) => Some((statement, statement.kind.decomposes()?)),
@@ -27,7 +28,7 @@ fn statements(items: &[Item]) -> impl Iterator<Item = (&Statement, &Name)> {
     })
 }
 
-/// States the errors of decompositions when all directives are applied.
+/// Checks the stated errors of decompositions after all directives are applied.
 pub(crate) fn state_errors(program: &mut Program, rewritten: Rewritten) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for stated in rewritten.stated {
@@ -36,7 +37,7 @@ pub(crate) fn state_errors(program: &mut Program, rewritten: Rewritten) -> Resul
     errors.into_result()
 }
 
-/// Applies a schedule's decompositions. What they make is stored, where they say so.
+/// Applies a schedule's decompositions. Records the new stages that are stored.
 pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut Rewritten) -> Result<(), Errors> {
     let (mut errors, mut stored) = (Errors::new(), Vec::new());
     for (statement, result) in statements(&schedule.items) {
@@ -57,7 +58,7 @@ pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut 
         };
         stored.extend(errors.keep(made).into_iter().flatten());
     }
-    // Stages have their numbers when all are made.
+    // Later decompositions can renumber stages, so the ids are looked up after all are applied.
     rewritten.stored.extend(stored.into_iter().filter_map(|buffer| program.definition(buffer)));
     errors.into_result()?;
     online::apply(program, schedule, rewritten)

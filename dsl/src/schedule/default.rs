@@ -1,6 +1,6 @@
-//! The heuristic schedule: right everywhere, fast nowhere in particular. All parallel axes are fused and run over 64
-//! invocations a workgroup; the reduction is a loop in each. The rows of transforms (`Program::rows`) are written out:
-//! each copy computes one row, and terms that rows share are computed once.
+//! The heuristic schedule. It is correct everywhere and tuned for no device: all parallel axes are fused and run over 64
+//! invocations a workgroup, and the reduction is a loop in each invocation. The rows of transforms (`Program::rows`) are unrolled,
+//! so that each copy computes one row and shared terms are computed once.
 
 use super::{Applied, StageNest, distribute, fuse, split};
 use crate::diag::SpanId;
@@ -8,10 +8,10 @@ use crate::nest::path::Frame;
 use crate::nest::{AxisId, Exec, Level, Slot};
 use crate::syntax::schedule::Target;
 
-/// Invocations of a workgroup: half of what Vulkan guarantees, a multiple of every subgroup size.
+/// The number of invocations of a workgroup: half of what Vulkan guarantees, and a multiple of every subgroup size.
 const INVOCATIONS: i64 = 64;
 
-/// Schedules a stage that no directive speaks of.
+/// Schedules a stage that has no directive.
 pub fn apply(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
     let rows: Vec<AxisId> = nest.path.axes().filter(|a| nest.program.rows.contains(a)).collect();
     let parallel: Vec<AxisId> = nest.path.axes().filter(|a| !nest.is_reduction(*a) && !rows.contains(a)).collect();
@@ -36,7 +36,7 @@ pub fn apply(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
     Ok(())
 }
 
-/// Moves the loops over axes inside of all others, and writes them out.
+/// Moves the loops over `axes` inside all others, and unrolls them.
 fn write_out(nest: &mut StageNest<'_>, axes: &[AxisId], blame: SpanId) {
     for axis in axes {
         let Some(at) = nest.path.position(*axis) else { continue };

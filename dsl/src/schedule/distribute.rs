@@ -1,10 +1,10 @@
-//! `distribute(t => thread(x))` and the targets of `tile`: axes to workgroups of the grid, to invocations of a workgroup, or
-//! to its subgroups and their lanes. A coordinate given several times folds its axes, outermost first. A reduction's axis
-//! needs a strategy: [`super::strategy`].
+//! `distribute(t => thread(x))` and the targets of `tile`: binds axes to workgroups of the grid, to invocations of a workgroup, or
+//! to its subgroups and their lanes. Axes that share a coordinate are fused, outermost first. A reduction's axis needs a strategy:
+//! [`super::strategy`].
 //!
-//! Refused: an axis inside a reduction's loop, to workgroups; a workgroup axis made of what lies within a thread's part; an
-//! axis of invocations whose extent is no literal; more invocations than the profile guarantees. What concerns subgroups:
-//! [`super::subgroups`].
+//! Refused: binding an axis inside a reduction's loop to workgroups; a workgroup axis made from an axis within a thread's part; an
+//! invocation axis whose extent is not a literal; more invocations than the profile guarantees. [`super::subgroups`] lists the
+//! refusals for subgroups.
 
 use super::{Applied, StageNest, fuse, peel, shift, split, strategy, subgroups};
 use crate::diag::{Error, SpanId};
@@ -13,7 +13,7 @@ use crate::nest::{AxisDef, AxisId, Exec, Fate, Level, Slot};
 use crate::syntax::Name;
 use crate::syntax::schedule::{By, Target};
 
-/// The directive.
+/// Applies the directive.
 pub fn apply(nest: &mut StageNest<'_>, names: &[Name], target: &Target, by: Option<By>, span: SpanId) -> Applied {
     let axes = nest.axes(names)?;
     check_count(axes.len(), target)?;
@@ -25,16 +25,16 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name], target: &Target, by: Opti
     bind(nest, &axes, target, by, span)
 }
 
-/// One coordinate for each axis.
+/// Checks that there is one coordinate for each axis.
 pub fn check_count(axes: usize, target: &Target) -> Applied {
     if axes == target.slots.len() {
         return Ok(());
     }
     let error = Error::new(target.span, format!("{axes} axes are distributed, and {} coordinates are given", target.slots.len()));
-    Err(error.help("give one coordinate for each axis; a coordinate given twice folds its axes"))
+    Err(error.help("give one coordinate for each axis; axes with the same coordinate are fused"))
 }
 
-/// Whether an axis (or its outer part) can be distributed.
+/// Checks that an axis (or its outer part) can be distributed.
 pub fn check_axis(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId, target: &Target) -> Applied {
     super::copies::check_target(nest, axis, target, blame)?;
     let (nest, name) = (&*nest, nest.name(axis));
@@ -46,20 +46,20 @@ pub fn check_axis(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId, target:
     }
     if target.level == Level::Workgroup {
         let at = nest.path.position(axis).unwrap_or(0);
-        // The loops of a reduction have no order: one of its axes can leave them.
+        // The loops of a reduction have no order, so one of its axes can move out of the others.
         let within = |f: &&Frame| f.as_loop().is_some_and(|(a, e)| e == Exec::Serial && nest.is_reduction(a));
         if let Some(outer) = nest.path.frames[..at].iter().find(within).filter(|_| !nest.is_reduction(axis)) {
             let around = outer.as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
             let error = Error::new(
                 blame,
-                format!("`{name}` stands inside the reduction's loop over `{around}`, and workgroups enclose all loops"),
+                format!("`{name}` is inside the reduction's loop over `{around}`, and workgroups enclose all loops"),
             );
             return Err(error
                 .note_at(outer.span, format!("the loop over `{around}` comes from here"))
                 .help("distribute it before it is moved inside"));
         }
         if let Some((thread, made)) = within_thread(nest, axis) {
-            let error = Error::new(blame, format!("`{name}` lies within the part of one thread, and workgroups enclose threads"));
+            let error = Error::new(blame, format!("`{name}` is within the part of one thread, and workgroups enclose threads"));
             return Err(error
                 .note_at(made, format!("`{}` was distributed to threads here", nest.name(thread)))
                 .help("distribute to workgroups first"));
@@ -68,7 +68,7 @@ pub fn check_axis(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId, target:
     Ok(())
 }
 
-/// The thread-bound axis that is an outer sibling of `axis` or of one that it was made from.
+/// Returns the thread-bound axis that is an outer sibling of `axis`, or of an axis that it was made from.
 fn within_thread(nest: &StageNest<'_>, axis: AxisId) -> Option<(AxisId, SpanId)> {
     match &nest.program.axes[axis].def {
         AxisDef::Root(_) | AxisDef::Made => None,
@@ -82,8 +82,8 @@ fn within_thread(nest: &StageNest<'_>, axis: AxisId) -> Option<(AxisId, SpanId)>
     }
 }
 
-/// Binds axes, each to its coordinate, and moves their loops outward: workgroup axes in front of everything, then those of
-/// subgroups, then those of threads or lanes.
+/// Binds axes, each to its coordinate, and moves their loops outward: workgroup axes outermost, then those of subgroups, then those
+/// of threads or lanes.
 pub fn bind(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, by: Option<By>, span: SpanId) -> Applied {
     subgroups::check_level(nest, target)?;
     nest.levels.push(target.level);
@@ -137,15 +137,17 @@ fn fold(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, span: SpanId
     Ok(bound)
 }
 
-/// An axis of invocations has a literal extent, and a coordinate of its own.
+/// Checks that an invocation axis has a literal extent and its own coordinate.
 fn check_extent(nest: &StageNest<'_>, axis: AxisId, (level, slot): (Level, Slot), blame: SpanId) -> Applied {
     let extent = nest.program.axes[axis].extent;
     let letter = format!("{slot:?}").to_lowercase();
     let word = format!("{level:?}").to_lowercase();
     if nest.program.exprs.as_int(extent).is_none() {
         let text = nest.text(extent);
-        let error =
-            Error::new(blame, format!("`{}` has the extent `{text}`, and a number of {word}s is a literal", nest.name(axis)));
+        let error = Error::new(
+            blame,
+            format!("`{}` has the extent `{text}`, but the number of {word}s must be a literal", nest.name(axis)),
+        );
         return Err(error.help(match nest.is_reduction(axis) {
             true => {
                 let (name, by) = (nest.name(axis), ", by: tree");
@@ -160,7 +162,7 @@ fn check_extent(nest: &StageNest<'_>, axis: AxisId, (level, slot): (Level, Slot)
     let beside = |f: &&Frame| f.level().is_some_and(|(l, of)| l == level && linear(of) != linear(slot));
     if let Some(frame) = nest.path.frames.iter().find(beside) {
         let other = frame.as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
-        let error = Error::new(blame, format!("`linear` counts all invocations, and `{other}` has a coordinate of them"));
+        let error = Error::new(blame, format!("`linear` uses all coordinates, but `{other}` already has one of them"));
         return Err(error.note_at(frame.span, "it was distributed here").help("fuse the two axes, or give both `x`, `y` or `z`"));
     }
     let taken = nest.path.frames.iter().find(|f| f.level() == Some((level, slot)));
@@ -172,7 +174,7 @@ fn check_extent(nest: &StageNest<'_>, axis: AxisId, (level, slot): (Level, Slot)
     Ok(())
 }
 
-/// The workgroup fits the profile.
+/// Checks that the workgroup fits the profile.
 fn check_invocations(nest: &StageNest<'_>, blame: SpanId) -> Applied {
     let too_large = nest.profile.too_large(nest.local());
     too_large.map_or(Ok(()), |(what, guaranteed)| {
@@ -181,7 +183,7 @@ fn check_invocations(nest: &StageNest<'_>, blame: SpanId) -> Applied {
 }
 
 impl StageNest<'_> {
-    /// Invocations of a workgroup in x, y and z, as far as distributed.
+    /// Returns the number of invocations of a workgroup in x, y and z, as far as axes are distributed.
     pub fn local(&self) -> [u32; 3] {
         if let Some(count) = self.subgroup_count() {
             return [count.saturating_mul(self.profile.subgroup.unwrap_or(1)), 1, 1];

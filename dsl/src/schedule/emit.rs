@@ -1,15 +1,15 @@
-//! `emit(readonly: no)`: choices of the words that change no meaning.
+//! `emit(readonly: no)`: choices of the emitted SPIR-V that do not change its meaning.
 //!
-//! What a dispatch only reads is `NonWritable` in its words, and drivers load that by other instructions or at other times. Which is
-//! faster differs from kernel to kernel, so a schedule can leave the mark out. In all versions of a variant.
+//! Buffers that a dispatch only reads are marked `NonWritable`, and drivers load them by different instructions or at different
+//! times. Which is faster depends on the kernel, so a schedule can omit the mark. The choice applies to all versions of a variant.
 //!
-//! Refused: to say it twice.
+//! Refused: stating the choice twice.
 
 use crate::diag::{Error, Errors};
 use crate::nest::Program;
 use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind};
 
-/// Notes what a schedule says of its words.
+/// Records the choices of a schedule.
 pub(crate) fn bind(program: &mut Program, schedule: &Schedule) -> Result<(), Errors> {
     let said = schedule.items.iter().filter_map(|item| match item {
         Item::Statement(Statement { kind: StatementKind::Emit(readonly), span, .. }) => Some((*readonly, *span)),

@@ -1,13 +1,14 @@
-//! `fragment(i, j, 16 x 8)`: a stage without a product on a subgroup's matrices, element by element. What it reads of matrices is there
-//! already, so scores of a matrix product become weights without a way through memory.
+//! `fragment(i, j, 16 x 8)`: computes a stage that is not a matrix product element by element, on the matrices of a subgroup. The
+//! matrices that it reads are already in registers. For example, the scores of a matrix product become weights without a round trip
+//! through memory.
 //!
-//! Both axes are split exactly, as `mma` does it, and their loops are written out: each of their points is a matrix of its own. A reduction
-//! over other axes combines whole matrices. Where the columns are the reduction's, `by: matrix | shared` says how the elements of a row
-//! become one, when whole matrices have been combined: by an instruction (`cooperativeMatrixReductions`), or in shared memory, where each
-//! lane has rows. The result has one value for each row, in fragments whose columns are all the same.
+//! Both axes are split exactly, as in `mma`, and their loops are unrolled: each iteration is a separate matrix. A reduction over
+//! other axes combines whole matrices. If the columns are the reduction's axis, `by: matrix | shared` says how the elements of a
+//! row are combined after whole matrices are: by an instruction (`cooperativeMatrixReductions`), or in shared memory, where each
+//! lane has rows. The result has one value for each row, in fragments whose columns are all equal.
 //!
-//! Refused: sides of no matrix of the profile; a reduction's axis as rows, or without a strategy; what each invocation has in registers;
-//! threads or lanes beside it; ends that cut matrices of what is stored.
+//! Refused: a shape that is not among the profile's matrices; a reduction's axis as rows, or without a strategy; reads of buffers
+//! in each invocation's registers; threads or lanes in the same nest; axis ends that cut matrices which are stored.
 
 use super::{Applied, StageNest, mma, split, strategy};
 use crate::diag::{Error, SpanId, list};
@@ -18,7 +19,7 @@ use crate::syntax::Name;
 use crate::syntax::expr::Expr;
 use crate::syntax::schedule::By;
 
-/// The directive.
+/// Applies the directive.
 pub(super) fn apply(
     nest: &mut StageNest<'_>,
     names: &[Name; 2],
@@ -33,7 +34,7 @@ pub(super) fn apply(
     by.map_or(Ok(()), |by| check_rows(nest, &names[1], by))?;
     let mut lengths = [0; 2];
     for (length, number) in lengths.iter_mut().zip(sides) {
-        *length = nest.positive(number, "a matrix's side")?;
+        *length = nest.positive(number, "a side of a matrix")?;
     }
     check_shape(nest, lengths, blame)?;
     for ((axis, name), (length, number)) in axes.into_iter().zip(names).zip(lengths.into_iter().zip(sides)) {
@@ -49,7 +50,7 @@ pub(super) fn apply(
         }
     }
     if let Some(By { how: How::Matrix, .. }) = by {
-        let what = "the device combines the elements of a matrix's rows (cooperativeMatrixReductions of VK_NV_cooperative_matrix2)";
+        let what = "the device reduces the rows of a matrix (cooperativeMatrixReductions of VK_NV_cooperative_matrix2)";
         nest.program.owe(what, State::CheckedAtLaunch, span);
     }
     mma::write_out(nest, span);
@@ -59,7 +60,8 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Matrices have no predicates, and need none past the end of an axis where the items are the identity by themselves.
+/// Removes guards, because matrices have no predicates. Out of bounds, no guard is needed if the reduction operands are the
+/// identity by themselves.
 fn without_guards(nest: &mut StageNest<'_>) {
     for axis in nest.program.root_axes(nest.stage) {
         if nest.program.neutral.contains(&axis)
@@ -71,7 +73,8 @@ fn without_guards(nest: &mut StageNest<'_>) {
     }
 }
 
-/// Two axes, each a plain loop of a stage without lanes: parallel ones, or as columns one of the reduction, with a strategy.
+/// Checks that both axes are plain loops of a stage without lanes. Both must be parallel; the columns may instead be an axis of the
+/// reduction, with a strategy.
 fn check_axes(nest: &StageNest<'_>, names: &[Name; 2], by: Option<By>) -> Applied {
     mma::check_alone(nest, names[0].span)?;
     for (name, side) in names.iter().zip([Side::Rows, Side::Columns]) {
@@ -79,17 +82,20 @@ fn check_axes(nest: &StageNest<'_>, names: &[Name; 2], by: Option<By>) -> Applie
         split::plain(nest, axis, name.span)?;
         match (nest.is_reduction(axis), side, by) {
             (true, Side::Rows, _) => {
-                let error =
-                    Error::new(name.span, format!("`{name}` is a reduction's axis, and columns of a matrix do not combine"));
-                return Err(error.help(format!("name `{name}` second: elements of a row combine")));
+                let error = Error::new(
+                    name.span,
+                    format!("`{name}` is a reduction's axis, but only the elements of a row can be combined"),
+                );
+                return Err(error.help(format!("name `{name}` second, as the columns")));
             }
             (true, _, None) => {
-                let error = Error::new(name.span, format!("`{name}` is a reduction's axis: elements of a row become one"));
+                let error =
+                    Error::new(name.span, format!("`{name}` is a reduction's axis, so the elements of each row must be combined"));
                 let help = "say how: `by: matrix` by an instruction, where the profile has `matrix_reductions`, or `by: shared`";
                 return Err(error.help(help));
             }
             (false, Side::Columns, Some(by)) => {
-                let error = Error::new(by.span, format!("`{name}` is a parallel axis, and no elements of a row become one"));
+                let error = Error::new(by.span, format!("`{name}` is a parallel axis, so no elements of a row are combined"));
                 return Err(error.help("leave `by` out, or name the reduction's axis second"));
             }
             _ => {}
@@ -101,14 +107,14 @@ fn check_axes(nest: &StageNest<'_>, names: &[Name; 2], by: Option<By>) -> Applie
     Ok(())
 }
 
-/// That elements of a row can become one in this way, and have a place then.
+/// Checks that the elements of a row can be combined by this strategy, and that their result can be stored in fragments.
 fn check_rows(nest: &StageNest<'_>, columns: &Name, by: By) -> Applied {
     let (program, profile) = (&*nest.program, nest.profile);
     let stage = &program.stages[nest.stage].name;
     let is_one = strategy::monoid(nest).is_some_and(|monoid| monoid.of_subgroups(&program.exprs).is_some());
     if !is_one {
-        let error = Error::new(columns.span, format!("the rows of `{stage}` are not combined by one operation on floats"));
-        return Err(error.help("reduce it in lanes: `distribute(… => lane(x), by: …)`, from shared memory"));
+        let error = Error::new(columns.span, format!("the reduction of `{stage}` is not a single operation on floats"));
+        return Err(error.help("reduce it in lanes, from shared memory: `distribute(… => lane(x), by: …)`"));
     }
     if by.how == How::Matrix && !profile.has(Feature::MatrixReductions) {
         let what = format!("`by: matrix` needs `matrix_reductions`, which `{}` does not have", profile.name);
@@ -116,13 +122,13 @@ fn check_rows(nest: &StageNest<'_>, columns: &Name, by: By) -> Applied {
     }
     let is_fragment = |to: &Access| matches!(program.buffers[to.buffer].space, Space::Fragment { .. });
     if !nest.path.compute.dst.iter().all(is_fragment) {
-        let error = Error::new(by.span, format!("`{stage}` is not in fragments, where each row of a matrix has one value"));
+        let error = Error::new(by.span, format!("`{stage}` is not in fragments, which hold the one value of each row"));
         return Err(error.help(format!("place it there: `compute_at({stage}, …, to: fragment);`")));
     }
     Ok(())
 }
 
-/// When all directives are applied: that no end cuts matrices that are stored. (Of sums, lowering says it.)
+/// Checks, when all directives are applied, that no axis end cuts matrices that are stored. Lowering reports the case of sums.
 pub(super) fn check_whole(nest: &StageNest<'_>) -> Applied {
     let (program, compute) = (&*nest.program, &nest.path.compute);
     let is_private = |to: &Access| matches!(program.buffers[to.buffer].space, Space::Register | Space::Fragment { .. });
@@ -145,7 +151,7 @@ pub(super) fn check_whole(nest: &StageNest<'_>) -> Applied {
     Ok(())
 }
 
-/// That accumulators of the profile have these sides.
+/// Checks that the profile has accumulators of this shape.
 fn check_shape(nest: &StageNest<'_>, sides: [i64; 2], blame: SpanId) -> Applied {
     let profile = nest.profile;
     let shapes = || profile.matrices.iter().map(|row| [row.shape[0], row.shape[1]]);
@@ -153,14 +159,14 @@ fn check_shape(nest: &StageNest<'_>, sides: [i64; 2], blame: SpanId) -> Applied 
         return Ok(());
     }
     let [rows, columns] = sides;
-    let error = Error::new(blame, format!("`{}` has no sums of products of {rows} x {columns}", profile.name));
+    let error = Error::new(blame, format!("`{}` has no accumulators of {rows} x {columns}", profile.name));
     let mut known: Vec<String> = shapes().map(|[rows, columns]| format!("{rows} x {columns}")).collect();
     known.sort();
     known.dedup();
     Err(error.help(format!("it has {}", list(known))))
 }
 
-/// Writes out the loop that is left of an axis.
+/// Marks the remaining loop of a split axis as unrolled.
 fn write_out(nest: &mut StageNest<'_>, at: Option<usize>, span: SpanId) {
     let Some(frame) = at.and_then(|at| nest.path.frames.get_mut(at)) else { return };
     if let Head::Loop { axis, exec: Exec::Serial } = frame.head

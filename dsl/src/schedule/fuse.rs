@@ -1,8 +1,8 @@
-//! `fuse(oh, ow => p)`: several axes into one that runs over all their points, the first axis slowest. It stands where
-//! the outermost of them stood. Extents may be symbolic.
+//! `fuse(oh, ow => p)`: fuses several axes into one that runs over all their points; the first axis varies slowest. The new loop
+//! takes the place of the outermost of them. Extents may be symbolic.
 //!
-//! Refused: parallel axes together with a reduction's; an axis whose extent depends on another one of them, or on a loop
-//! between; axes that are more than plain loops.
+//! Refused: parallel axes together with a reduction's; an axis whose extent depends on another of the axes, or on a loop between
+//! them; axes whose loops are not plain serial loops.
 
 use super::{Applied, StageNest, split};
 use crate::diag::{Error, SpanId};
@@ -11,27 +11,27 @@ use crate::nest::path::Frame;
 use crate::nest::{Axis, AxisDef, AxisId, Exec, Fate};
 use crate::syntax::Name;
 
-/// The directive.
+/// Applies the directive.
 pub fn apply(nest: &mut StageNest<'_>, names: &[Name], into: &Name, span: SpanId) -> Applied {
     let axes = nest.axes(names)?;
     if axes.len() < 2 {
-        return Err(Error::new(span, "`fuse` takes at least two axes"));
+        return Err(Error::new(span, "`fuse` needs at least two axes"));
     }
     nest.fresh(&into.text, into.span, "… => another_name")?;
     for (axis, name) in axes.iter().zip(names) {
         split::plain(nest, *axis, name.span)?;
         if nest.is_reduction(*axis) != nest.is_reduction(axes[0]) {
-            let error = Error::new(name.span, format!("`{}` and `{name}` are not of one kind", names[0]));
-            return Err(error.note("one is a reduction's axis, the other is parallel").help("fuse axes of one kind"));
+            let error = Error::new(name.span, format!("`{}` and `{name}` are not of the same kind", names[0]));
+            return Err(error.note("one is a reduction's axis, the other is parallel").help("fuse axes of the same kind"));
         }
-        // An axis of one value is bound by no loop, and counts all the same.
+        // An axis of extent 1 has no loop, but it is treated as bound here.
         let mut bound = nest.bound_axes();
         bound.extend(&axes);
         let extent = nest.program.over_leaves(nest.program.axes[*axis].extent, &bound);
         if nest.program.exprs.uses_axis(extent, &mut |a| axes.contains(&a)) {
             let text = nest.text(extent);
             let error = Error::new(name.span, format!("the extent `{text}` of `{name}` depends on an axis that it is fused with"));
-            return Err(error.help("only axes whose points form a box can be fused"));
+            return Err(error.help("only axes with independent extents can be fused"));
         }
     }
     fuse(nest, &axes, into.text.clone(), span).map(|_| ())
@@ -65,8 +65,8 @@ pub fn fuse(nest: &mut StageNest<'_>, axes: &[AxisId], name: String, span: SpanI
     Ok(fused)
 }
 
-/// How many points axes have together. Past the end of an axis, ranges that begin or end there have fewer than no points, and so
-/// two of them none, though the product of their lengths is positive.
+/// Returns the number of points of the fused axes. Out of bounds of an outer axis, the length of a range that depends on it can be
+/// negative. Two negative lengths would have a positive product although both ranges are empty, so they are clamped to 0.
 fn product(nest: &mut StageNest<'_>, axes: &[AxisId]) -> ExprId {
     let extents: Vec<ExprId> = axes.iter().map(|axis| nest.program.axes[*axis].extent).collect();
     let exprs = &nest.program.exprs;

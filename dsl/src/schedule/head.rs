@@ -1,6 +1,6 @@
-//! A schedule's head: what its generics are bound to, and the facts after `where`.
+//! The header of a schedule: the bindings of its generics, and the facts after `where`.
 //!
-//! Refused: generics that the kernel has not, or of another kind; facts that are no comparisons of sizes; facts that
+//! Refused: generics that the kernel does not have, or of another kind; facts that are not comparisons of sizes; facts that
 //! contradict one another or the kernel.
 
 use crate::algorithm::{Bindings, stated};
@@ -13,7 +13,7 @@ use crate::syntax::kernel::{GenericKind, Kernel};
 use crate::syntax::schedule::{Binding, Schedule};
 use tilewright_launch::DType;
 
-/// What a schedule binds a kernel's generics to. A fact that equates a symbolic dim with a literal binds that dim.
+/// Returns the bindings of a kernel's generics. A fact that equates a symbolic dim with a literal binds that dim.
 pub fn bindings(kernel: &Kernel, schedule: &Schedule) -> Result<Bindings, Errors> {
     let mut errors = Errors::new();
     let mut bindings = Bindings { span: schedule.name.span, ..Bindings::default() };
@@ -50,7 +50,7 @@ fn bind(kernel: &Kernel, binding: &Binding, bindings: &mut Bindings) -> Result<(
         }
         GenericKind::Value(_) => {
             let number = stated::number(value)
-                .ok_or_else(|| Error::new(value.span, format!("`{name}` is a parameter: a whole number is wanted")))?;
+                .ok_or_else(|| Error::new(value.span, format!("`{name}` is a parameter: expected a whole number")))?;
             bindings.parameters.push((Name { text: name.text.clone(), span: value.span }, number));
         }
         GenericKind::Dim => {
@@ -62,7 +62,7 @@ fn bind(kernel: &Kernel, binding: &Binding, bindings: &mut Bindings) -> Result<(
     Ok(())
 }
 
-/// Notes the facts of a schedule in a program.
+/// Records the facts of a schedule in a program.
 pub fn facts(program: &mut Program, schedule: &Schedule) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for fact in &schedule.facts {
@@ -75,16 +75,16 @@ pub fn facts(program: &mut Program, schedule: &Schedule) -> Result<(), Errors> {
     }
 }
 
-/// Conditions that no sizes satisfy together, some of which may be the kernel's own.
+/// Reports conditions that no sizes satisfy together. Some of them may be the kernel's own.
 fn contradiction(program: &Program, schedule: &Schedule, conditions: &[usize]) -> Error {
     let conditions: Vec<&Condition> = conditions.iter().filter_map(|at| program.conditions.get(*at)).collect();
     let (kernel, facts): (Vec<&Condition>, Vec<&Condition>) = conditions.iter().partition(|c| c.needed);
-    // A fact that has bound a dim is in all that names the dim, and in no condition.
+    // A fact that has bound a dim is substituted in every expression that names the dim, so it is not among the conditions.
     let binds = || schedule.facts.iter().rev().find(|fact| stated::literal(fact).is_some()).map(|fact| fact.span);
     let blame = facts.last().map(|fact| fact.span).or_else(binds).unwrap_or(schedule.name.span);
     let texts = list(conditions.iter().map(|c| &c.text));
     let what = if kernel.is_empty() { "one another" } else { "the kernel" };
     let error = Error::new(blame, format!("the facts contradict {what}: no sizes satisfy {texts}"));
     let error = kernel.iter().fold(error, |e, c| e.note_at(c.span, format!("the kernel needs `{}`", c.text)));
-    error.help("this variant would never be taken: drop or correct a fact")
+    error.help("this variant would never be taken: remove or correct a fact")
 }

@@ -1,5 +1,5 @@
-//! Loops whose extent depends on an axis that is bound inside them, after a directive has moved one: such a loop takes
-//! the hull (the largest extent it can have), and a predicate keeps it within its own.
+//! Hulls of loops. After a directive has moved a loop, an extent can depend on an axis that is bound further in. The loop then runs
+//! over its hull (the largest extent that it can have), and a predicate keeps it within its own extent.
 
 use super::StageNest;
 use crate::diag::{Error, SpanId};
@@ -10,7 +10,7 @@ use crate::nest::{AxisId, Exec, Fate, Level, Program, Split, Tail};
 use std::collections::HashSet;
 
 impl StageNest<'_> {
-    /// Gives every loop that needs it its hull. `span` is the directive that moved loops.
+    /// Replaces every loop that needs it by its hull. `span` is the directive that moved loops.
     pub fn take_hulls(&mut self, span: SpanId) -> Result<(), Error> {
         let mut outside: HashSet<AxisId> = self.placed.outside().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
         for at in 0..self.path.frames.len() {
@@ -19,7 +19,7 @@ impl StageNest<'_> {
                 outside.insert(axis);
                 continue;
             }
-            // A grid is counted before any axis has a value.
+            // The size of the grid is computed before any axis has a value.
             let grid = matches!(exec, Exec::Bind(Level::Workgroup, _));
             let mut inner: HashSet<AxisId> = self.path.axes().filter(|a| !outside.contains(a)).collect();
             let extent = self.on_loops(self.program.axes[axis].extent);
@@ -27,7 +27,8 @@ impl StageNest<'_> {
                 inner.extend(Some(a).filter(|_| grid));
                 false
             });
-            // What counts as 0 here may take the inner axes with it: the extent names them all the same.
+            // `on_loops` may have replaced an inner axis by 0, but the original extent still depends on it, so the original is
+            // checked.
             let program = &*self.program;
             let names = &mut |a| inner.iter().any(|inner| program.passes(a, *inner));
             let needs = grid || program.exprs.uses_axis(program.axes[axis].extent, names);
@@ -37,7 +38,7 @@ impl StageNest<'_> {
                     let text = self.text(extent);
                     let error = Error::new(
                         span,
-                        format!("`{}` runs over `0..{text}`, which is known only inside this place", self.name(axis)),
+                        format!("`{}` runs over `0..{text}`, which depends on a loop that would be inside it", self.name(axis)),
                     );
                     return Err(error.help("leave it inside the loops that its bound depends on"));
                 };
@@ -49,7 +50,7 @@ impl StageNest<'_> {
         Ok(())
     }
 
-    /// Replaces an axis by one that runs over `0..extent`, which is at least its own.
+    /// Replaces an axis by one that runs over `0..extent`, which must be at least its own extent.
     pub fn hull(&mut self, axis: AxisId, extent: ExprId, span: SpanId) -> AxisId {
         let name = self.name(axis).to_owned();
         let part = self.add_part(name, axis, 0, extent, span);
@@ -63,14 +64,14 @@ impl StageNest<'_> {
         part
     }
 
-    /// The value of an axis over the axes that loops bind, even if the axis is itself one of those.
+    /// Expresses the value of an axis over the axes that loops bind, even if a loop binds the axis itself.
     pub fn on_loops_through(&mut self, value: ExprId, axis: AxisId) -> ExprId {
         let mut bound = self.bound_axes();
         bound.remove(&axis);
         self.program.over_leaves(value, &bound)
     }
 
-    /// An expression over the axes that loops bind.
+    /// Expresses an expression over the axes that loops bind.
     pub fn on_loops(&mut self, expr: ExprId) -> ExprId {
         if !self.program.exprs.uses_axis(expr, &mut |_| true) {
             return expr;
@@ -80,7 +81,7 @@ impl StageNest<'_> {
     }
 }
 
-/// An expression that is at least `expr` for all values of the axes in `over`; `None` where no rule gives one.
+/// Returns an expression that is at least `expr` for all values of the axes in `over`, or `None` if no rule gives one.
 pub(crate) fn largest(program: &Program, expr: ExprId, over: &HashSet<AxisId>) -> Option<ExprId> {
     bound(program, expr, over, true)
 }

@@ -1,20 +1,22 @@
-//! `decompose_im2col(y => cols, gemm)`: a convolution as explicit columns and a matrix product (Chellapilla, Puri and Simard, *High Performance
-//! Convolutional Neural Networks for Document Processing*, 2006).
+//! `decompose_im2col(y => cols, gemm)`: computes a convolution as explicit columns and a matrix product (Chellapilla, Puri and
+//! Simard, *High Performance Convolutional Neural Networks for Document Processing*, 2006).
 //!
-//! It rewrites the algebra, before there are nests: in the sum of products `y`, the factor over which a filter slides becomes a read of a stage
-//! `cols` before it, which has the value of that factor at each point. For `y[n, oh, ow, oc]`, a sum over `fh`, `fw` and `ic`:
+//! It rewrites the algebra before nests exist. In the sum of products `y`, the factor over which a filter slides becomes a read of
+//! a new stage `cols`, which holds the value of that factor at each point. For example, for `y[n, oh, ow, oc]`, a sum over `fh`,
+//! `fw` and `ic`:
 //!
-//! | stage | axes | what |
+//! | stage | axes | value |
 //! |---|---|---|
-//! | `cols` | those of the result and then those of the sum that the factor names: `n`, `oh`, `ow`, `fh`, `fw`, `ic` | the factor, padded as it was |
-//! | `gemm` | as `y` | the sum of `cols` times the filter, and what the kernel makes of it |
+//! | `cols` | the axes of the result and then those of the sum that the factor names: `n`, `oh`, `ow`, `fh`, `fw`, `ic` | the factor, with its padding |
+//! | `gemm` | as `y` | the sum of `cols` times the filter, with the kernel's epilogue |
 //!
-//! Nothing is computed otherwise: each product has the same factors, and the sum is the same one, so it rounds as before. `gemm` is `y` itself
-//! under another name, with its epilogue: that is done in the product's registers. The sum's axes stay apart, as the filter is indexed by them;
-//! `fuse(fh, fw, ic => k)` makes one of them.
+//! The computed values do not change: each product has the same factors, and the sum has the same order, so it rounds as before.
+//! `gemm` is `y` itself under another name; its epilogue runs in the registers of the product. The axes of the sum stay separate,
+//! because they index the filter. `fuse(fh, fw, ic => k)` fuses them.
 //!
-//! Refused: a stage that is not a sum of products; products in which nothing names both an axis of the result and one of the sum, or in which
-//! several factors slide; an index that depends on data; columns whose sizes other axes tell; names that are used.
+//! Refused: a stage that is not a sum of products; products in which no factor names both an axis of the result and an axis of the
+//! sum, or in which several factors slide; an index that depends on data; columns whose sizes depend on other axes; names that are
+//! already used.
 
 use super::convolution::{self, Sum};
 use super::renamed::Renamed;
@@ -27,19 +29,20 @@ use crate::syntax::Name;
 use crate::syntax::schedule::Im2col;
 use std::cmp::Reverse;
 
-/// What is wanted of a stage.
+/// The required form of a stage.
 const SUM: &str = "im2col is for a sum of products: `y[i] = sum(f in 0..3, c in 0..C) { x[i * 2 + f, c] * w[f, c] }`";
 
 /// A stage that is a convolution, or a matrix product.
 struct Convolution {
     sum: Sum,
-    /// The factor that becomes columns, without conversions that only make it larger.
+    /// The factor that becomes columns, without widening conversions.
     input: ExprId,
-    /// The axes that it names: those of the result, and then those of the sum.
+    /// The axes that the factor names: axes of the result, and then axes of the sum.
     axes: Vec<AxisId>,
 }
 
-/// The directive. Gives what is stored where no directive places it: the columns. `placed`: whether one does.
+/// Applies the directive, and returns the buffer of the columns. `placed` is true if another directive places the columns;
+/// otherwise they are stored in device memory.
 pub(super) fn apply(program: &mut Program, im2col: &Im2col, placed: bool, span: SpanId) -> Result<BufferId, Error> {
     convolution::check_names(program, &im2col.stages)?;
     let of = recognized(program, &im2col.result)?;
@@ -53,7 +56,7 @@ pub(super) fn apply(program: &mut Program, im2col: &Im2col, placed: bool, span: 
     Ok(buffer)
 }
 
-/// The convolution of a name.
+/// Recognizes the convolution that a name denotes.
 fn recognized(program: &Program, name: &Name) -> Result<Convolution, Error> {
     let sum = convolution::sum(program, name, SUM)?;
     let factors = convolution::factors(program, sum.item);
@@ -65,14 +68,14 @@ fn recognized(program: &Program, name: &Name) -> Result<Convolution, Error> {
     if let Some(read) = program.exprs.reads(input).iter().find(by_data) {
         let tensor = &program.buffers[read.buffer].name;
         let error = Error::new(name.span, format!("which element of `{tensor}` is read depends on data"));
-        return Err(error.help("im2col is for indices that axes and sizes tell; leave the sum as it is"));
+        return Err(error.help("im2col needs indices that depend on axes and sizes only; leave the sum as it is"));
     }
     let axes = program.root_axes(sum.stage).into_iter().filter(|axis| names(program, input, &[*axis])).collect::<Vec<_>>();
-    convolution::check_ranges(program, name, &axes, "columns are a box: im2col is for ranges that sizes alone tell")?;
+    convolution::check_ranges(program, name, &axes, "the columns form a box, so im2col needs extents that depend on sizes only")?;
     Ok(Convolution { sum, input, axes })
 }
 
-/// The factor that becomes columns: that which slides, or else has the most windows, and names the most axes of the result.
+/// Returns the factor that becomes columns: a sliding factor is preferred, then the most windows, then the most axes of the result.
 fn input(program: &Program, name: &Name, sum: &Sum, factors: &[ExprId]) -> Result<ExprId, Error> {
     let outs = program.stages[sum.stage].axes.clone();
     let slides = |e: &ExprId| !convolution::pairs(program, *e, &outs, &sum.over).is_empty();
@@ -87,25 +90,27 @@ fn input(program: &Program, name: &Name, sum: &Sum, factors: &[ExprId]) -> Resul
         reads.iter().flat_map(|read| &read.index).filter(both).count()
     };
     let named = |e: ExprId| outs.iter().filter(|axis| names(program, e, &[**axis])).count();
-    // Of equals, the first.
+    // `min_by_key` takes the first of equal factors.
     let found = fitting.into_iter().min_by_key(|e| Reverse((slides(e), windows(*e), named(*e))));
     found.ok_or_else(|| {
-        let error = format!("no factor of `{name}` is read at an axis of the result and at one of the sum: there are no columns");
+        let error = format!(
+            "no factor of `{name}` is indexed by both an axis of the result and an axis of the sum, so there are no columns"
+        );
         Error::new(name.span, error).help(SUM)
     })
 }
 
-/// Whether an expression names one of some axes.
+/// True if an expression names one of `axes`.
 fn names(program: &Program, e: ExprId, axes: &[AxisId]) -> bool {
     program.exprs.uses_axis(e, &mut |axis| axes.contains(&axis))
 }
 
-/// Whether one of the reads in it does.
+/// True if one of the reads in an expression names one of `axes`.
 fn names_in_read(program: &Program, e: ExprId, axes: &[AxisId]) -> bool {
     program.exprs.reads(e).iter().flat_map(|read| &read.index).any(|index| names(program, *index, axes))
 }
 
-/// A value without conversions to types that are no smaller: they are made where it is read.
+/// Strips conversions to types that are not smaller. They are applied to the read instead.
 fn unconverted(program: &Program, e: ExprId) -> ExprId {
     let Expr::Cast(to, a) = *program.exprs.get(e) else { return e };
     let from = program.exprs.dtype(a);
@@ -113,7 +118,7 @@ fn unconverted(program: &Program, e: ExprId) -> ExprId {
     if is_plain { unconverted(program, a) } else { e }
 }
 
-/// The stage of columns, in the place that is open for it: its buffer, and what the convolution reads of it.
+/// Defines the stage of columns at the id that is reserved for it. Returns its buffer, and the read that replaces the factor.
 fn define(program: &mut Program, stage: StageId, name: String, of: &Convolution, span: SpanId) -> (BufferId, ExprId) {
     let axis = |axis: &AxisId| {
         let (kind, def, fate) = (AxisKind::Parallel, AxisDef::Root(stage), Fate::Live);
@@ -131,7 +136,7 @@ fn define(program: &mut Program, stage: StageId, name: String, of: &Convolution,
     (buffer, program.exprs.read(buffer, dtype, index))
 }
 
-/// The convolution as the product of its columns with the filter.
+/// Rewrites the convolution as the product of its columns with the filter.
 fn multiply(program: &mut Program, stage: StageId, name: String, of: &Convolution, read: ExprId) {
     let item = program.exprs.replace(of.sum.item, &mut |_, e| (e == of.input).then_some(read));
     let Sum { monoid, over, finish, .. } = &of.sum;
@@ -144,7 +149,7 @@ fn multiply(program: &mut Program, stage: StageId, name: String, of: &Convolutio
     program.stages[stage].name = name;
 }
 
-/// That nothing is computed otherwise, and what it costs where the columns lie in device memory.
+/// Describes the rewrite, and the memory that the columns take if they are stored in device memory.
 fn stated(program: &Program, im2col: &Im2col, of: &Convolution, columns: Option<BufferId>) -> String {
     let mut tensors: Vec<BufferId> = Vec::new();
     for read in program.exprs.reads(of.input) {
@@ -168,7 +173,7 @@ fn stated(program: &Program, im2col: &Im2col, of: &Convolution, columns: Option<
     }
 }
 
-/// How many bytes a buffer takes, as text.
+/// Returns the size of a buffer in bytes, as text.
 fn bytes(program: &Program, buffer: BufferId) -> String {
     let buffer = &program.buffers[buffer];
     let (mut literal, mut sizes) = (i128::from(buffer.dtype.bytes()), Vec::new());

@@ -1,4 +1,4 @@
-//! A schedule's items, one after another: which stage each directive is for, and what becomes of stages without any.
+//! Applies the items of a schedule in order: assigns each directive to its stage, and schedules stages without directives.
 
 use super::opened::Opened;
 use super::promote::Copied;
@@ -13,29 +13,29 @@ use crate::profile::Profile;
 use crate::syntax::Name;
 use crate::syntax::schedule::{Directive, DirectiveKind, Item};
 
-/// What applying a schedule gave, beside the rewritten program.
+/// The result of applying a schedule, besides the rewritten program.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Warnings: nests to show.
+    /// Warnings, which include the nests to show.
     pub warnings: Errors,
-    /// What is wrong.
+    /// The errors.
     pub errors: Errors,
 }
 
-/// Where in a schedule a nest is as it is.
+/// A point in a schedule at which a nest can be observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
     /// Before the first directive.
     Start,
-    /// After the directive that stands there.
+    /// After the directive at this place.
     Directive(SpanId),
-    /// After the heuristic schedule of a stage that was given no directive.
+    /// After the heuristic schedule of a stage that has no directive.
     Heuristic(StageId),
-    /// After lowering: the last form.
+    /// After lowering, in its final form.
     Lowered,
 }
 
-/// Is shown the program after every step, if it asks for it.
+/// A callback that can inspect the program after every step.
 pub type Watch<'a> = dyn FnMut(At, &dyn Fn() -> Program) + 'a;
 
 /// Applies a schedule's items to the naive nests of a program. `blame` is the schedule's name.
@@ -49,16 +49,17 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
     let mut later: Vec<(&Name, &Vec<Directive>)> = Vec::new();
     for item in items {
         match item {
-            // Done before the first nest was made.
+            // Placements were applied before the first nest was made.
             Item::Directive(directive) if placement::is_placement(&directive.kind) => {}
             Item::Directive(directive) => match the_output(program, &scheduled) {
                 Ok(stage) => give(&mut of_stage, stage, [directive]),
                 Err(help) => {
-                    let error = Error::new(directive.span, "this kernel has several outputs, and the directive names none of them");
+                    let error =
+                        Error::new(directive.span, "this kernel has several outputs, and the directive does not name one of them");
                     outcome.errors.push(error.help(help));
                 }
             },
-            // What statements say is bound before any nest is made.
+            // Statements were bound before any nest was made.
             Item::Statement(_) => {}
             Item::Block { stages, directives } => {
                 for name in stages {
@@ -79,14 +80,16 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
             }
         }
     }
-    // Parts of a reduction that is computed at a loop are stages of their own before they are placed.
+    // `rfactor` of a stage that is placed at a loop runs before the stage is placed.
     let before = outcome.errors.0.len();
     for (stage, directives) in factored {
         let Some(mut nest) = Opened::new(program, profile, stage) else { continue };
         if let Some(early) = directives.iter().find(|d| distributes(&d.kind)) {
-            let error =
-                Error::new(early.span, "this stands before `rfactor`, which parts the reduction before the stage has its place");
-            outcome.errors.push(error.help("put it behind `rfactor`, and into the block of the parts"));
+            let error = Error::new(
+                early.span,
+                "this directive must follow `rfactor`, which splits the reduction before the stage is placed",
+            );
+            outcome.errors.push(error.help("move it after `rfactor`, into the block of the partial results"));
             continue;
         }
         let warnings = &mut outcome.warnings;
@@ -95,12 +98,12 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
         nest.store(program);
         outcome.errors.keep(applied);
     }
-    // Without these stages, what follows would be refused for that.
+    // Without these stages, later directives would report follow-on errors.
     if outcome.errors.0.len() > before {
         return outcome;
     }
     let mut made: Vec<(Copied, bool)> = Vec::new();
-    // What is computed at a loop is scheduled there.
+    // Stages that are placed at a loop are scheduled with the stage that contains them.
     let placed = |name: &str| placement::computed_at(items).any(|p| p.source.text == name);
     let mut at = 0;
     while let Some((stage, mut directives)) = of_stage.get(at).cloned() {
@@ -111,7 +114,7 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
         compute_at::consumers_first(program, &mut directives);
         let copies = schedule_stage(program, profile, stage, &directives, blame, &mut outcome, watch);
         made.extend(copies.into_iter().map(|copy| (copy, false)));
-        // Stages that directives made come after those that made them, each with its block.
+        // Stages that directives defined follow the stages that defined them, each with its block.
         for stage in dispatched(program) {
             if of_stage.iter().all(|(of, _)| *of != stage) {
                 let name = &program.stages[stage].name;
@@ -120,7 +123,8 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
             }
         }
     }
-    // A copy's nest stands within that of the stage that reads it: it is scheduled when that is done. It may make more.
+    // The nest of a copy is nested in the nest of its reader, so it is scheduled after the reader. Scheduling it can add more
+    // copies.
     let mut at = 0;
     while let Some((copy, scheduled)) = made.get_mut(at) {
         at += 1;
@@ -149,12 +153,12 @@ pub fn apply(program: &mut Program, items: &[Item], profile: &Profile, blame: Sp
     outcome
 }
 
-/// How many of a block's directives make stages of parts of its reduction.
+/// Returns the number of a block's directives up to and including its last `rfactor`.
 fn until_factored(directives: &[Directive]) -> usize {
     directives.iter().rposition(|d| matches!(d.kind, DirectiveKind::Rfactor { .. })).map_or(0, |last| last + 1)
 }
 
-/// Whether a directive says who computes what.
+/// True if a directive distributes axes to invocations, subgroups or lanes.
 fn distributes(kind: &DirectiveKind) -> bool {
     match kind {
         DirectiveKind::Distribute { .. } | DirectiveKind::Mma { .. } | DirectiveKind::Fragment { .. } => true,
@@ -163,7 +167,7 @@ fn distributes(kind: &DirectiveKind) -> bool {
     }
 }
 
-/// The stages that dispatches are for, and not copies within them.
+/// Returns the stages that have a dispatch, without copies in their nests.
 fn dispatched(program: &Program) -> Vec<StageId> {
     let of = |stage: &StageId| program.is_planned(*stage) && !program.hosts.contains_key(stage);
     program.stages.ids().filter(of).collect()
@@ -175,7 +179,7 @@ fn give<'a>(of_stage: &mut [(StageId, Vec<&'a Directive>)], stage: StageId, more
     }
 }
 
-/// The stage that directives outside blocks are for: the only output, or updated tensor.
+/// Returns the stage that directives outside blocks apply to: the only output or updated tensor.
 fn the_output(program: &Program, scheduled: &[StageId]) -> Result<StageId, String> {
     let results: Vec<StageId> = scheduled.iter().copied().filter(|s| program.is_result(*s)).collect();
     match results.as_slice() {
@@ -194,8 +198,10 @@ fn stage_of(program: &Program, items: &[Item], scheduled: &[StageId], name: &Nam
     }
     let names = || scheduled.iter().map(|s| program.stages[*s].name.as_str());
     if program.stages.ids().any(|s| program.stages[s].name == name.text) {
-        let error =
-            Error::new(name.span, format!("stage `{name}` is pointwise and computed where it is read: it has no nest of its own"));
+        let error = Error::new(
+            name.span,
+            format!("stage `{name}` is pointwise and inlined into its readers, so it has no nest of its own"),
+        );
         let nests = format!("the stages with nests are {}", list(names()));
         return Err(error.help(format!("write `root({name});` to store it from a dispatch of its own; {nests}")));
     }
@@ -204,13 +210,13 @@ fn stage_of(program: &Program, items: &[Item], scheduled: &[StageId], name: &Nam
     }
     let error = Error::new(name.span, format!("there is no stage `{name}`"));
     let error = match decompose::of(items, name) {
-        Some(statement) => error.note_at(statement.span, "other stages take its place here"),
+        Some(statement) => error.note_at(statement.span, "it is replaced by other stages here"),
         None => error,
     };
     Err(error.help(did_you_mean(&name.text, names()).unwrap_or_else(|| format!("the stages are {}", list(names())))))
 }
 
-/// Applies a stage's directives up to the first that fails: what follows would fail for that reason.
+/// Applies a stage's directives up to the first that fails, because later ones would fail as a consequence.
 fn schedule_stage(
     program: &mut Program,
     profile: &Profile,
@@ -222,14 +228,14 @@ fn schedule_stage(
 ) -> Vec<Copied> {
     let Some(mut nest) = Opened::new(program, profile, stage) else { return Vec::new() };
     let mut applied = Ok(());
-    // To show a nest is not to schedule it. What `rfactor` leaves of a stage is a new reduction, of which nothing is said yet.
+    // `show` does not count as scheduling. `rfactor` leaves a new reduction, which has no directives yet.
     let said = directives.iter().rposition(|d| d.kind != DirectiveKind::Show);
     let from = match said {
         Some(last) if !matches!(directives[last].kind, DirectiveKind::Rfactor { .. }) => directives.len() + 1,
         last => last.map_or(0, |last| last + 1),
     };
     for (at, directive) in directives.iter().map(Some).chain([None]).enumerate() {
-        // A copy without directives is scheduled when its host is done.
+        // A copy without directives is scheduled after its host.
         if at == from && !program.hosts.contains_key(&stage) {
             applied = nest.apply(program, profile, &mut |nest| default::apply(nest, blame));
             watch(At::Heuristic(stage), &|| nest.shown(program));
@@ -250,7 +256,7 @@ fn schedule_stage(
         }
         watch(At::Directive(span), &|| nest.shown(program));
     }
-    // A stage's first directive switches its heuristic schedule off.
+    // The first directive of a stage disables its heuristic schedule.
     let blame = directives.iter().find(|d| d.kind != DirectiveKind::Show).map_or(blame, |d| d.span);
     let checked = applied.and_then(|()| {
         nest.apply(program, profile, &mut |nest| {

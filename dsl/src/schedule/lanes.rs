@@ -1,4 +1,4 @@
-//! How an access runs along the lanes: the analysis that `vectorize` and copies check.
+//! How an access varies along the lanes: the analysis that `vectorize` and copies use.
 //!
 //! Registers do not have addresses, so an access of them needs no alignment: each lane names a component of a variable. So a stencil
 //! in registers reads its taps by extracts and shuffles.
@@ -8,16 +8,16 @@ use crate::expr::{Binary, Compare, Expr, ExprId, Exprs};
 use crate::facts::Prover;
 use crate::nest::{AxisId, BufferId, Space};
 
-/// How an access runs along the lanes.
+/// How an access varies along the lanes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Along {
-    /// All lanes touch one element.
+    /// All lanes access one element.
     Uniform,
-    /// Consecutive elements that are aligned or in registers: one wide access.
+    /// All lanes access consecutive elements that are aligned or in registers: one wide access.
     Wide,
     /// Consecutive elements, but a wide access is not proved to be aligned.
     Unaligned(Missing),
-    /// Neither: lane by lane.
+    /// Neither uniform nor consecutive, so each lane accesses its element separately.
     Scattered,
 }
 
@@ -30,7 +30,7 @@ pub enum Missing {
     Multiple(String),
 }
 
-/// How an access runs along `lanes`, of which there are `count`.
+/// Classifies an access along `lanes`, whose extent is `count`.
 pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes: AxisId, count: i64) -> Along {
     let leaves: Vec<ExprId> = index.iter().map(|i| nest.on_loops(*i)).collect();
     let differences: Vec<ExprId> = leaves.iter().map(|i| difference(nest, *i, lanes)).collect();
@@ -74,7 +74,8 @@ pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes
     Along::Wide
 }
 
-/// How consecutive indices run whose first is a multiple of `count`: vectors are aligned where all other steps are multiples, too.
+/// Classifies consecutive indices whose first is a multiple of `count`. Vectors are aligned if all other strides are multiples,
+/// too.
 fn by_strides(nest: &StageNest<'_>, strides: &[ExprId], index: &[ExprId], count: i64) -> Along {
     let (exprs, prover) = (&nest.program.exprs, nest.prover());
     let Some((last, outer)) = strides.split_last() else { return Along::Uniform };
@@ -109,7 +110,7 @@ fn missing(nest: &StageNest<'_>, index: ExprId, count: i64) -> Missing {
     }
 }
 
-/// By how much an index grows from one lane to the next.
+/// Returns the growth of an index from one lane to the next.
 fn difference(nest: &mut StageNest<'_>, index: ExprId, lanes: AxisId) -> ExprId {
     if !nest.program.exprs.uses_axis(index, &mut |a| a == lanes) {
         return nest.program.exprs.int(0);
@@ -121,7 +122,7 @@ fn difference(nest: &mut StageNest<'_>, index: ExprId, lanes: AxisId) -> ExprId 
 }
 
 fn wrap(text: &str) -> String {
-    // A dim, or a stride: `x.stride(0)`.
+    // The text is a dim or a stride, for example `x.stride(0)`.
     let is_name = text.chars().all(|c| c.is_alphanumeric() || "_.()".contains(c));
     if is_name { text.to_owned() } else { format!("({text})") }
 }

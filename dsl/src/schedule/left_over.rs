@@ -1,12 +1,11 @@
-//! The last check of a schedule: every parallel axis of extent above 1 is distributed, unrolled, in lanes, or serial
-//! because the schedule says so.
+//! The final check of a schedule: every parallel axis of extent above 1 is distributed, unrolled, in lanes, or explicitly serial.
 
 use super::block_of::is_outside_blocks;
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId, list};
 use crate::nest::{AxisDef, Exec};
 
-/// `blame` is the stage's first directive, for axes that no directive made.
+/// Checks that no parallel axis is left over. `blame` is the stage's first directive; it is blamed for axes that no directive made.
 pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
     let mut left = Vec::new();
     for frame in nest.path.frames.clone() {
@@ -31,9 +30,9 @@ pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
     let (what, note) = (format!("the parallel {what} left over"), format!("{note} in each invocation"));
     let error = Error::new(if made { span } else { blame }, what).note(match made {
         true => note,
-        false => format!("{note}: a stage with a directive is scheduled by its directives alone"),
+        false => format!("{note}: a stage with a directive does not get the heuristic schedule"),
     });
-    let help = format!("distribute, unroll or vectorize {them}, or write `serial({})` if that is meant", names.join(", "));
+    let help = format!("distribute, unroll or vectorize {them}, or write `serial({})` if that is intended", names.join(", "));
     Err(error.help(match is_outside_blocks(nest.program, nest.stage) {
         true => help,
         false => format!("in `{stage} {{ … }}`, {help}"),

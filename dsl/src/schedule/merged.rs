@@ -1,4 +1,4 @@
-//! Stages that a decomposition made parts of another one: what is said of them by their names is an error that says where they are.
+//! Errors for the names of stages that a decomposition merged into another stage.
 
 use crate::diag::{Error, list};
 use crate::nest::{BufferId, Program};
@@ -17,11 +17,11 @@ pub(super) fn scheduled(program: &Program, name: &Name) -> Option<Error> {
 /// Returns an error for the name of a stage that was merged into another, and the name of the other stage.
 fn part<'p>(program: &'p Program, name: &Name) -> Option<(Error, &'p str)> {
     let (_, whole) = program.merged.iter().find(|(part, _)| *part == name.text)?;
-    let error = Error::new(name.span, format!("`{name}` is not a stage any more: `decompose_online` made it a part of `{whole}`"));
+    let error = Error::new(name.span, format!("`{name}` is not a stage any more: `decompose_online` merged it into `{whole}`"));
     Some((error.note(format!("`{whole}` computes it, in one nest with its own value")), whole))
 }
 
-/// An error where a tensor is one of several that a stage computes. `what` cannot be done to it.
+/// Returns an error if a tensor is one of several that a stage computes. `what` names the operation that is not possible.
 pub(super) fn one_of_several(program: &Program, buffer: BufferId, name: &Name, what: &str) -> Option<Error> {
     let stage = &program.stages[program.definition(buffer)?];
     if stage.also.is_empty() {

@@ -1,8 +1,8 @@
 //! Schedules: directives that rewrite the nest.
 //!
-//! [`apply`] takes a program with naive nests and the items of a schedule, gives each stage its directives in order
-//! (or the heuristic schedule, [`default`]), and checks at the end that nothing is left over. Every directive has a file:
-//! its rule, its errors and its rewrite of a [`StageNest`].
+//! [`apply`] takes a program with naive nests and the items of a schedule. It applies each stage's directives in order (or the
+//! heuristic schedule, [`default`]), and then checks that no directive was left over. Every directive has a file with its rule, its
+//! errors and its rewrite of a [`StageNest`].
 
 mod atomics;
 pub mod attach;
@@ -66,40 +66,41 @@ use crate::profile::Profile;
 use attach::Placed;
 use std::collections::HashSet;
 
-/// One stage's nest while directives rewrite it.
+/// The nest of one stage while directives rewrite it.
 pub struct StageNest<'a> {
-    /// The program; its plan holds the nest as it was before the directive that is at work.
+    /// The program. Its plan holds the nest as it was before the current directive.
     pub program: &'a mut Program,
-    /// What the device guarantees.
+    /// The guarantees of the device.
     pub profile: &'a Profile,
     /// The stage.
     pub stage: StageId,
-    /// Which dispatch computes it.
+    /// The index of the dispatch that computes the stage.
     pub dispatch: usize,
-    /// The way to its compute: its own loops.
+    /// The path to the stage's compute node: its own loops.
     pub path: Path,
-    /// What stands around its own loops, beside them and within them.
+    /// The nodes around the stage's own loops, beside them and within them.
     pub placed: Placed,
     /// The copies that `promote` made.
     pub copies: Vec<promote::Copied>,
-    /// Every axis of the stage that ever was, oldest first.
+    /// Every axis that the stage has or had, oldest first.
     pub axes: Vec<AxisId>,
     /// Parallel axes that `serial` named.
     pub serial: HashSet<AxisId>,
-    /// Levels to which directives gave axes. An axis of one value has no loop there, and the level is a place all the same.
+    /// Levels to which directives bound axes. An axis of extent 1 has no loop, but its level can still be named as a place.
     pub levels: Vec<Level>,
-    /// Parts of one value, which have no loop, each with the axes that its loop would stand around: it is a place all the same.
+    /// Parts of extent 1, which have no loop, each with the axes that its loop would enclose. They can still be named as places.
     pub vanished: Vec<(AxisId, Vec<AxisId>)>,
 }
 
 impl<'a> StageNest<'a> {
-    /// The nest of a stage; `None` if no dispatch computes it.
+    /// Opens the nest of a stage. Returns `None` if no dispatch computes it.
     pub fn open(program: &'a mut Program, profile: &'a Profile, stage: StageId) -> Option<StageNest<'a>> {
         let open = |(i, d): (usize, &crate::nest::Dispatch)| Some((i, Path::open(&d.body, stage, Phase::Whole)?));
         let (dispatch, mut path) = program.plan.iter().enumerate().find_map(open)?;
         let mut axes = program.family(stage);
         let placed = Placed::open(program, stage, &axes, &mut path);
-        // A stage that writes a copy back begins with parts: its axes are split as those are that wrote the copy.
+        // A stage that writes a copy back begins with parts, because its axes are split like the axes of the stage that wrote the
+        // copy.
         let parts: Vec<AxisId> = path.axes().filter(|axis| !axes.contains(axis)).collect();
         axes.extend(parts);
         let (serial, copies, levels, vanished) = (HashSet::new(), Vec::new(), Vec::new(), Vec::new());
@@ -111,7 +112,7 @@ impl<'a> StageNest<'a> {
         self.program.plan[self.dispatch].body = self.placed.assembled(self.program, &self.path);
     }
 
-    /// Sets the compute's predicates anew, after axes have changed.
+    /// Recomputes the predicates of the compute node, after axes have changed.
     pub fn refresh(&mut self) {
         self.path.compute.preds = self.program.stage_predicates(self.stage);
         let guards = self.against_inactive();
@@ -125,13 +126,13 @@ impl<'a> StageNest<'a> {
         id
     }
 
-    /// Adds an axis that the algorithm does not know.
+    /// Adds an axis that is not in the algorithm.
     fn made(&mut self, name: String, extent: crate::expr::ExprId, span: SpanId) -> AxisId {
         let kind = AxisKind::Parallel;
         self.add_axis(Axis { name, extent, kind, def: AxisDef::Made, fate: Fate::Live, span })
     }
 
-    /// A name that no axis of the stage ever had.
+    /// Returns a name that no axis of the stage has or had.
     fn unused(&self, name: &str) -> String {
         let mut name = name.to_owned();
         while self.axes.iter().any(|a| self.name(*a) == name) {
@@ -140,13 +141,13 @@ impl<'a> StageNest<'a> {
         name
     }
 
-    /// A part of `of`: live, of the same kind.
+    /// Adds a part of `of`: a live axis of the same kind.
     fn add_part(&mut self, name: String, of: AxisId, part: usize, extent: crate::expr::ExprId, span: SpanId) -> AxisId {
         let kind = self.program.axes[of].kind;
         self.add_axis(Axis { name, extent, kind, def: AxisDef::Part { of, part }, fate: Fate::Live, span })
     }
 
-    /// Notes which loops that of a part of one value would stand around: those from `place` on, but for some.
+    /// Records which loops the loop of a part of extent 1 would enclose: the loops from `place` on, except those in `but`.
     fn vanish(&mut self, axis: AxisId, place: usize, but: &[AxisId]) {
         if !self.program.is_single(axis) {
             return;
@@ -157,31 +158,31 @@ impl<'a> StageNest<'a> {
         self.vanished.push((axis, inside));
     }
 
-    /// An axis's name.
+    /// Returns the name of an axis.
     pub fn name(&self, axis: AxisId) -> &str {
         &self.program.axes[axis].name
     }
 
-    /// Whether an axis is a reduction's.
+    /// True if an axis belongs to a reduction.
     pub fn is_reduction(&self, axis: AxisId) -> bool {
         self.program.axes[axis].kind == AxisKind::Reduction
     }
 
-    /// Whether an axis is bound by a loop of the path.
+    /// True if a loop of the path binds the axis.
     pub fn is_bound(&self, axis: AxisId) -> bool {
         self.path.position(axis).is_some()
     }
 
-    /// What the prover knows here, about axes that loops bind.
+    /// Returns a prover with the facts about the axes that loops bind here.
     pub fn prover(&self) -> Prover<'_> {
         Prover::on_leaves(self.program)
     }
 
-    /// An expression as text.
+    /// Prints an expression.
     pub fn text(&self, expr: crate::expr::ExprId) -> String {
         crate::nest::print::expr(self.program, expr)
     }
 }
 
-/// What a directive gives: nothing but the rewritten nest, or the one error that stopped it.
+/// The result of a directive: the nest is rewritten, or one error stopped the directive.
 pub type Applied = Result<(), Error>;

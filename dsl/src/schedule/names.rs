@@ -1,4 +1,4 @@
-//! Names of axes in directives: which axis a name means now, and which new names are free.
+//! Names of axes in directives: the axis that a name currently denotes, and the names that are unused.
 
 use super::StageNest;
 use crate::diag::{Error, SpanId, did_you_mean, list};
@@ -6,7 +6,7 @@ use crate::nest::{AxisId, Fate};
 use crate::syntax::Name;
 
 impl StageNest<'_> {
-    /// The axis that a name means: the live one of that name.
+    /// Returns the live axis of a name.
     pub fn axis(&self, name: &Name) -> Result<AxisId, Error> {
         let named = |a: &&AxisId| self.name(**a) == name.text;
         let live = |a: &&AxisId| self.program.axes[**a].fate == Fate::Live;
@@ -19,7 +19,7 @@ impl StageNest<'_> {
         }
     }
 
-    /// Several axes, each named once.
+    /// Returns the axes of several names, each named once.
     pub fn axes(&self, names: &[Name]) -> Result<Vec<AxisId>, Error> {
         let mut axes = Vec::new();
         for name in names {
@@ -32,13 +32,13 @@ impl StageNest<'_> {
         Ok(axes)
     }
 
-    /// The axes there are, outermost first.
+    /// Lists the current axes, outermost first.
     pub fn there_are(&self) -> String {
         format!("the axes are {}, outermost first", list(self.path.axes().map(|a| self.name(a).to_owned())))
     }
 
     fn consumed(&self, axis: AxisId, name: &Name) -> Error {
-        let error = Error::new(name.span, format!("axis `{name}` is gone"));
+        let error = Error::new(name.span, format!("axis `{name}` no longer exists"));
         let error = match &self.program.axes[axis].fate {
             Fate::Live => error,
             Fate::Split(split) => {
@@ -58,7 +58,7 @@ impl StageNest<'_> {
         error.help(help.unwrap_or_else(|| self.there_are()))
     }
 
-    /// Checks that a new axis can have a name: no axis of the stage ever had it.
+    /// Checks that a new axis can have a name, because no axis of the stage has or had it.
     pub fn fresh(&self, name: &str, span: SpanId, say: &str) -> Result<(), Error> {
         if let Some(tuned) = self.program.tuned.iter().find(|t| t.name == name) {
             let error = Error::new(span, format!("the name `{name}` is already used"));

@@ -1,4 +1,4 @@
-//! Numbers in directives: constant expressions of literals, the kernel's parameters and tuned constants.
+//! Numbers in directives: constant expressions over literals, the kernel's parameters and tuned constants.
 
 use super::StageNest;
 use crate::diag::{Error, did_you_mean, list};
@@ -6,13 +6,13 @@ use crate::nest::Program;
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 
 impl StageNest<'_> {
-    /// The value of a number, which must be at least 1. `what` names it in the error.
+    /// Evaluates a number, which must be at least 1. `what` names it in the error.
     pub fn positive(&mut self, expr: &Expr, what: &str) -> Result<i64, Error> {
         positive(self.program, expr, what)
     }
 }
 
-/// The value of a number, which must be at least 1 and below 2^31. `what` names it in the error.
+/// Evaluates a number, which must be at least 1 and below 2^31. `what` names it in the error.
 pub(super) fn positive(program: &mut Program, expr: &Expr, what: &str) -> Result<i64, Error> {
     let value = number(program, expr)?;
     if (1..=i64::from(i32::MAX)).contains(&value) {
@@ -22,13 +22,13 @@ pub(super) fn positive(program: &mut Program, expr: &Expr, what: &str) -> Result
     Err(if matches!(expr.kind, ExprKind::Int { .. } | ExprKind::Neg(_)) { error } else { with_tuned(program, error) })
 }
 
-/// Tuned constants are what may have made a number wrong: an error about one says what they are.
+/// Adds the values of tuned constants to an error about a number, because they may be its cause.
 fn with_tuned(program: &Program, error: Error) -> Error {
     let values: Vec<String> = program.tuned.iter().map(|t| format!("{} = {}", t.name, t.value)).collect();
     if values.is_empty() { error } else { error.note(format!("with {}", values.join(", "))) }
 }
 
-/// The value of a number.
+/// Evaluates a number.
 pub(super) fn number(program: &mut Program, expr: &Expr) -> Result<i64, Error> {
     let overflow = || Error::new(expr.span, "this number does not fit 64 bits");
     match &expr.kind {
@@ -49,11 +49,11 @@ pub(super) fn number(program: &mut Program, expr: &Expr) -> Result<i64, Error> {
             value.ok_or_else(overflow)
         }
         ExprKind::Block(block) if block.lets.is_empty() => number(program, &block.value),
-        _ => Err(Error::new(expr.span, "a whole number is wanted here")),
+        _ => Err(Error::new(expr.span, "expected a whole number")),
     }
 }
 
-/// The value of a parameter or of a tuned constant, which is thereby used.
+/// Returns the value of a parameter or of a tuned constant, and marks the tuned constant as used.
 fn named(program: &mut Program, name: &str) -> Option<i64> {
     if let Some(tuned) = program.tuned.iter_mut().find(|t| t.name == name) {
         tuned.used = true;
@@ -63,15 +63,15 @@ fn named(program: &mut Program, name: &str) -> Option<i64> {
 }
 
 fn unknown(program: &Program, name: &str, expr: &Expr) -> Error {
-    let error = Error::new(expr.span, format!("`{name}` is no number at compile time"));
+    let error = Error::new(expr.span, format!("`{name}` is not a number known at compile time"));
     let parameters = || program.parameters.iter().map(|(n, _)| n.as_str());
     let tuned = || program.tuned.iter().map(|t| t.name.as_str());
     if let Some(help) = did_you_mean(name, parameters().chain(tuned())) {
         return error.help(help);
     }
-    let mut made = format!("numbers are made of literals and the kernel's parameters: {}", list(parameters()));
+    let mut made = format!("a number can use literals and the kernel's parameters: {}", list(parameters()));
     if tuned().next().is_some() {
-        made = format!("{made}; and of tuned constants: {}", list(tuned()));
+        made = format!("{made}; and the tuned constants: {}", list(tuned()));
     }
     error.help(made)
 }

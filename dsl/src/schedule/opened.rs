@@ -1,4 +1,4 @@
-//! A stage's nest between the directives that are applied to it.
+//! The nest of a stage between the directives that are applied to it.
 
 use super::attach::Placed;
 use super::promote::Copied;
@@ -23,7 +23,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// The nest of a stage; `None` if no dispatch computes it.
+    /// Opens the nest of a stage. Returns `None` if no dispatch computes it.
     pub(super) fn new(program: &mut Program, profile: &Profile, stage: StageId) -> Option<Opened> {
         let StageNest { dispatch, path, placed, copies, axes, serial, levels, vanished, .. } =
             StageNest::open(program, profile, stage)?;
@@ -50,19 +50,19 @@ impl Opened {
         program.plan[self.dispatch].body = self.placed.assembled(program, &self.path);
     }
 
-    /// The copies that were made.
+    /// Returns the copies that were made.
     pub(super) fn copies(self) -> Vec<Copied> {
         self.copies
     }
 
-    /// The program with the nest as it stands.
+    /// Returns a copy of the program whose plan contains the current nest.
     pub(super) fn shown(&self, program: &Program) -> Program {
         let mut shown = program.clone();
         self.store(&mut shown);
         shown
     }
 
-    /// Which dispatch it is.
+    /// Returns the index of the dispatch.
     pub(super) fn dispatch(&self) -> usize {
         self.dispatch
     }

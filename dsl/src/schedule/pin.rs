@@ -1,11 +1,11 @@
-//! `pin(K)`: a dim becomes a specialization constant, which the driver folds when it makes the pipeline.
+//! `pin(K)`: makes a dim a specialization constant, which the driver folds when it creates the pipeline.
 //!
-//! The words stay the same; each value of the pinned dims has a pipeline of its own, made at the first launch that has it and kept. It
-//! pays for dims that take few values: loops over them have literal bounds for the driver, and what is computed of them alone is
-//! a literal.
+//! The SPIR-V module stays the same. Each value of the pinned dims has its own pipeline, which is created at the first launch with
+//! that value and kept. This pays off for dims with few values: their loops have literal bounds for the driver, and expressions of
+//! pinned dims are constants.
 //!
-//! Refused: what is no symbolic dim; a dim that is pinned twice; one that a fact of the head makes a literal. One that no dispatch
-//! reads is a warning. In a version under a fact that makes it a literal, a pin has nothing to do.
+//! Refused: a name that is not a symbolic dim; a dim that is pinned twice, or that a fact of the head makes a literal. A pinned dim
+//! that no dispatch reads is a warning. In a version under a fact that makes it a literal, a pin has no effect.
 
 use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
@@ -15,7 +15,7 @@ use crate::syntax::Name;
 use crate::syntax::kernel::{Generic, GenericKind, Kernel};
 use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind};
 
-/// Every name that a schedule pins.
+/// Returns every name that a schedule pins.
 fn pins(schedule: &Schedule) -> impl Iterator<Item = &Name> {
     schedule.items.iter().flat_map(|item| match item {
         Item::Statement(Statement { kind: StatementKind::Pin(names), .. }) => names.as_slice(),
@@ -23,7 +23,7 @@ fn pins(schedule: &Schedule) -> impl Iterator<Item = &Name> {
     })
 }
 
-/// Notes a schedule's pinned dims in a program that has its facts.
+/// Records a schedule's pinned dims in a program that already has its facts.
 pub(crate) fn bind(program: &mut Program, kernel: &Kernel, schedule: &Schedule) -> Result<(), Errors> {
     let (mut errors, mut seen) = (Errors::new(), Vec::<&Name>::new());
     for name in pins(schedule) {
@@ -39,7 +39,7 @@ pub(crate) fn bind(program: &mut Program, kernel: &Kernel, schedule: &Schedule) 
     errors.into_result()
 }
 
-/// The symbolic dim of a name; `None` where a version's fact makes it a literal.
+/// Returns the symbolic dim of a name, or `None` if a fact of this version makes it a literal.
 fn symbolic(program: &Program, kernel: &Kernel, schedule: &Schedule, name: &Name) -> Result<Option<DimId>, Error> {
     let is_dim = |g: &&Generic| matches!(g.kind, GenericKind::Dim);
     let dims = || kernel.generics.iter().filter(is_dim).map(|g| g.name.as_str());
@@ -51,8 +51,10 @@ fn symbolic(program: &Program, kernel: &Kernel, schedule: &Schedule, name: &Name
     let found = program.dims.iter().find(|(_, d)| d.name == name.text);
     let (what, help) = match (&generic.kind, found) {
         (GenericKind::Dtype(_), _) => ("is a dtype", there_are()),
-        (GenericKind::Value(_), Some(_)) => ("follows from other dims", format!("pin those that it is made of; {}", there_are())),
-        (_, None) => ("is a parameter, a literal already", "leave it out".into()),
+        (GenericKind::Value(_), Some(_)) => {
+            ("follows from other dims", format!("pin the dims that it follows from; {}", there_are()))
+        }
+        (_, None) => ("is a parameter, which already is a literal", "leave it out".into()),
         (GenericKind::Dim, Some((id, dim))) => {
             return match dim.derived {
                 None => Ok(Some(id)),
@@ -63,7 +65,7 @@ fn symbolic(program: &Program, kernel: &Kernel, schedule: &Schedule, name: &Name
     Err(Error::new(name.span, format!("`{name}` {what}, and cannot be pinned")).help(help))
 }
 
-/// That it is no fact of the head that makes a pinned dim a literal.
+/// Checks that the fact that makes a pinned dim a literal belongs to a version, and not to the head.
 fn literal(program: &Program, schedule: &Schedule, dim: DimId, name: &Name) -> Result<(), Error> {
     let version = |span: SpanId| {
         schedule.items.iter().any(|item| match item {
@@ -76,26 +78,27 @@ fn literal(program: &Program, schedule: &Schedule, dim: DimId, name: &Name) -> R
     let facts: Vec<_> = program.conditions.iter().filter(equates).collect();
     match facts.iter().find(|c| !version(c.span)) {
         Some(fact) => {
-            let error = Error::new(name.span, format!("`{name}` is a literal already, and cannot be pinned"));
+            let error = Error::new(name.span, format!("`{name}` already is a literal, and cannot be pinned"));
             Err(error.note_at(fact.span, format!("by the fact `{}`", fact.text)).help("leave it out of `pin`"))
         }
         None => Ok(()),
     }
 }
 
-/// Warnings: pinned dims that no dispatch reads.
+/// Returns warnings for pinned dims that no dispatch reads.
 pub(crate) fn unused(program: &Program, launched: &launch::Program, schedule: &Schedule) -> Errors {
     let sizes = || launched.dispatches.iter().flat_map(|d| &d.constants);
     let idle = |name: &&Name| {
         let dim = program.pinned.iter().find(|d| program.dims[**d].name == name.text);
         dim.is_some_and(|dim| !sizes().any(|size| names(launched, size, dim.index() as u32)))
     };
-    let warn =
-        |name: &Name| Error::new(name.span, format!("no dispatch reads `{name}`: to pin it changes nothing")).help("leave it out");
+    let warn = |name: &Name| {
+        Error::new(name.span, format!("no dispatch reads `{name}`, so pinning it has no effect")).help("leave it out")
+    };
     Errors(pins(schedule).filter(idle).map(warn).collect())
 }
 
-/// Whether a size names a dim, or one that follows from it. (A derived dim names only earlier ones.)
+/// True if a size names a dim, or a dim that is derived from it. Derived dims name only earlier ones, so the recursion ends.
 fn names(launched: &launch::Program, size: &Size, dim: u32) -> bool {
     let derived = |d: u32| launched.dims.get(d as usize).and_then(|d| d.derived.as_ref());
     size.any_dim(&|d| d == dim || derived(d).is_some_and(|size| names(launched, size, dim)))

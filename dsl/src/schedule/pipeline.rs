@@ -1,11 +1,13 @@
-//! `pipeline(k_o, a_s, b_s, buffers: 1, prefetch: register)`: shared copies at a loop are made for a later step while this one is computed.
+//! `pipeline(k_o, a_s, b_s, buffers: 1, prefetch: register)`: prefetches shared copies at a loop for a later iteration while the
+//! current one is computed.
 //!
-//! The directive only notes which copies, how many buffers and where in the step ([`Program::pipelines`](crate::nest::Program::pipelines)):
-//! until lowering the copies stand where they did, so that other directives need not know of it. `lower::pipeline` makes the steps, and
-//! refuses what is known only then: what a step consists of, and what the copies' own schedules have made of them.
+//! The directive only records the copies, the number of buffers, and the places in the iteration
+//! ([`Program::pipelines`](crate::nest::Program::pipelines)). The copies stay in place until lowering, so that other directives do
+//! not handle pipelines. `lower::pipeline` makes the steps. It also refuses the cases that are known only then, which depend on the
+//! contents of an iteration and on the schedules of the copies.
 //!
-//! Refused: what is no serial loop; names that are no shared copies at it; no buffers, or more than three; one buffer without registers
-//! between; what does not fit; a copy that has a pipeline.
+//! Refused: a loop that is not serial; names that are not shared copies at it; a number of buffers that is 0 or above three; one
+//! buffer without registers between; buffers that do not fit; a copy that already has a pipeline.
 
 use super::promote::Copied;
 use super::{Applied, StageNest};
@@ -16,13 +18,13 @@ use crate::schedule::attach::is_invocation;
 use crate::syntax::Name;
 use crate::syntax::schedule::{Pipeline, Spot, SpotAt};
 
-/// The most buffers that a copy has.
+/// The maximum number of buffers of a copy.
 const MOST: i64 = 3;
 
-/// The directive.
+/// Applies the directive.
 pub(super) fn apply(nest: &mut StageNest<'_>, pipeline: &Pipeline, span: SpanId) -> Applied {
     let Some(axis) = looped(nest, &pipeline.axis)? else {
-        let what = format!("`{}` has one value: there is no next step, and copies are made where they are read", pipeline.axis);
+        let what = format!("`{}` has one value, so there is no next iteration, and its copies are not prefetched", pipeline.axis);
         nest.program.owe(what, State::Proved, span);
         return Ok(());
     };
@@ -31,7 +33,8 @@ pub(super) fn apply(nest: &mut StageNest<'_>, pipeline: &Pipeline, span: SpanId)
     if pipeline.prefetch.is_none()
         && let Some(fetch) = &pipeline.fetch
     {
-        let error = Error::new(fetch.span, "nothing is fetched apart: without `prefetch`, a copy is read and written at once");
+        let error =
+            Error::new(fetch.span, "`fetch` has no effect without `prefetch`, because a copy is then read and written at once");
         return Err(error.help("write `prefetch: register`, or leave `fetch` out: `store` says where the copy is made"));
     }
     let default = |at: Point| Place { at, early: false, span };
@@ -51,19 +54,20 @@ pub(super) fn apply(nest: &mut StageNest<'_>, pipeline: &Pipeline, span: SpanId)
     fits(nest, pipeline, span)
 }
 
-/// The serial loop over an axis. `None`: a tile of one value, as versions for few sizes have, which needs no loop.
+/// Finds the serial loop over an axis. Returns `None` for a tile of extent 1, which has no loop. Versions for small sizes have such
+/// tiles.
 fn looped(nest: &StageNest<'_>, name: &Name) -> Result<Option<AxisId>, Error> {
     let axis = nest.axis(name)?;
     let Some(at) = nest.path.position(axis) else {
         if nest.vanished.iter().any(|(other, _)| *other == axis) {
             return Ok(None);
         }
-        let error = Error::new(name.span, format!("`{name}` has one value, and so no loop"));
-        return Err(error.help("leave `pipeline` out: there is no next step"));
+        let error = Error::new(name.span, format!("`{name}` has one value, and therefore no loop"));
+        return Err(error.help("leave `pipeline` out: there is no next iteration"));
     };
     let frame = &nest.path.frames[at];
     let (what, help) = match frame.as_loop() {
-        Some((_, Exec::Unroll)) => ("unrolled", "the loop at which the copies are made stays one: unroll those within it"),
+        Some((_, Exec::Unroll)) => ("unrolled", "keep the loop at which the copies are made, and unroll loops within it"),
         Some((_, Exec::Lanes)) => ("in lanes, which run together", "name a loop whose iterations run one after another"),
         Some((_, Exec::Bind(Level::Workgroup, _))) => {
             ("distributed to workgroups, which run together", "name a loop within a workgroup at which copies are made")
@@ -76,7 +80,7 @@ fn looped(nest: &StageNest<'_>, name: &Name) -> Result<Option<AxisId>, Error> {
     Err(Error::new(name.span, format!("`{name}` is {what}")).note_at(frame.span, "it was made that here").help(help))
 }
 
-/// The copies that are named, or all of them.
+/// Returns the named copies, or all copies at the loop if none is named.
 fn copies(nest: &StageNest<'_>, pipeline: &Pipeline, axis: AxisId, span: SpanId) -> Result<Vec<Copied>, Error> {
     let plain: Vec<&Frame> = nest.path.frames.iter().filter(|f| !is_invocation(f)).collect();
     let depth = plain.iter().position(|f| f.as_loop().is_some_and(|(a, _)| a == axis)).map_or(0, |at| at + 1);
@@ -103,7 +107,7 @@ fn copies(nest: &StageNest<'_>, pipeline: &Pipeline, axis: AxisId, span: SpanId)
         }
         if let Some(other) = nest.program.pipeline_of(copy.buffer) {
             let error = Error::new(named.span, format!("`{named}` has a pipeline")).note_at(other.span, "by this directive");
-            return Err(error.help("one `pipeline` says all of a copy"));
+            return Err(error.help("a copy can have one `pipeline` only"));
         }
         found.push((*copy).clone());
     }
@@ -113,17 +117,17 @@ fn copies(nest: &StageNest<'_>, pipeline: &Pipeline, axis: AxisId, span: SpanId)
     let (left, taken): (Vec<&Copied>, Vec<&Copied>) = here.iter().partition(|copy| nest.program.pipeline_of(copy.buffer).is_none());
     if let ([], Some(other)) = (&left[..], taken.first().and_then(|copy| nest.program.pipeline_of(copy.buffer))) {
         let error = Error::new(span, format!("all shared copies at `{}` have a pipeline", pipeline.axis));
-        return Err(error.note_at(other.span, "by this directive").help("one `pipeline` says all of a copy"));
+        return Err(error.note_at(other.span, "by this directive").help("a copy can have one `pipeline` only"));
     }
     Ok(left.into_iter().cloned().collect())
 }
 
-/// Whether a stage copies elements of a tensor, as they are.
+/// True if a stage copies elements of a tensor unchanged.
 fn is_plain(nest: &StageNest<'_>, stage: StageId) -> bool {
     nest.program.stages[stage].is_copy(nest.program) && !nest.program.placed.contains_key(&stage)
 }
 
-/// Says what a name is that is no shared copy at the loop.
+/// Reports a name that is not a shared copy at the loop.
 fn not_here(nest: &StageNest<'_>, pipeline: &Pipeline, named: &Name) -> Error {
     let error = |what: String| Error::new(named.span, what);
     let is_named = |buffer: &BufferId| nest.program.buffers[*buffer].name == named.text;
@@ -132,32 +136,32 @@ fn not_here(nest: &StageNest<'_>, pipeline: &Pipeline, named: &Name) -> Error {
     let Some(buffer) = of_name else { return error(format!("there is no copy `{named}`")) };
     match copy {
         _ if nest.program.buffers[buffer].space.is_global() => {
-            error(format!("`{named}` is a tensor, and a pipeline is one of copies"))
+            error(format!("`{named}` is a tensor, and only shared copies can be pipelined"))
         }
         Some(copy) if nest.program.buffers[buffer].space != Space::Shared => {
-            error(format!("`{named}` lies in registers, and a pipeline is one of shared copies"))
+            error(format!("`{named}` is in registers, and only shared copies can be pipelined"))
                 .note_at(copy.span, format!("`{named}` is made here"))
         }
         Some(copy) if !is_plain(nest, copy.stage) => {
-            error(format!("`{named}` is computed, and only what is copied of a tensor is made for later steps"))
+            error(format!("`{named}` is computed, and only copies of a tensor can be prefetched for later iterations"))
                 .note_at(copy.span, format!("`{named}` is placed here"))
         }
         Some(copy) => error(format!("`{named}` is not made at the loop over `{}`", pipeline.axis))
             .note_at(copy.span, format!("`{named}` is made here")),
-        None => error(format!("`{named}` is no copy of this nest")),
+        None => error(format!("`{named}` is not a copy of this nest")),
     }
 }
 
-/// How many buffers each copy gets.
+/// Returns the number of buffers of each copy.
 fn buffers(nest: &mut StageNest<'_>, pipeline: &Pipeline) -> Result<u32, Error> {
     let expr = &pipeline.buffers;
     let buffers = nest.positive(expr, "`buffers`").map_err(|error| error.help("each copy has 1, 2 or 3"))?;
     if buffers > MOST {
         let error = Error::new(expr.span, format!("{buffers} buffers for each copy"));
-        return Err(error.help(format!("at most {MOST} are possible, and 2 keep a copy apart from its readers")));
+        return Err(error.help(format!("the maximum is {MOST}; 2 let a copy be written while the other is read")));
     }
     if buffers == 1 && pipeline.prefetch.is_none() {
-        let error = Error::new(expr.span, "with one buffer and no registers between, a copy waits for its readers");
+        let error = Error::new(expr.span, "with one buffer and no `prefetch`, a copy cannot overlap its readers");
         return Err(error.help("write `buffers: 1, prefetch: register`, or `buffers: 2`"));
     }
     Ok(buffers as u32)
@@ -173,7 +177,7 @@ fn place(nest: &StageNest<'_>, spot: &Spot) -> Result<Place, Error> {
     Ok(Place { at, early: spot.early, span: spot.span })
 }
 
-/// The stage of a name: this nest's, or one that stands within it.
+/// Finds a stage by name: the stage of this nest, or one within it.
 fn stage_of(nest: &StageNest<'_>, name: &Name) -> Result<StageId, Error> {
     let program = &*nest.program;
     let is_within = |stage: &StageId| {
@@ -182,12 +186,12 @@ fn stage_of(nest: &StageNest<'_>, name: &Name) -> Result<StageId, Error> {
     let here: Vec<StageId> = program.stages.ids().filter(is_within).collect();
     let found = here.iter().copied().find(|stage| program.stages[*stage].name == name.text);
     found.ok_or_else(|| {
-        let error = Error::new(name.span, format!("`{name}` is no stage of this nest"));
+        let error = Error::new(name.span, format!("`{name}` is not a stage of this nest"));
         error.help(format!("its stages are {}", list(here.iter().map(|stage| program.stages[*stage].name.as_str()))))
     })
 }
 
-/// Refuses more buffers than shared memory holds.
+/// Checks that the buffers fit in shared memory.
 fn fits(nest: &StageNest<'_>, pipeline: &Pipeline, span: SpanId) -> Applied {
     let program = &*nest.program;
     let shared = super::promote::shared_bytes(program, nest.profile, &nest.placed.assembled(program, &nest.path));
@@ -196,7 +200,7 @@ fn fits(nest: &StageNest<'_>, pipeline: &Pipeline, span: SpanId) -> Applied {
     if wanted <= there {
         return Ok(());
     }
-    let what = format!("the buffers do not fit: with them, {wanted} bytes of shared memory are wanted");
+    let what = format!("the buffers do not fit: with them, {wanted} bytes of shared memory are needed");
     let error = Error::new(span, what).note(format!("`{}` has {there}", nest.profile.name));
     let error = shared.iter().fold(error, |error, (buffer, bytes)| {
         let name = &program.buffers[*buffer].name;

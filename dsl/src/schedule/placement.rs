@@ -1,13 +1,12 @@
-//! Where intermediates live: `inline(s)`, `root(s)`, and what is so without a word. What [`super::compute_at`] places is a root
-//! until then.
+//! The placement of intermediates: `inline(s)`, `root(s)`, and the default. A stage that [`super::compute_at`] places is a root
+//! until that directive is applied.
 //!
-//! A pointwise intermediate is inlined: it becomes part of what reads it. A reduction is a root: a dispatch of its own
-//! stores it in a temporary. So is a pointwise intermediate that would make one of its readers too large
-//! ([`mod@crate::algorithm::inline`]). These directives are rewrites of the algorithm's stages, and are applied before the first nest is
-//! made, wherever they stand in the schedule.
+//! A pointwise intermediate is inlined: it becomes part of its readers. A reduction is a root: its own dispatch stores it in a
+//! temporary. So is a pointwise intermediate that would make one of its readers too large ([`mod@crate::algorithm::inline`]). These
+//! directives rewrite the stages of the algorithm, and are applied before the first nest is made, regardless of their position in
+//! the schedule.
 //!
-//! Refused: a stage that there is not; an output or an updated tensor; a reduction that is to be inlined; a stage that is placed
-//! twice.
+//! Refused: a stage that does not exist; an output or an updated tensor; inlining a reduction; a stage that is placed twice.
 
 use super::merged;
 use crate::algorithm::inline::Stored;
@@ -16,10 +15,10 @@ use crate::nest::{Body, Program, Space, StageId};
 use crate::syntax::Name;
 use crate::syntax::schedule::{Directive, DirectiveKind, Item, Promote};
 
-/// The intermediates that are not inlined although they are pointwise.
+/// Returns the intermediates that are not inlined although they are pointwise.
 ///
 /// # Errors
-/// What is wrong with the places.
+/// Reports invalid placements.
 pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
     let (mut errors, mut kept) = (Errors::new(), Vec::new());
     let mut placed: Vec<&Name> = Vec::new();
@@ -36,10 +35,10 @@ pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
                     errors.keep(once(&mut placed, name));
                     continue;
                 }
-                let error = Error::new(name.span, format!("`{name}` is what `rfactor` makes, and has a dispatch of its own"));
-                errors.push(
-                    error.help(format!("leave this out, or write `compute_at({name}, …)` to place it where its parts are reduced")),
-                );
+                let error = Error::new(name.span, format!("`{name}` is defined by `rfactor`, and has a dispatch of its own"));
+                errors.push(error.help(format!(
+                    "leave this out, or write `compute_at({name}, …)` to place it where its partial results are reduced"
+                )));
                 continue;
             }
             let Some(stage) = errors.keep(intermediate(program, name)) else { continue };
@@ -103,22 +102,23 @@ fn nest_of(program: &Program, items: &[Item], stage: StageId) -> Option<SpanId> 
     })
 }
 
-/// That everything placed was computed there: stages can be placed within each other.
+/// Checks that every placed stage was computed. Stages can be placed within each other without any of them having a dispatch.
 pub(super) fn all_computed(program: &Program, items: &[Item], errors: &mut Errors) {
     let hosted = |name: &Name| program.hosts.keys().any(|stage| program.stages[*stage].name == name.text);
     for placed in computed_at(items).filter(|placed| !hosted(&placed.source)) {
-        let error = Error::new(placed.source.span, format!("`{}` is placed in the nest of a stage that has none", placed.source));
-        let error = error.note("the stage of the block in which this stands is itself placed, and computed nowhere");
+        let error =
+            Error::new(placed.source.span, format!("`{}` is placed in the nest of a stage that is not computed", placed.source));
+        let error = error.note("the stage of this block is itself placed at a loop, but is not computed anywhere");
         errors.push(error.help("write it in the block of a stage that has a dispatch of its own"));
     }
 }
 
-/// Whether a directive gives an intermediate its place, and rewrites no nest.
+/// True if a directive places an intermediate without rewriting a nest.
 pub(super) fn is_placement(kind: &DirectiveKind) -> bool {
     matches!(kind, DirectiveKind::Inline(_) | DirectiveKind::Root(_))
 }
 
-/// What is to be computed at a loop of another stage.
+/// Returns the `compute_at` placements of a schedule.
 pub(super) fn computed_at(items: &[Item]) -> impl Iterator<Item = &Promote> {
     directives(items).filter_map(computed)
 }
@@ -130,12 +130,12 @@ fn computed(directive: &Directive) -> Option<&Promote> {
     }
 }
 
-/// Whether a directive makes the stage of that name.
+/// True if an `rfactor` defines a stage of that name.
 pub(super) fn made(items: &[Item], stage: &Name) -> bool {
     directives(items).any(|d| matches!(&d.kind, DirectiveKind::Rfactor { into, .. } if into.text == stage.text))
 }
 
-/// Every directive, in blocks too.
+/// Returns every directive, including those in blocks.
 fn directives(items: &[Item]) -> impl Iterator<Item = &Directive> {
     items.iter().flat_map(|item| match item {
         Item::Directive(directive) => std::slice::from_ref(directive),
@@ -144,7 +144,7 @@ fn directives(items: &[Item]) -> impl Iterator<Item = &Directive> {
     })
 }
 
-/// The intermediate of a name.
+/// Finds an intermediate by name.
 fn intermediate(program: &Program, name: &Name) -> Result<StageId, Error> {
     let is = |stage: &StageId| !program.is_result(*stage);
     let names = || program.stages.ids().filter(is).map(|stage| program.stages[stage].name.as_str());
@@ -153,10 +153,14 @@ fn intermediate(program: &Program, name: &Name) -> Result<StageId, Error> {
             return Err(error);
         }
         if program.buffers.values().any(|b| b.name == name.text && b.space == Space::Input) {
-            let error = Error::new(name.span, format!("`{name}` is an input, which nothing computes"));
-            return Err(error.help(format!("a copy of it is made by `promote({name} => {name}_copy, at: …, to: …)`")));
+            let error = Error::new(name.span, format!("`{name}` is an input, and is not computed"));
+            return Err(error.help(format!("to copy it, write `promote({name} => {name}_copy, at: …, to: …)`")));
         }
-        let known = if names().next().is_none() { "this kernel has none".into() } else { format!("there are {}", list(names())) };
+        let known = if names().next().is_none() {
+            "this kernel has none".into()
+        } else {
+            format!("the intermediates are {}", list(names()))
+        };
         let error = Error::new(name.span, format!("there is no intermediate `{name}`"));
         return Err(error.help(did_you_mean(&name.text, names()).unwrap_or(known)));
     };
@@ -164,10 +168,10 @@ fn intermediate(program: &Program, name: &Name) -> Result<StageId, Error> {
         return Ok(stage);
     }
     let error = Error::new(name.span, format!("`{name}` is a result: it has a dispatch of its own, and is stored for the caller"));
-    Err(error.help("a place is given to what `let` defines in the kernel"))
+    Err(error.help("only stages that `let` defines in the kernel can be placed"))
 }
 
-/// No stage is placed twice.
+/// Checks that a stage is not placed twice.
 fn once<'n>(placed: &mut Vec<&'n Name>, name: &'n Name) -> Result<(), Error> {
     if let Some(first) = placed.iter().find(|other| other.text == name.text) {
         let error = Error::new(name.span, format!("`{name}` is placed twice"));
@@ -178,7 +182,7 @@ fn once<'n>(placed: &mut Vec<&'n Name>, name: &'n Name) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is inlined has one value where it is read.
+/// Checks that an inlined stage is pointwise, so that it has one value where it is read.
 fn pointwise(program: &Program, stage: StageId, span: SpanId) -> Result<(), Error> {
     let Body::Reduce { monoid, .. } = &program.stages[stage].body else { return Ok(()) };
     let name = &program.stages[stage].name;

@@ -1,11 +1,11 @@
-//! `precompute(s)`, and `pack(…, when: prepare)`: what depends on one input alone is computed when that input is prepared, once, and
-//! not at each launch.
+//! `precompute(s)`, and `pack(…, when: prepare)`: computes stages that depend on a single input once, when that input is prepared,
+//! and not at each launch.
 //!
-//! The stages move to a kernel of their own, of that input alone, whose results the launch takes as if they were inputs. The
-//! directives in such a stage's block go with it.
+//! The stages move to a separate kernel, which takes only that input. The launch takes the results as additional inputs. The
+//! directives in the block of such a stage move with it.
 //!
-//! Refused: what is no intermediate; what depends on several inputs, on one that is updated, or on a scalar; on sizes that the
-//! input's shape does not tell.
+//! Refused: a stage that is not an intermediate; a stage that depends on several inputs, on an input that is updated, on a scalar,
+//! or on sizes that the shape of the input does not determine.
 
 use super::merged;
 use crate::arena::Id;
@@ -23,15 +23,15 @@ use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind};
 pub(crate) struct Preparation {
     /// The input.
     pub(crate) input: BufferId,
-    /// What of the launch it computes, in the order of its outputs.
+    /// The buffers of the launch that it computes, in the order of its outputs.
     pub(crate) buffers: Vec<BufferId>,
-    /// It, with naive nests.
+    /// The kernel, with naive nests.
     pub(crate) program: Program,
-    /// The statement that asks for it.
+    /// The statement that requests it.
     pub(crate) span: SpanId,
 }
 
-/// Notes the stages that a schedule precomputes.
+/// Records the stages that a schedule precomputes.
 pub(crate) fn apply(program: &Program, schedule: &Schedule, rewritten: &mut Rewritten) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for item in &schedule.items {
@@ -46,7 +46,7 @@ pub(crate) fn apply(program: &Program, schedule: &Schedule, rewritten: &mut Rewr
     errors.into_result()
 }
 
-/// The intermediate of a name.
+/// Finds an intermediate by name.
 fn intermediate(program: &Program, name: &Name, rewritten: &Rewritten) -> Result<StageId, Error> {
     let is = |stage: &StageId| program.buffers[program.stages[*stage].buffer].space == Space::Temporary;
     let names = || program.stages.ids().filter(is).map(|stage| program.stages[stage].name.as_str());
@@ -68,7 +68,7 @@ fn intermediate(program: &Program, name: &Name, rewritten: &Rewritten) -> Result
     }
 }
 
-/// Takes the stages that are computed at preparation out of a program whose pointwise stages are inlined.
+/// Moves the stages that are computed at preparation out of a program whose pointwise stages are inlined.
 pub(crate) fn split(program: &mut Program, rewritten: &Rewritten) -> Result<Vec<Preparation>, Errors> {
     let (mut errors, mut groups) = (Errors::new(), Vec::<(BufferId, Vec<StageId>, SpanId)>::new());
     for (stage, span) in &rewritten.prepared {
@@ -93,7 +93,7 @@ pub(crate) fn split(program: &mut Program, rewritten: &Rewritten) -> Result<Vec<
     Ok(made.into_iter().map(launch).collect())
 }
 
-/// The one input that a stage depends on.
+/// Returns the only input that a stage depends on.
 fn input(program: &Program, stage: StageId, span: SpanId) -> Result<BufferId, Error> {
     let (mut inputs, mut seen, mut open) = (Vec::new(), vec![stage], vec![stage]);
     let name = &program.stages[stage].name;
@@ -129,16 +129,18 @@ fn input(program: &Program, stage: StageId, span: SpanId) -> Result<BufferId, Er
             Err(error.help(format!("pack `{tensor}` with `when: prepare`")))
         }
         [one] => Ok(*one),
-        [] => Err(Error::new(span, format!("`{name}` depends on no input: there is nothing to prepare")).help("leave this out")),
+        [] => {
+            Err(Error::new(span, format!("`{name}` does not depend on an input, so it cannot be prepared")).help("leave this out"))
+        }
         several => {
             let names = list(several.iter().map(|b| &program.buffers[*b].name));
             let error = Error::new(span, format!("`{name}` depends on {names}, and cannot be precomputed"));
-            Err(error.note("what is precomputed depends on one input alone").help("leave this out"))
+            Err(error.note("a precomputed stage may depend on one input only").help("leave this out"))
         }
     }
 }
 
-/// The kernel that computes some stages of one input.
+/// Returns the kernel that computes some stages of one input.
 fn kernel(of: &Program, input: BufferId, stages: &[StageId], span: SpanId) -> Result<Program, Error> {
     let mut program = Program { name: format!("{}::prepare_{}", of.name, of.buffers[input].name), ..of.clone() };
     for buffer in program.buffers.ids().collect::<Vec<_>>() {
@@ -151,7 +153,7 @@ fn kernel(of: &Program, input: BufferId, stages: &[StageId], span: SpanId) -> Re
     for buffer in program.outputs.clone() {
         program.buffers[buffer].space = Space::Output;
     }
-    // The launch reads what is prepared as it lies in memory.
+    // The launch reads a prepared tensor in its memory layout.
     program.packed.retain(|p| !program.outputs.contains(&p.buffer));
     build::naive(&mut program);
     if let Err(missing) = solve::plan(&program) {
@@ -160,7 +162,7 @@ fn kernel(of: &Program, input: BufferId, stages: &[StageId], span: SpanId) -> Re
     Ok(program)
 }
 
-/// Dims that an input's shape does not tell: what is prepared may not depend on them.
+/// Removes the dims that the input's shape does not determine. A prepared stage may not depend on them.
 fn forget(program: &mut Program, missing: &[DimId], span: SpanId) -> Result<(), Error> {
     let mut gone: Vec<DimId> = missing.to_vec();
     let names =
@@ -180,8 +182,10 @@ fn forget(program: &mut Program, missing: &[DimId], span: SpanId) -> Result<(), 
             let (stage, dim) = (&program.stages[stage].name, &program.dims[*dim].name);
             let tensor = program.arguments.iter().find_map(|a| if let Argument::Tensor(t) = a { Some(*t) } else { None });
             let tensor = tensor.map_or("?", |t| &program.buffers[t].name);
-            let error = Error::new(span, format!("`{stage}` depends on `{dim}`, which the shape of `{tensor}` does not tell"));
-            return Err(error.note("what is precomputed has sizes that follow from its input's shape").help("leave this out"));
+            let error = Error::new(span, format!("`{stage}` depends on `{dim}`, which the shape of `{tensor}` does not determine"));
+            return Err(error
+                .note("the sizes of a precomputed stage must follow from the shape of its input")
+                .help("leave this out"));
         }
     }
     program.conditions = std::mem::take(&mut program.conditions)
@@ -193,7 +197,7 @@ fn forget(program: &mut Program, missing: &[DimId], span: SpanId) -> Result<(), 
         !limit.least.any_dim(&is_gone) && !limit.most.any_dim(&is_gone)
     });
     program.pinned.retain(|dim| !gone.contains(dim));
-    // Nothing names them: a literal keeps their places.
+    // The removed dims are not named any more. A literal keeps their indices valid.
     let zero = program.exprs.int(0);
     for dim in gone {
         program.dims[dim].derived = Some(zero);
@@ -201,7 +205,7 @@ fn forget(program: &mut Program, missing: &[DimId], span: SpanId) -> Result<(), 
     Ok(())
 }
 
-/// In the launch, what a stage computes is an input: reads of its buffer become reads of that.
+/// Makes the result of a prepared stage an input of the launch: reads of its buffer become reads of the new input.
 fn as_input(program: &mut Program, stage: StageId, of: BufferId) -> BufferId {
     let old = program.stages[stage].buffer;
     let buffer = Buffer { space: Space::Input, ..program.buffers[old].clone() };
@@ -218,8 +222,8 @@ fn as_input(program: &mut Program, stage: StageId, of: BufferId) -> BufferId {
     new
 }
 
-/// The items of a schedule that speak of stages which a program computes. `all`: also those that no block holds, and those of
-/// stages that are in neither program.
+/// Returns the items of a schedule that concern stages which a program computes. With `all`, it also returns items outside of
+/// blocks, and items for stages that are in neither program.
 pub(crate) fn items(program: &Program, other: &[&Program], schedule: &Schedule, all: bool) -> Vec<Item> {
     let has = |p: &Program, name: &Name| p.stages.ids().any(|s| p.stages[s].name == name.text && p.is_planned(s));
     let keep = |name: &Name| has(program, name) || (all && !other.iter().any(|p| has(p, name)));

@@ -12,7 +12,7 @@ pub(crate) fn decide(program: &mut Program) {
     for id in program.stages.ids().collect::<Vec<_>>() {
         let mut stage = program.stages[id].clone();
         let axes = stage.axes.clone();
-        // A range may be empty, and then its stage is stored all the same: only items are within it.
+        // A range may be empty, and its stage is stored even then. So the facts of the range hold only for the reduction operands.
         if let Body::Reduce { over, lift, .. } = &mut stage.body {
             let within: Vec<AxisId> = axes.iter().chain(&*over).copied().collect();
             lift.iter_mut().for_each(|item| *item = decided(program, *item, &within));

@@ -1,11 +1,11 @@
-//! A stage's copy on axes of its own: what names the first's axes is put on these. Stages of partial results are such copies
-//! ([`super::rfactor`]).
+//! Copies of a stage onto new axes: expressions over the axes of the original are rewritten over the axes of the copy. For example,
+//! stages of partial results are such copies ([`super::rfactor`]).
 
 use crate::expr::{Expr, ExprId};
 use crate::nest::{Axis, AxisDef, AxisId, Fate, Program, StageId};
 use std::collections::HashMap;
 
-/// Which axis of a copy is which of the first's.
+/// Maps the axes of the original stage to the axes of its copy.
 #[derive(Debug)]
 pub(super) struct Renamed {
     pub(super) axes: HashMap<AxisId, AxisId>,
@@ -16,7 +16,7 @@ impl Renamed {
         self.axes.get(&axis).copied().unwrap_or(axis)
     }
 
-    /// An axis of the first, as the copy has it. `stages`: the first and the copy.
+    /// Returns an axis of the original as the copy has it. `stages` holds the original and the copy.
     pub(super) fn remade(&self, program: &mut Program, old: Axis, stages: [StageId; 2]) -> Axis {
         let extent = self.expr(program, old.extent);
         let def = match old.def {
@@ -36,7 +36,7 @@ impl Renamed {
         Axis { extent, def, fate, ..old }
     }
 
-    /// An expression of the first, on the copy's axes.
+    /// Rewrites an expression of the original over the axes of the copy.
     pub(super) fn expr(&self, program: &mut Program, e: ExprId) -> ExprId {
         program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
             Expr::Axis(axis) => self.axes.get(axis).copied().map(|own| exprs.axis(own)),

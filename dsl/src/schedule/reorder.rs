@@ -1,15 +1,15 @@
-//! `reorder(fh, fw, ic, ow, oc)`: the listed axes, outermost first, among the places that they hold. A loop that is moved
-//! out of one that its bound depends on takes the hull and leaves a predicate. Axes of extent 1 have no loop and may be
-//! listed all the same.
+//! `reorder(fh, fw, ic, ow, oc)`: puts the listed axes into this order, outermost first, within the places that they occupy. A loop
+//! that is moved out of a loop that its bound depends on takes its hull, with a predicate. Axes of extent 1 have no loop, but may
+//! be listed.
 //!
-//! Refused: a workgroup axis placed inside a loop that is none.
+//! Refused: a workgroup axis inside a loop that is not a workgroup axis.
 
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId};
 use crate::nest::path::Head;
 use crate::syntax::Name;
 
-/// The directive.
+/// Applies the directive.
 pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied {
     let axes = nest.axes(names)?;
     let mut places: Vec<usize> = axes.iter().filter_map(|a| nest.path.position(*a)).collect();
@@ -18,7 +18,7 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied 
     for (place, (head, made)) in places.into_iter().zip(heads) {
         (nest.path.frames[place].head, nest.path.frames[place].span) = (head, made);
     }
-    // Whoever lists an axis of one value says where its loop would stand.
+    // An axis of extent 1 in the list gets the place that its loop would have.
     let first = axes.iter().filter_map(|a| nest.path.position(*a)).min().unwrap_or(nest.path.frames.len());
     for (n, axis) in axes.iter().enumerate() {
         if nest.vanished.iter().any(|(other, _)| other == axis) {
@@ -31,7 +31,7 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied 
     Ok(())
 }
 
-/// Workgroup axes enclose everything else.
+/// Checks that workgroup axes enclose all other loops.
 fn check_workgroups(nest: &StageNest<'_>, span: SpanId) -> Applied {
     let depth = nest.path.workgroup_depth();
     let Some(stray) = nest.path.frames[depth..].iter().find(|f| matches!(f.level(), Some((crate::nest::Level::Workgroup, _))))
@@ -40,6 +40,6 @@ fn check_workgroups(nest: &StageNest<'_>, span: SpanId) -> Applied {
     };
     let outer = nest.path.frames[depth].as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
     let inner = stray.as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
-    let error = Error::new(span, format!("the workgroup axis `{inner}` would stand inside the loop over `{outer}`"));
+    let error = Error::new(span, format!("the workgroup axis `{inner}` would be inside the loop over `{outer}`"));
     Err(error.note_at(stray.span, format!("`{inner}` was distributed here")).help("workgroup axes enclose all loops: leave it out"))
 }

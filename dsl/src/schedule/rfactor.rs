@@ -1,13 +1,13 @@
-//! `rfactor(k_o => part)`: a reduction in two dispatches. The first, of the new stage `part`, has a partial result for each
-//! value of `k_o`, which is a parallel axis there; the second reduces these. The state between them lies in temporaries, one
-//! for each component (argmin and argmax: the value, and its index), with `k_o` for the outermost dimension.
+//! `rfactor(k_o => part)`: splits a reduction into two dispatches. The first, for the new stage `part`, computes a partial result
+//! for each value of `k_o`, which is a parallel axis there. The second reduces the partial results. The state is passed in
+//! temporaries, one for each component (for example, the value and the index of argmax), with `k_o` as the outermost dimension.
 //!
-//! The partial stage takes the reduction's axes as they were split, fused and ordered, and is scheduled by its block,
-//! `part { … }`; what follows for this stage schedules the final reduction, over an axis that is again called `k_o`. Where
-//! `k_o` runs past the end, a partial result of nothing is the identity.
+//! The partial stage takes the reduction's axes as they were split, fused and ordered, and is scheduled by its block, `part { … }`.
+//! Later directives of the original stage schedule the final reduction, over an axis that is also called `k_o`. If `k_o` runs out
+//! of bounds, the partial result of an empty range is the identity.
 //!
-//! Refused: an axis that is not a reduction's; one that is distributed or unrolled; parallel axes that other directives
-//! have already rewritten (they belong behind this one: the two stages have schedules of their own); a reduction that is
+//! Refused: an axis that is not a reduction's; an axis that is distributed or unrolled; parallel axes that other directives have
+//! already rewritten (these directives must follow `rfactor`, because the two stages have separate schedules); a reduction that is
 //! already distributed; a nest that was peeled.
 
 use super::renamed::Renamed;
@@ -22,7 +22,7 @@ use crate::nest::{
 use crate::syntax::Name;
 use std::collections::HashSet;
 
-/// The directive.
+/// Applies the directive.
 pub fn apply(nest: &mut StageNest<'_>, name: &Name, into: &Name, span: SpanId) -> Applied {
     let axis = nest.axis(name)?;
     check(nest, axis, name, into)?;
@@ -34,27 +34,27 @@ pub fn apply(nest: &mut StageNest<'_>, name: &Name, into: &Name, span: SpanId) -
     part.add(nest, axis, kept, into);
     reduce_parts(nest, axis, &part);
     let stage = &nest.program.stages[nest.stage].name;
-    let what = format!("`{into}` has the part of `{stage}` for each `{name}`, and of nothing the identity");
+    let what = format!("`{into}` has the partial result of `{stage}` for each `{name}`, and the identity for an empty range");
     nest.program.owe(what, State::Proved, span);
     Ok(())
 }
 
-/// The rules.
+/// Checks that the rules of the directive hold.
 fn check(nest: &StageNest<'_>, axis: AxisId, name: &Name, into: &Name) -> Applied {
     if !nest.is_reduction(axis) {
-        let error = Error::new(name.span, format!("`{name}` is a parallel axis: each of its values has a result of its own"));
+        let error = Error::new(name.span, format!("`{name}` is a parallel axis: each of its values has its own result"));
         let reduction = nest.path.axes().find(|a| nest.is_reduction(*a)).map(|a| nest.name(a));
         return Err(match reduction {
             Some(k) => error.help(format!("split the reduction: `tile({k}: 1024 => {k}_o); rfactor({k}_o => {into})`")),
-            None => error.note(format!("`{}` is no reduction", nest.program.stages[nest.stage].name)),
+            None => error.note(format!("`{}` is not a reduction", nest.program.stages[nest.stage].name)),
         });
     }
     split::plain(nest, axis, name.span)?;
     let Body::Reduce { over, .. } = &nest.program.stages[nest.stage].body else { return Ok(()) };
     if over.iter().any(|a| !matches!(nest.program.axes[*a].def, AxisDef::Root(_))) {
         let stage = &nest.program.stages[nest.stage].name;
-        let error = Error::new(name.span, format!("`{stage}` already is one part of a reduction"));
-        return Err(error.help("split the final reduction again, or make the first split another one"));
+        let error = Error::new(name.span, format!("`{stage}` already is a part of a reduction"));
+        return Err(error.help("split the final reduction again, or change the first split"));
     }
     nest.check_plain(name.span, "`rfactor`")?;
     let taken = nest.program.stages.values().any(|s| s.name == into.text)
@@ -70,7 +70,7 @@ fn check(nest: &StageNest<'_>, axis: AxisId, name: &Name, into: &Name) -> Applie
             let error = Error::new(name.span, format!("`{}` was rewritten before `rfactor`", nest.name(root)));
             let error = error.note_at(made, "here");
             return Err(error.help(format!(
-                "put that behind `rfactor`, for the final reduction, or into `{into} {{ … }}`, for the partial one"
+                "move that after `rfactor`, for the final reduction, or into `{into} {{ … }}`, for the partial one"
             )));
         }
     }
@@ -87,7 +87,7 @@ fn is_bound(exec: Exec) -> bool {
     matches!(exec, Exec::Bind(..))
 }
 
-/// The directive that split, fused, distributed or unrolled an axis.
+/// Returns the directive that split, fused, distributed or unrolled an axis.
 fn rewritten(nest: &StageNest<'_>, axis: AxisId) -> Option<SpanId> {
     match &nest.program.axes[axis].fate {
         Fate::Split(split) => Some(split.span),
@@ -99,8 +99,8 @@ fn rewritten(nest: &StageNest<'_>, axis: AxisId) -> Option<SpanId> {
     }
 }
 
-/// Moves the loop over the axis outside of all others. An axis whose extent depends on others takes its hull, also where these
-/// have one value and no loop: partial results are a box.
+/// Moves the loop over the axis outside all others. An axis whose extent depends on others takes its hull, even if the others have
+/// extent 1 and no loop, because partial results form a box.
 fn outermost(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, span: SpanId) -> Result<AxisId, Error> {
     let Some(at) = nest.path.position(axis) else { return Ok(axis) };
     let frame = nest.path.remove(at);
@@ -117,8 +117,8 @@ fn outermost(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, span: SpanId) 
     Ok(axis)
 }
 
-/// The partial stage's parallel axes, for this stage's. Where these are parts of a reduction whose other parts are another stage's,
-/// what is reduced names the whole: the partial stage has its own of that, too.
+/// Returns the parallel axes of the partial stage, as copies of this stage's axes. If these axes are parts of an axis of another
+/// stage, the reduced value names the whole axis, so the partial stage gets its own copy of the whole.
 fn own_axes(nest: &mut StageNest<'_>, part: StageId, span: SpanId) -> Renamed {
     let program = &mut *nest.program;
     let over = match &program.stages[nest.stage].body {
@@ -131,14 +131,14 @@ fn own_axes(nest: &mut StageNest<'_>, part: StageId, span: SpanId) -> Renamed {
     for axis in made {
         let old = program.axes[axis].clone();
         let own = renamed.remade(program, old, [nest.stage, part]);
-        // The whole of what this stage has parts of is another stage's.
+        // The whole axis belongs to another stage, but its copy belongs to the partial stage.
         let def = if let AxisDef::Root(_) = own.def { AxisDef::Root(part) } else { own.def };
         program.axes[axis] = Axis { def, span, ..own };
     }
     renamed
 }
 
-/// A temporary for each component of the state.
+/// Adds a temporary for each component of the state.
 fn temporaries(nest: &mut StageNest<'_>, axis: AxisId, into: &Name, span: SpanId) -> Vec<BufferId> {
     let program = &mut *nest.program;
     let Body::Reduce { monoid, .. } = &program.stages[nest.stage].body else { return Vec::new() };
@@ -154,7 +154,7 @@ fn temporaries(nest: &mut StageNest<'_>, axis: AxisId, into: &Name, span: SpanId
     buffers
 }
 
-/// Gives the reduction's axes to the partial stage, where `axis` is parallel. Returns those that it still reduces.
+/// Moves the reduction's axes to the partial stage, where `axis` becomes parallel. Returns the axes that are still reduced there.
 fn take_reduction(nest: &mut StageNest<'_>, axis: AxisId, part: &Partial) -> Vec<AxisId> {
     let (program, stage) = (&mut *nest.program, nest.stage);
     let Body::Reduce { over, .. } = program.stages[stage].body.clone() else { return Vec::new() };
@@ -167,7 +167,7 @@ fn take_reduction(nest: &mut StageNest<'_>, axis: AxisId, part: &Partial) -> Vec
         if program.axes[at].def == AxisDef::Root(stage) {
             program.axes[at].def = AxisDef::Root(part.stage);
         }
-        // It may run to where a parallel axis is.
+        // The extent may depend on a parallel axis.
         program.axes[at].extent = part.renamed.expr(program, program.axes[at].extent);
         match program.axes[at].fate.clone() {
             Fate::Split(split) => open.extend(split.parts.into_iter().rev()),
@@ -183,15 +183,15 @@ fn take_reduction(nest: &mut StageNest<'_>, axis: AxisId, part: &Partial) -> Vec
 /// The stage of partial results.
 struct Partial {
     stage: StageId,
-    /// Its axes for this stage's parallel ones.
+    /// Maps this stage's parallel axes to the axes of the partial stage.
     renamed: Renamed,
-    /// Where the components of its state go.
+    /// The temporaries for the components of its state.
     buffers: Vec<BufferId>,
     span: SpanId,
 }
 
 impl Partial {
-    /// The stage and its dispatch, before this one's. The loops of the reduction stay as they are, inside.
+    /// Adds the stage, and its dispatch before this stage's dispatch. The loops of the reduction stay unchanged, innermost.
     fn add(&self, nest: &mut StageNest<'_>, axis: AxisId, over: Vec<AxisId>, into: &Name) {
         let (stage, span) = (nest.program.stages[nest.stage].clone(), self.span);
         let program = &mut *nest.program;
@@ -221,7 +221,7 @@ impl Partial {
     }
 }
 
-/// Makes this stage reduce the partial results, over an axis of that name.
+/// Makes this stage reduce the partial results, over an axis with the name of `axis`.
 fn reduce_parts(nest: &mut StageNest<'_>, axis: AxisId, part: &Partial) {
     let program = &mut *nest.program;
     let Axis { name, extent, .. } = program.axes[axis].clone();

@@ -1,9 +1,9 @@
-//! `serial(n)`: parallel axes that run one after another in each invocation, on purpose.
+//! `serial(n)`: states that parallel axes run one after another in each invocation on purpose.
 
 use super::{Applied, StageNest, split};
 use crate::syntax::Name;
 
-/// The directive.
+/// Applies the directive.
 pub fn apply(nest: &mut StageNest<'_>, names: &[Name]) -> Applied {
     for (axis, name) in nest.axes(names)?.into_iter().zip(names) {
         split::plain(nest, axis, name.span)?;

@@ -1,11 +1,11 @@
-//! The tail `shift`: the last tile is moved back so that it lies inside, over points that the tile before it has too. All
-//! tiles are whole, and nothing needs a predicate.
+//! The tail `shift`: the last tile is moved back so that it ends at the end of the axis and overlaps the tile before it. All tiles
+//! are whole and need no predicates.
 //!
-//! The axis must be at least as long as a tile: that is proved, or the launch refuses sizes for which it is not.
+//! The axis must be at least as long as a tile. This is proved, or the launch refuses sizes for which it does not hold.
 //!
-//! Refused: a reduction's axis, whose points would be counted twice; a tensor updated in place, or by atomics; an axis that is
-//! distributed, where two invocations would write one element; more parts than a tile and its place; an extent that only
-//! loops know.
+//! Refused: a reduction's axis, because its points would be counted twice; a tensor updated in place or by atomics; an axis that is
+//! distributed, because two invocations would write one element; a split with more parts than a tile index and a tile; an extent
+//! that depends on loops, because the launch cannot check it.
 
 use super::split::parenthesized;
 use super::{Applied, StageNest};
@@ -13,7 +13,7 @@ use crate::diag::{Error, SpanId};
 use crate::nest::{AxisDef, AxisId, Condition, Fate, How, Level, Space, State, Tail};
 use tilewright_launch::Relation;
 
-/// Checks the word on an axis, and sees to it that the axis is long enough.
+/// Checks the keyword `shift` on an axis, and ensures that the axis is long enough.
 pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, SpanId)>], blame: SpanId) -> Result<Tail, Error> {
     let name = nest.name(axis).to_owned();
     if nest.is_reduction(axis) {
@@ -31,7 +31,7 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
         return Err(error.note_at(frame.span, "its reduction is distributed here").help("write `guard`"));
     }
     let [None, Some((tile, _))] = *factors else {
-        let error = Error::new(blame, "`shift` moves one tile, and this split has other parts than its place and its points");
+        let error = Error::new(blame, "`shift` needs a split into a tile index and one tile");
         return Err(error.help(format!("split in two, `split({name}, [_, 8] shift => …)`, and then the tile")));
     };
     let (extent, tile_expr) = (nest.program.axes[axis].extent, nest.program.exprs.int(tile));
@@ -42,7 +42,7 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
     }
     let text = format!("{} >= {tile}", parenthesized(&nest.text(extent)));
     let what = format!("the last tile of `{name}` is moved back, which needs `{text}`");
-    // The launch checks it already: for the full tiles of a peel, or an axis like this one.
+    // The launch may already check the condition, for the full tiles of a peel or for a similar axis.
     let checked = |c: &Condition| (c.left, c.relation, c.right) == (extent, Relation::Ge, tile_expr) && c.text == text;
     if nest.program.conditions.iter().any(checked) && nest.program.ledger.iter().any(|owed| owed.what == what) {
         return Ok(Tail::Shift);
@@ -53,7 +53,7 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
     }
     if nest.program.exprs.uses_axis(extent, &mut |_| true) {
         let error =
-            Error::new(blame, format!("`shift` needs `{text}`, which is not proved, and the launch does not know that extent"));
+            Error::new(blame, format!("`shift` needs `{text}`, which is not proved, and the launch cannot check that extent"));
         return Err(error.help("write `guard`"));
     }
     nest.program.conditions.push(Condition {
@@ -72,7 +72,7 @@ fn is_atomic(nest: &StageNest<'_>, axis: AxisId) -> bool {
     nest.program.strategies.get(&axis) == Some(&How::Atomic)
 }
 
-/// Atomics add to no element twice.
+/// Checks that atomics do not add to an element twice.
 pub(super) fn check_atomic(nest: &StageNest<'_>, blame: SpanId) -> Applied {
     let shifted = nest.axes.iter().find_map(|axis| match &nest.program.axes[*axis].fate {
         Fate::Split(split) if split.tail == Tail::Shift => Some((nest.name(*axis), split.span)),
@@ -80,10 +80,10 @@ pub(super) fn check_atomic(nest: &StageNest<'_>, blame: SpanId) -> Applied {
     });
     let Some((name, span)) = shifted else { return Ok(()) };
     let error = Error::new(blame, format!("atomics would add to elements twice: the last tile of `{name}` is moved back"));
-    Err(error.note_at(span, "by the `shift` here").help("write `guard` for that tail, or `by: tree`"))
+    Err(error.note_at(span, "`{name}` is shifted here").help("write `guard` for that tail, or `by: tree`"))
 }
 
-/// No axis that is made of a shifted one is distributed.
+/// Checks that an axis made from a shifted axis is not distributed.
 pub fn check_distributed(nest: &StageNest<'_>, axis: AxisId, blame: SpanId, level: Level) -> Applied {
     let Some((shifted, span)) = shifted(nest, axis) else { return Ok(()) };
     let who = match level {
@@ -92,11 +92,11 @@ pub fn check_distributed(nest: &StageNest<'_>, axis: AxisId, blame: SpanId, leve
     };
     let name = nest.name(axis);
     let error = Error::new(blame, format!("`{name}` is a part of `{shifted}`, whose last tile is moved back"));
-    let error = error.note_at(span, "by the `shift` here").note(format!("two {who} would write the same elements"));
-    Err(error.help("write `guard` or `peel` for the tail of what is distributed"))
+    let error = error.note_at(span, "`{shifted}` is shifted here").note(format!("two {who} would write the same elements"));
+    Err(error.help("write `guard` or `peel` for the tail of the distributed axis"))
 }
 
-/// The shifted axis that an axis is made of, and where that was done.
+/// Returns the shifted axis that an axis is made from, and the place of the `shift`.
 pub(super) fn shifted<'n>(nest: &'n StageNest<'_>, axis: AxisId) -> Option<(&'n str, SpanId)> {
     match &nest.program.axes[axis].def {
         AxisDef::Root(_) | AxisDef::Made => None,

@@ -1,8 +1,8 @@
-//! `split(oc, [2, _, 4] => r, t, v)`: one axis into several, outermost first.
+//! `split(oc, [2, _, 4] => r, t, v)`: splits one axis into several, outermost first.
 //!
-//! Refused: an axis that is gone or already distributed, unrolled or in lanes; factors below 1 or beyond a known extent;
-//! two inferred factors; a list without an inferred factor that does not cover the axis; `exact` that is not proved;
-//! `round_up` where it would change the meaning; what [`super::shift`] and [`super::peel`] refuse.
+//! Refused: an axis that no longer exists or is already distributed, unrolled or in lanes; factors below 1 or beyond a known
+//! extent; two inferred factors; a list without an inferred factor that does not cover the axis; `exact` that is not proved;
+//! `round_up` where it would change the meaning; the cases that [`super::shift`] and [`super::peel`] refuse.
 
 use super::{Applied, StageNest, peel, shift};
 use crate::diag::{Error, SpanId};
@@ -12,10 +12,10 @@ use crate::nest::{AxisId, Exec, Fate, Split, State, Tail};
 use crate::syntax::Name;
 use crate::syntax::schedule::{Factor, TailWord};
 
-/// Loops around a stage, and axes of it that are guarded, at most: the words know of 64.
+/// The maximum number of loops around a stage, and of its guarded axes. The backend stores predicates in a 64-bit mask.
 const MOST_LOOPS: usize = 48;
 
-/// The directive.
+/// Applies the directive.
 pub fn apply(
     nest: &mut StageNest<'_>,
     axis: &Name,
@@ -40,7 +40,7 @@ pub fn apply(
         });
     }
     for (i, name) in names.iter().enumerate() {
-        // A part may keep the axis's own name, as the inner part of a tile does.
+        // A part may keep the axis's own name, like the inner part of a tile.
         if name.text != axis.text {
             nest.fresh(&name.text, name.span, "… => another_name")?;
         }
@@ -52,7 +52,8 @@ pub fn apply(
     split(nest, id, axis.span, &numbers, tail, &parts, span).map(|_| ())
 }
 
-/// In a version for more facts, an axis can be shorter than the tile that the schedule says: the tile is then all of it.
+/// In a version for additional facts, an axis can be shorter than the tile in the schedule. The tile is then reduced to the whole
+/// axis.
 fn whole(nest: &StageNest<'_>, extent: ExprId, factors: &[Option<(i64, SpanId)>]) -> Option<Vec<Option<(i64, SpanId)>>> {
     let have = nest.program.exprs.as_int(extent)?.max(1);
     match factors {
@@ -61,7 +62,7 @@ fn whole(nest: &StageNest<'_>, extent: ExprId, factors: &[Option<(i64, SpanId)>]
     }
 }
 
-/// Splits an axis into parts of these extents (`None`: whatever is left), in its place. Returns the parts.
+/// Splits an axis in place into parts of the given extents (`None` is inferred). Returns the parts.
 pub fn split(
     nest: &mut StageNest<'_>,
     axis: AxisId,
@@ -84,15 +85,15 @@ pub fn split(
     let factors = whole.as_deref().unwrap_or(factors);
     let product = factors.iter().flatten().try_fold(1i64, |p, (f, _)| p.checked_mul(*f)).filter(|p| *p <= i64::from(i32::MAX));
     let Some(product) = product else {
-        return Err(Error::new(span, "the product of the factors is beyond 2^31"));
+        return Err(Error::new(span, "the product of the factors is larger than 2^31"));
     };
-    // A tile that is longer than the axis is meant where a word says what becomes of the rest.
+    // A tile that is longer than the axis is intended if a keyword says how its tail is handled.
     let meant = tail.is_some_and(|t| matches!(t.tail, Tail::RoundUp | Tail::Guard));
     if let (Some(have), false) = (nest.program.exprs.as_int(extent), meant)
         && let Some((factor, at)) = factors.iter().flatten().find(|(f, _)| *f > have.max(1))
     {
         let error = Error::new(*at, format!("the factor {factor} is larger than the extent {have} of `{}`", nest.name(axis)));
-        return Err(error.help(format!("write at most {}, or the word `guard` behind it if the rest is to be idle", have.max(1))));
+        return Err(error.help(format!("write at most {}, or write `guard` after it to leave the tail idle", have.max(1))));
     }
     if let Some(have) = nest.program.exprs.as_int(extent)
         && (have + product - 1) / product * product > i64::from(i32::MAX)
@@ -113,7 +114,8 @@ pub fn split(
     }
     let exact = exact || tail == Tail::Shift;
     nest.program.axes[axis].fate = Fate::Split(Split { parts: parts.clone(), exact, tail, span });
-    // An axis of extent 1 has no loop, but rounded up it can need one: innermost, as nothing says where.
+    // An axis of extent 1 has no loop, but it can need one when it is rounded up. The loop is then innermost, because no place is
+    // given.
     let innermost = nest.path.frames.iter().position(|f| matches!(f.as_loop(), Some((_, Exec::Lanes | Exec::Matrix(_)))));
     let place = at.or(innermost).unwrap_or(nest.path.frames.len());
     if let Some(at) = at {
@@ -132,8 +134,8 @@ pub fn split(
     Ok(parts)
 }
 
-/// Splits an axis by a number that divides it. The outer part takes the axis's name and loop, which stands at a place; the inner part is
-/// returned and has no loop yet.
+/// Splits an axis by a number that divides it. The outer part takes the axis's name and its loop at `at`. The inner part is
+/// returned, and has no loop yet.
 pub(super) fn inner(
     nest: &mut StageNest<'_>,
     (axis, at): (AxisId, Option<usize>),
@@ -161,7 +163,7 @@ pub(super) fn inner(
     inner
 }
 
-/// The place of an axis's loop, if it needs one; an error if it is more than a plain loop.
+/// Returns the place of an axis's loop, or `None` if it has no loop. Reports an error if the loop is not a plain serial loop.
 pub fn plain(nest: &StageNest<'_>, axis: AxisId, blame: SpanId) -> Result<Option<usize>, Error> {
     let Some(at) = nest.path.position(axis) else { return Ok(None) };
     let frame = &nest.path.frames[at];
@@ -171,13 +173,13 @@ pub fn plain(nest: &StageNest<'_>, axis: AxisId, blame: SpanId) -> Result<Option
         Some((_, Exec::Lanes)) => "in lanes",
         Some((_, Exec::Matrix(_))) => "a side of matrices",
         Some((_, Exec::Bind(..))) => "distributed",
-        Some((_, Exec::Step(_))) => "a pipeline's",
+        Some((_, Exec::Step(_))) => "pipelined",
     };
     let error = Error::new(blame, format!("axis `{}` is already {done}", nest.name(axis)));
     Err(error.note_at(frame.span, format!("it was {done} here")).help("put this directive before that one"))
 }
 
-/// Whether the parts are proved to have exactly the axis's points.
+/// True if the parts are proved to have exactly the points of the axis.
 fn is_exact(
     nest: &StageNest<'_>,
     axis: AxisId,
@@ -195,12 +197,12 @@ fn is_exact(
     if nest.prover().upper(extent).is_some_and(|most| most <= product) {
         return Ok(false);
     }
-    let error = Error::new(span, format!("the parts have {product} points; that they cover `{}` is not proved", nest.name(axis)));
+    let error = Error::new(span, format!("the parts have {product} points, which are not proved to cover `{}`", nest.name(axis)));
     let text = nest.text(extent);
     Err(error.note(format!("`{}` runs over `0..{text}`", nest.name(axis))).help("write `_` for one of the factors"))
 }
 
-/// Checks the word after the factor, and notes what became of the obligation. Gives the tail there is.
+/// Checks the keyword after the factor, and records the obligation. Returns the resulting tail.
 fn check_tail(
     nest: &mut StageNest<'_>,
     axis: AxisId,
@@ -213,7 +215,7 @@ fn check_tail(
     let extent = nest.text(nest.program.axes[axis].extent);
     let fact = format!("{} % {product} == 0", parenthesized(&extent));
     if exact {
-        // That 4 divides 32 needs no saying.
+        // Literal divisibility is not recorded in the ledger.
         if product != 1 && nest.program.exprs.as_int(nest.program.axes[axis].extent).is_none() {
             nest.program.owe(format!("`{fact}`: the split of `{}` is exact", nest.name(axis)), State::Proved, span);
         }
@@ -231,11 +233,11 @@ fn check_tail(
         Some(TailWord { tail: Tail::Peel, span }) => return peel::check(nest, axis, factors, span),
         _ => {}
     }
-    nest.program.owe(format!("the split of `{}` runs past `{extent}`", nest.name(axis)), State::Guarded, span);
+    nest.program.owe(format!("the split of `{}` runs beyond `{extent}`", nest.name(axis)), State::Guarded, span);
     Ok(if matches!(tail, Some(TailWord { tail: Tail::RoundUp, .. })) { Tail::RoundUp } else { Tail::Guard })
 }
 
-/// Text that can stand before an operator.
+/// Parenthesizes text that cannot precede an operator as it is.
 pub fn parenthesized(text: &str) -> String {
     if text.chars().all(|c| c.is_alphanumeric() || c == '_') { text.to_owned() } else { format!("({text})") }
 }

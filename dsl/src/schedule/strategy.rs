@@ -1,17 +1,17 @@
-//! `by: tree | subgroup | atomic`: the strategy of a reduction whose axis is distributed. Each invocation reduces its own
-//! part; then
-//! - `tree`: the parts of a workgroup's invocations become one in shared memory, in steps with barriers between them;
-//! - `subgroup`: the same by subgroup arithmetic, or by shuffles (integers, argmin, argmax). Of
-//!   several subgroups, each leaves its part in shared memory;
-//! - `atomic`: each part is taken into the result in device memory, which a dispatch before fills with the identity. The only
-//!   one for workgroups.
+//! `by: tree | subgroup | atomic`: the strategy of a reduction whose axis is distributed. Each invocation reduces its own part.
+//! Then the partial results are combined:
+//! - `tree`: in shared memory, in steps with barriers between them;
+//! - `subgroup`: by subgroup arithmetic, or by shuffles (integers, argmin, argmax). If there are several subgroups, each stores its
+//!   partial result in shared memory;
+//! - `atomic`: by atomic operations on the result in device memory, which a preceding dispatch fills with the identity. It is the
+//!   only strategy for workgroups.
 //!
-//! Every operator has an order-free meaning, ties of argmin and argmax included, so no strategy changes a result but for
-//! the rounding of floats.
+//! The meaning of every operator, including ties of argmin and argmax, does not depend on the order. So a strategy changes a result
+//! only by the rounding of floats.
 //!
-//! Refused: a reduction's axis without a strategy, and a strategy without such an axis; workgroups by anything but atomics;
-//! two strategies within a workgroup, except that atomics may follow; operators without atomics; what the profile lacks;
-//! with `subgroup`, invocations that do not fill subgroups.
+//! Refused: a reduction's axis without a strategy, and a strategy without such an axis; workgroups by a strategy other than
+//! `atomic`; two strategies within a workgroup, except that atomics may follow another; operators without atomics; features that
+//! the profile lacks; `subgroup` with invocations that do not fill subgroups.
 
 use super::{Applied, StageNest, atomics};
 use crate::diag::{Error, SpanId};
@@ -20,15 +20,15 @@ use crate::nest::{AxisId, Body, How, Level, Monoid, State};
 use crate::syntax::Name;
 use crate::syntax::schedule::{By, Target};
 
-/// Whether axes that are about to be distributed (or whose outer parts are) agree with the strategy that is given.
+/// Checks that axes which are about to be distributed (or whose outer parts are) agree with the given strategy.
 pub fn check(nest: &StageNest<'_>, axes: &[AxisId], names: &[Name], target: &Target, by: Option<By>) -> Applied {
     let reduced: Vec<&Name> = axes.iter().zip(names).filter(|(a, _)| nest.is_reduction(**a)).map(|(_, n)| n).collect();
     let (Some(first), Some(by)) = (reduced.first(), by) else { return missing(reduced.first().copied(), target, by) };
     check_coordinates(nest, axes, names, target)?;
     if target.level == Level::Workgroup && by.how != How::Atomic {
-        let error = Error::new(by.span, "workgroups have no memory in common but the device's");
+        let error = Error::new(by.span, "workgroups share only device memory, so their partial results need `by: atomic`");
         return Err(error.help(format!(
-            "write `by: atomic`, or let another dispatch reduce the parts: `rfactor({first} => part)` in place of this"
+            "write `by: atomic`, or let another dispatch reduce the partial results: `rfactor({first} => part)` in place of this"
         )));
     }
     if by.how != How::Atomic {
@@ -36,23 +36,24 @@ pub fn check(nest: &StageNest<'_>, axes: &[AxisId], names: &[Name], target: &Tar
     }
     let Some(monoid) = monoid(nest) else { return Ok(()) };
     match by.how {
-        // (Rows of matrices are `fragment`'s.)
+        // Rows of matrices are checked by `fragment`.
         How::Tree | How::Matrix => Ok(()),
         How::Subgroup => check_subgroup(nest, &monoid, by),
         How::Atomic => atomics::check(nest, &monoid, by),
     }
 }
 
-/// A strategy is missing, or an axis that is reduced by it.
+/// Reports a missing strategy, or a strategy without an axis that it reduces.
 fn missing(reduced: Option<&Name>, target: &Target, by: Option<By>) -> Applied {
     match (reduced, by) {
         (Some(name), None) => {
-            let error = Error::new(name.span, format!("`{name}` is a reduction's axis: its iterations contribute to one element"));
+            let error =
+                Error::new(name.span, format!("`{name}` is a reduction's axis: its iterations are combined into one element"));
             let help = match target.level {
                 Level::Workgroup => {
-                    "say how the parts become one: `by: atomic`; or let another dispatch reduce them: `rfactor`".to_owned()
+                    "say how the partial results are combined: `by: atomic`; or let another dispatch reduce them: `rfactor`".to_owned()
                 }
-                _ => "say how the parts become one: `by: tree` in shared memory, `by: subgroup` with subgroup operations, or \
+                _ => "say how the partial results are combined: `by: tree` in shared memory, `by: subgroup` with subgroup operations, or \
                       `by: atomic` in device memory"
                     .to_owned(),
             };
@@ -60,13 +61,13 @@ fn missing(reduced: Option<&Name>, target: &Target, by: Option<By>) -> Applied {
         }
         (None, Some(by)) => {
             let error = Error::new(by.span, "no axis of a reduction is distributed here");
-            Err(error.help("`by` says how the parts of a reduction become one: leave it out"))
+            Err(error.help("`by` says how the partial results of a reduction are combined: leave it out"))
         }
         _ => Ok(()),
     }
 }
 
-/// A coordinate given several times folds axes of one kind.
+/// Checks that a coordinate which is given several times fuses axes of one kind.
 fn check_coordinates(nest: &StageNest<'_>, axes: &[AxisId], names: &[Name], target: &Target) -> Applied {
     for (i, (slot, span)) in target.slots.iter().enumerate() {
         let other = (0..i).find(|j| target.slots[*j].0 == *slot && nest.is_reduction(axes[*j]) != nest.is_reduction(axes[i]));
@@ -78,7 +79,7 @@ fn check_coordinates(nest: &StageNest<'_>, axes: &[AxisId], names: &[Name], targ
     Ok(())
 }
 
-/// Within a workgroup, the parts become one in one way.
+/// Checks that all axes of a reduction within a workgroup have the same strategy.
 fn check_other(nest: &StageNest<'_>, by: By) -> Applied {
     let other = nest.path.frames.iter().find(|f| {
         let how = f.as_loop().and_then(|(axis, _)| nest.program.strategies.get(&axis));
@@ -86,11 +87,11 @@ fn check_other(nest: &StageNest<'_>, by: By) -> Applied {
     });
     let Some(frame) = other else { return Ok(()) };
     let name = frame.as_loop().map_or("", |(axis, _)| nest.name(axis));
-    let error = Error::new(by.span, format!("another axis of this reduction, `{name}`, goes another way"));
+    let error = Error::new(by.span, format!("another axis of this reduction, `{name}`, has another strategy"));
     Err(error.note_at(frame.span, "it was distributed here").help("give both the same strategy"))
 }
 
-/// What `by: subgroup` needs of a profile.
+/// Checks that the profile has the features that `by: subgroup` needs.
 fn check_subgroup(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
     let profile = nest.profile;
     let feature = match monoid.of_subgroups(&nest.program.exprs) {
@@ -99,7 +100,7 @@ fn check_subgroup(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
     };
     if profile.subgroup.is_none() {
         let error = Error::new(by.span, format!("the profile `{}` does not say how large subgroups are", profile.name));
-        return Err(error.help("write `by: tree`, or `subgroup: 32` in a profile of devices that have such"));
+        return Err(error.help("write `by: tree`, or `subgroup: 32` in a profile of devices that have this size"));
     }
     for feature in [feature, Feature::SubgroupSize] {
         if !profile.has(feature) {
@@ -110,19 +111,23 @@ fn check_subgroup(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
     Ok(())
 }
 
-/// Notes that an axis is about to be bound, and readies the program for it.
+/// Records that an axis is about to be bound, and prepares the program for it.
 pub fn begin(nest: &mut StageNest<'_>, axis: AxisId, by: By, span: SpanId) -> Applied {
     let (name, stage) = (nest.name(axis).to_owned(), nest.program.stages[nest.stage].name.clone());
     if by.how == How::Atomic {
         atomics::prepare(nest, span);
     } else {
-        nest.program.owe(format!("the parts of `{name}` become one before `{stage}` is written"), State::Proved, span);
+        nest.program.owe(
+            format!("the partial results over `{name}` are combined before `{stage}` is written"),
+            State::Proved,
+            span,
+        );
     }
     nest.program.strategies.insert(axis, by.how);
     Ok(())
 }
 
-/// The stage's monoid.
+/// Returns the stage's monoid.
 pub(super) fn monoid(nest: &StageNest<'_>) -> Option<Monoid> {
     match &nest.program.stages[nest.stage].body {
         Body::Reduce { monoid, .. } => Some(monoid.clone()),

@@ -1,18 +1,18 @@
-//! `strided(x)`, `strided(y[0])`: tensors of a launch that may have gaps between their elements, as views have.
+//! `strided(x)`, `strided(y[0])`: tensors of a launch that may have gaps between their elements, like views.
 //!
-//! A free stride is a dim, `x.stride(0)`, which the launch reads off its argument, and of which facts can speak. Without a list of axes,
-//! all strides but the innermost are free; that one is 1. A stride that is not free is that of a tensor without gaps. Only the address of
-//! an element uses strides: the nest and its proofs speak of indices. No two elements of a view share an address; the launch checks that of
-//! what it writes.
+//! A free stride is a dim, `x.stride(0)`, which the launch reads from its argument; facts can name it. Without a list of axes, all
+//! strides except the innermost are free, and the innermost is 1. A stride that is not free is computed as in a tensor without
+//! gaps. Strides are used only for the addresses of elements; the nest and its proofs use indices. No two elements of a view may
+//! share an address, and the launch checks this for the tensors that it writes.
 //!
-//! Refused: what is no tensor of the launch; a tensor that is strided twice, or packed by the caller; an axis that the tensor does not
-//! have, or that is listed twice.
+//! Refused: a name that is not a tensor of the launch; a tensor that is strided twice, or packed by the caller; an axis that the
+//! tensor does not have, or that is listed twice.
 
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{BufferId, Dim, Program, Space, State, Strided};
 use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind, StridedTensor};
 
-/// Every tensor that a schedule says to be strided.
+/// Returns every tensor that a schedule declares strided.
 fn all(schedule: &Schedule) -> impl Iterator<Item = &StridedTensor> {
     schedule.items.iter().flat_map(|item| match item {
         Item::Statement(Statement { kind: StatementKind::Strided(tensors), .. }) => tensors.as_slice(),
@@ -20,7 +20,7 @@ fn all(schedule: &Schedule) -> impl Iterator<Item = &StridedTensor> {
     })
 }
 
-/// Notes a schedule's strided tensors in a program, with dims for their strides.
+/// Records a schedule's strided tensors in a program, with dims for their strides.
 pub(crate) fn bind(program: &mut Program, schedule: &Schedule) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for tensor in all(schedule) {
@@ -54,17 +54,17 @@ fn one(program: &mut Program, tensor: &StridedTensor) -> Result<(), Error> {
     program.strided.push(Strided { buffer, strides, free, span: name.span });
     let written = program.buffers[buffer].space != Space::Input;
     if written {
-        program.owe(format!("no two elements of `{name}` lie at one place"), State::CheckedAtLaunch, name.span);
+        program.owe(format!("no two elements of `{name}` share an address"), State::CheckedAtLaunch, name.span);
     }
     Ok(())
 }
 
-/// The tensor of the launch that is meant.
+/// Finds the tensor of the launch by name.
 fn find(program: &Program, tensor: &StridedTensor) -> Result<BufferId, Error> {
     let name = &tensor.tensor;
     let is_outer = |space: &Space| matches!(space, Space::Input | Space::Update | Space::Output);
     let names = || program.buffers.values().filter(|b| is_outer(&b.space)).map(|b| b.name.as_str());
-    let there_are = || format!("the tensors that a launch is given are {}", list(names()));
+    let there_are = || format!("the tensors of a launch are {}", list(names()));
     let Some((id, buffer)) = program.buffers.iter().find(|(_, b)| b.name == name.text) else {
         let help = did_you_mean(&name.text, names()).unwrap_or_else(there_are);
         return Err(Error::new(name.span, format!("the kernel has no tensor `{name}`")).help(help));
@@ -73,18 +73,17 @@ fn find(program: &Program, tensor: &StridedTensor) -> Result<BufferId, Error> {
         return Ok(id);
     }
     let what = if matches!(buffer.space, Space::Constant(_)) { "a constant" } else { "an intermediate" };
-    Err(Error::new(name.span, format!("`{name}` is {what}, of which there are no views")).help(there_are()))
+    Err(Error::new(name.span, format!("`{name}` is {what}, and only tensors of the launch can be views")).help(there_are()))
 }
 
-/// The axes whose strides are free.
+/// Returns the axes whose strides are free.
 fn free(tensor: &StridedTensor, axes: usize) -> Result<Vec<usize>, Error> {
     let name = &tensor.tensor;
     let Some(listed) = &tensor.axes else {
         if axes < 2 {
             let what = if axes == 0 { "no axis" } else { "one axis, the innermost" };
-            let error = Error::new(name.span, format!("`{name}` has {what}: no stride of it is free where none is named"));
-            let help =
-                if axes == 0 { "leave it out" } else { "write `strided(NAME[0])` if its elements need not lie side by side" };
+            let error = Error::new(name.span, format!("`{name}` has {what}: without a list of axes, none of its strides is free"));
+            let help = if axes == 0 { "leave it out" } else { "write `strided(NAME[0])` if its elements need not be adjacent" };
             return Err(error.help(help.replace("NAME", &name.text)));
         }
         return Ok((0..axes - 1).collect());

@@ -1,10 +1,10 @@
-//! What the targets `subgroup(…)` and `lane(x)` need, and reductions by subgroup.
+//! The requirements of the targets `subgroup(…)` and `lane(x)`, and of reductions by subgroup.
 //!
-//! A dispatch whose axes go to subgroups and their lanes has a local size of one dimension: as many subgroups as the axes
-//! count, each whole, of the size that the profile says. The launch requires that size.
+//! A dispatch with axes distributed to subgroups and lanes has a one-dimensional local size. It consists of whole subgroups, as
+//! many as the axes count, with the size that the profile states. The launch requires that size.
 //!
-//! Refused: threads beside subgroups or lanes; more subgroups, or lanes, than there are; subgroups whose lanes would all do the
-//! same; reductions by subgroup whose invocations do not fill subgroups.
+//! Refused: threads in the same nest as subgroups or lanes; more subgroups or lanes than the profile has; subgroups without lanes,
+//! because all lanes would do the same; reductions by subgroup whose invocations do not fill subgroups.
 
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId};
@@ -13,7 +13,7 @@ use crate::nest::path::Frame;
 use crate::nest::{Exec, How, Level, Pred, Slot, Tail};
 use crate::syntax::schedule::Target;
 
-/// Whether axes can go to a level, beside those that were distributed before.
+/// Checks that axes can be distributed to a level, given the axes that were distributed before.
 pub(super) fn check_level(nest: &StageNest<'_>, target: &Target) -> Applied {
     let within = |level: Level| matches!(level, Level::Subgroup | Level::Lane);
     if target.level == Level::Workgroup {
@@ -24,7 +24,7 @@ pub(super) fn check_level(nest: &StageNest<'_>, target: &Target) -> Applied {
         let (axis, word) =
             (frame.as_loop().map_or("", |(a, _)| nest.name(a)), if within(target.level) { "threads" } else { "subgroups" });
         let error = Error::new(target.span, format!("`{axis}` is distributed to {word}"));
-        let error = error.note_at(frame.span, "here").note("invocations count as threads, or as lanes of subgroups");
+        let error = error.note_at(frame.span, "here").note("a dispatch uses either threads, or lanes of subgroups");
         return Err(error.help("write `subgroup(…)` and `lane(x)` for both, or `thread(…)`"));
     }
     if !within(target.level) {
@@ -33,38 +33,38 @@ pub(super) fn check_level(nest: &StageNest<'_>, target: &Target) -> Applied {
     check_size(nest, target.span)
 }
 
-/// That subgroups of a known size can be required.
+/// Checks that a known subgroup size can be required.
 pub(super) fn check_size(nest: &StageNest<'_>, blame: SpanId) -> Applied {
     let profile = nest.profile;
     if profile.subgroup.is_none() {
         let error = Error::new(blame, format!("the profile `{}` does not say how large subgroups are", profile.name));
-        return Err(error.help("write `thread(…)`, or `subgroup: 32` in a profile of devices that have such"));
+        return Err(error.help("write `thread(…)`, or `subgroup: 32` in a profile of devices that have this size"));
     }
     if !profile.has(Feature::SubgroupSize) {
         let error = Error::new(blame, format!("the profile `{}` does not have `subgroup_size`", profile.name));
-        return Err(error.note("a subgroup size has to be required of the device").help("write `thread(…)`"));
+        return Err(error.note("the launch must require a subgroup size from the device").help("write `thread(…)`"));
     }
     Ok(())
 }
 
-/// As many lanes, and subgroups, as there are.
+/// Checks that there are enough lanes and subgroups.
 pub(super) fn check_count(nest: &StageNest<'_>, target: &Target) -> Applied {
     let (profile, Some(size)) = (nest.profile, nest.profile.subgroup) else { return Ok(()) };
     if let Some((axis, lanes)) = nest.extents(Level::Lane).next()
         && lanes > i64::from(size)
     {
         let error =
-            Error::new(target.span, format!("`{axis}` has {lanes} values, and a subgroup of `{}` {size} lanes", profile.name));
+            Error::new(target.span, format!("`{axis}` has {lanes} values, but a subgroup of `{}` has {size} lanes", profile.name));
         return Err(error.help(format!("tile it by {size} or less, and let the outer part be a loop, or subgroups")));
     }
     let Some(count) = nest.subgroup_count().filter(|count| *count > profile.subgroups) else { return Ok(()) };
-    let error = Error::new(target.span, format!("a workgroup of {count} subgroups"));
+    let error = Error::new(target.span, format!("a workgroup of {count} subgroups is too large"));
     Err(error
         .note(format!("`{}` guarantees {}", profile.name, profile.subgroups))
         .help("make the tile smaller, or distribute fewer axes"))
 }
 
-/// What can be said only when all axes are distributed.
+/// Checks the rules that need the complete distribution.
 pub(super) fn check_whole(nest: &StageNest<'_>) -> Applied {
     check_idle_lanes(nest)?;
     let by_subgroup = |f: &&Frame| {
@@ -78,15 +78,15 @@ pub(super) fn check_whole(nest: &StageNest<'_>) -> Applied {
         _ if reduced.iter().any(|f| matches!(f.level(), Some((Level::Lane, _)))) => Ok(()),
         _ => {
             let name = first.as_loop().map_or("", |(a, _)| nest.name(a));
-            let error = Error::new(first.span, format!("the parts of `{name}` lie in different subgroups"));
+            let error = Error::new(first.span, format!("the partial results over `{name}` are in different subgroups"));
             Err(error
-                .note("no lanes are reduced with it")
+                .note("`by: subgroup` combines lanes, but no lanes are reduced")
                 .help("write `by: tree`, or distribute an axis of the reduction to lanes"))
         }
     }
 }
 
-/// Subgroups without lanes do everything once in each lane.
+/// Checks that subgroups have lanes, because otherwise every lane would do the same.
 fn check_idle_lanes(nest: &StageNest<'_>) -> Applied {
     let at = |wanted: Level| nest.path.frames.iter().find(move |f| f.level().is_some_and(|(level, _)| level == wanted));
     let (Some(frame), None) = (at(Level::Subgroup), at(Level::Lane)) else { return Ok(()) };
@@ -94,11 +94,11 @@ fn check_idle_lanes(nest: &StageNest<'_>) -> Applied {
         return Ok(());
     }
     let name = frame.as_loop().map_or("", |(a, _)| nest.name(a));
-    let error = Error::new(frame.span, format!("`{name}` goes to subgroups, and all lanes of each would do the same"));
+    let error = Error::new(frame.span, format!("`{name}` is distributed to subgroups, and all lanes of each would do the same"));
     Err(error.help("distribute another axis to `lane(x)`, or this one to threads"))
 }
 
-/// Threads that are reduced by subgroup fill subgroups: x counts fastest.
+/// Checks that threads which are reduced by subgroup fill subgroups. The coordinate x varies fastest.
 fn check_threads(nest: &StageNest<'_>, reduced: &[&Frame], size: u32) -> Applied {
     let local = nest.local();
     let slots = [Slot::X, Slot::Y, Slot::Z];
@@ -126,21 +126,21 @@ fn check_threads(nest: &StageNest<'_>, reduced: &[&Frame], size: u32) -> Applied
 fn two_dimensions(nest: &StageNest<'_>, reduced: &[&Frame], slot: Slot, other: Slot) -> Error {
     let [slot, other] = [slot, other].map(|s| format!("{s:?}").to_lowercase());
     let message = format!("`thread({slot})` is reduced by subgroup, and `thread({other})`, which counts faster, is not");
-    let error = Error::new(last(reduced), message).note(format!("a subgroup of `{}` lies along `{other}`", nest.profile.name));
+    let error = Error::new(last(reduced), message).note(format!("a subgroup of `{}` extends along `{other}`", nest.profile.name));
     error.help("give the reduced axis the coordinate `x`, or write `by: tree`")
 }
 
-/// The workgroup is dispatched as one row of whole subgroups.
+/// Checks that the workgroup can be dispatched as one row of whole subgroups.
 fn check_row(nest: &StageNest<'_>, reduced: &[&Frame], local: [u32; 3], size: u32) -> Applied {
     let (count, profile) = (local.iter().product::<u32>(), nest.profile);
     if count / size > profile.subgroups {
-        let error = Error::new(last(reduced), format!("a workgroup of {} subgroups", count / size));
+        let error = Error::new(last(reduced), format!("a workgroup of {} subgroups is too large", count / size));
         return Err(error
             .note(format!("`{}` guarantees {}", profile.name, profile.subgroups))
             .help("make the tile smaller, or distribute fewer axes"));
     }
     if count > profile.local[0] {
-        let error = Error::new(last(reduced), format!("{count} invocations in one row, as a reduction by subgroup has them"));
+        let error = Error::new(last(reduced), format!("a reduction by subgroup needs all {count} invocations in one row"));
         let error = error.note(format!("`{}` guarantees {} in `x`", profile.name, profile.local[0]));
         return Err(error.help("make the tile smaller, or distribute fewer axes"));
     }
@@ -152,7 +152,7 @@ fn last(reduced: &[&Frame]) -> SpanId {
 }
 
 impl StageNest<'_> {
-    /// The axes bound to a level, and their extents.
+    /// Returns the axes bound to a level, with their extents.
     fn extents(&self, level: Level) -> impl Iterator<Item = (&str, i64)> {
         let bound = self.path.frames.iter().filter(move |f| f.level().is_some_and(|(l, _)| l == level));
         bound.filter_map(|f| {
@@ -161,12 +161,12 @@ impl StageNest<'_> {
         })
     }
 
-    /// Whether subgroups compute with matrices.
+    /// True if subgroups compute with matrices.
     pub(in crate::schedule) fn has_matrices(&self) -> bool {
         self.path.frames.iter().any(|f| matches!(f.as_loop(), Some((_, Exec::Matrix(_)))))
     }
 
-    /// The subgroups of a workgroup, if axes are distributed to such or to lanes.
+    /// Returns the number of subgroups of a workgroup, if axes are distributed to subgroups or lanes.
     pub(super) fn subgroup_count(&self) -> Option<u32> {
         let lanes = self.extents(Level::Lane).next().is_some() || self.has_matrices();
         let subgroups: Vec<i64> = self.extents(Level::Subgroup).map(|(_, n)| n).collect();
@@ -177,7 +177,7 @@ impl StageNest<'_> {
         Some(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
-    /// Predicates on axes that have fewer values than a subgroup has lanes.
+    /// Returns predicates on axes that have fewer values than a subgroup has lanes.
     pub(super) fn against_inactive(&self) -> Vec<Pred> {
         let few = |f: &Frame| {
             let (axis, Exec::Bind(Level::Lane, _)) = f.as_loop()? else { return None };

@@ -1,15 +1,15 @@
-//! `tile(i: 8, j: 32, k: 8 round_up => k_o) => workgroup(y, x)`: each axis into an outer part and an inner one of the
-//! given extent. The inner part keeps the axis's name and place. The outer parts go to the target; without one they
-//! stand together, in the order given, where the outermost of the axes stood.
+//! `tile(i: 8, j: 32, k: 8 round_up => k_o) => workgroup(y, x)`: splits each axis into an outer part and an inner part of the given
+//! extent. The inner part keeps the axis's name and place. The outer parts are bound to the target. Without a target, they are
+//! placed together, in the given order, where the outermost of the axes was.
 //!
-//! Refused: what [`super::split`] and [`super::distribute`] refuse.
+//! Refused: the cases that [`super::split`] and [`super::distribute`] refuse.
 
 use super::{Applied, StageNest, distribute, split, strategy};
 use crate::diag::{Error, SpanId};
 use crate::nest::{Level, Tail};
 use crate::syntax::schedule::{By, TailWord, Target, Tile};
 
-/// The directive.
+/// Applies the directive.
 pub fn apply(nest: &mut StageNest<'_>, tiles: &[Tile], target: Option<&Target>, by: Option<By>, span: SpanId) -> Applied {
     let names: Vec<_> = tiles.iter().map(|t| t.axis.clone()).collect();
     let axes = nest.axes(&names)?;
@@ -53,21 +53,24 @@ pub fn apply(nest: &mut StageNest<'_>, tiles: &[Tile], target: Option<&Target>, 
     }
 }
 
-/// Tiles that are moved back are not distributed, and the invocations of a workgroup do not choose between full tiles and the tail.
+/// Checks that a tail is possible at a level: shifted tiles cannot be distributed, and the invocations of a workgroup cannot choose
+/// between full tiles and the tail.
 fn check_word(word: TailWord, level: Option<Level>) -> Applied {
     let (what, why) = match (word.tail, level) {
-        (Tail::Shift, Some(_)) => ("shift", "tiles that lie over each other would be written by several"),
+        (Tail::Shift, Some(_)) => {
+            ("shift", "shifted tiles overlap, so several invocations or workgroups would write the same elements")
+        }
         (Tail::Peel, Some(Level::Thread | Level::Subgroup | Level::Lane)) => {
-            ("peel", "a full tile and the last one would run in one workgroup at once")
+            ("peel", "one workgroup would run a full tile and the tail at once")
         }
         _ => return Ok(()),
     };
     let help = if level == Some(Level::Workgroup) { "`guard` or `peel`" } else { "`guard`" };
-    let error = Error::new(word.span, format!("`{what}` is no tail of an axis that is distributed so")).note(why);
+    let error = Error::new(word.span, format!("tail `{what}` cannot be used on an axis distributed like this")).note(why);
     Err(error.help(format!("write {help}")))
 }
 
-/// What the outer part is called: as said, or after where it goes.
+/// Returns the name of the outer part: the given name, or one derived from the target.
 fn outer_name(nest: &StageNest<'_>, tile: &Tile, target: Option<&Target>) -> Result<String, Error> {
     let (name, span) = match (&tile.outer, target.map(|t| t.level)) {
         (Some(name), _) => (name.text.clone(), name.span),

@@ -1,10 +1,10 @@
-//! `tune B in [64, 128] = 64`: a constant of the schedule, with candidates.
+//! `tune B in [64, 128] = 64`: a constant of the schedule with candidate values.
 //!
-//! Every number of a directive can be an expression of tuned constants. The macros compile the defaults; a tuner compiles every
-//! [`Choice`] of [`choices`] by [`crate::variant::compile`], and learns of each that is refused why.
+//! Every number of a directive can be an expression of tuned constants. The macros compile the defaults. A tuner compiles every
+//! [`Choice`] of [`choices`] by [`crate::variant::compile`], and gets the error of each choice that is refused.
 //!
-//! Refused: no candidates; a candidate that is below 1 or there twice; a default that is no candidate; a name that the kernel has, or
-//! another tuned constant. One that no number names is a warning.
+//! Refused: no candidates; a candidate that is below 1 or repeated; a default that is not a candidate; a name that the kernel or
+//! another tuned constant has. A constant that is not used is a warning.
 
 use super::{head, number};
 use crate::algorithm;
@@ -14,10 +14,10 @@ use crate::syntax::Kernel;
 use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind, Tune};
 use std::fmt;
 
-/// How many choices a schedule may have in all.
+/// The maximum number of choices of a schedule.
 pub const MAX_CHOICES: usize = 4096;
 
-/// Values of tuned constants, by name; those that it does not name have their defaults.
+/// Values of tuned constants by name. Constants that are not named have their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice(pub Vec<(String, i64)>);
 
@@ -28,11 +28,11 @@ impl fmt::Display for Choice {
     }
 }
 
-/// All choices that a schedule's tuned constants allow, the last constant varying fastest; of a schedule that tunes nothing, the
-/// empty one.
+/// Returns all choices that a schedule's tuned constants allow; the last constant varies fastest. A schedule without tuned
+/// constants has one empty choice.
 ///
 /// # Errors
-/// What is wrong with the schedule's head or its tuned constants; or that the choices are more than [`MAX_CHOICES`].
+/// Reports errors of the schedule's head or its tuned constants, and more than [`MAX_CHOICES`] choices.
 pub fn choices(kernel: &Kernel, schedule: &Schedule) -> Result<Vec<Choice>, Errors> {
     let mut program = algorithm::check(kernel, &head::bindings(kernel, schedule)?)?;
     bind(&mut program, kernel, schedule, &Choice::default())?;
@@ -50,7 +50,7 @@ pub fn choices(kernel: &Kernel, schedule: &Schedule) -> Result<Vec<Choice>, Erro
     Ok(all)
 }
 
-/// Notes a schedule's tuned constants, with the values of a choice, in a program.
+/// Records a schedule's tuned constants, with the values of a choice, in a program.
 pub(crate) fn bind(program: &mut Program, kernel: &Kernel, schedule: &Schedule, choice: &Choice) -> Result<(), Errors> {
     let mut errors = Errors::new();
     let mut found: Vec<Tuned> = Vec::new();
@@ -88,13 +88,13 @@ fn one(program: &mut Program, kernel: &Kernel, tune: &Tune, before: &[Tuned]) ->
     errors.into_result()?;
     let value = number::positive(program, default, "a default")?;
     if !values.contains(&value) {
-        let error = Error::new(default.span, format!("the default of `{name}`, {value}, is none of its candidates"));
+        let error = Error::new(default.span, format!("the default of `{name}`, {value}, is not one of its candidates"));
         return Err(error.help(format!("the candidates are {}", list(&values))).into());
     }
     Ok(Tuned { name: name.text.clone(), value, candidates: values, used: false, span: name.span })
 }
 
-/// That a name means nothing else in the schedule.
+/// Checks that a name has no other meaning in the schedule.
 fn is_free(program: &Program, kernel: &Kernel, tune: &Tune, before: &[Tuned]) -> Result<(), Error> {
     let name = &tune.name;
     if let Some(other) = before.iter().find(|t| t.name == name.text) {
@@ -116,18 +116,18 @@ fn choose(found: &mut [Tuned], name: &str, value: i64, blame: SpanId) -> Result<
     let names = list(found.iter().map(|t| &t.name));
     let Some(tuned) = found.iter_mut().find(|t| t.name == name) else {
         let help = if found.is_empty() { "it has no tuned constants".into() } else { format!("its tuned constants are {names}") };
-        return Err(Error::new(blame, format!("the schedule tunes no `{name}`")).help(help));
+        return Err(Error::new(blame, format!("the schedule has no tuned constant `{name}`")).help(help));
     };
     if !tuned.candidates.contains(&value) {
-        let error = Error::new(tuned.span, format!("{value} is no candidate of `{name}`"));
+        let error = Error::new(tuned.span, format!("{value} is not a candidate of `{name}`"));
         return Err(error.help(format!("the candidates are {}", list(&tuned.candidates))));
     }
     tuned.value = value;
     Ok(())
 }
 
-/// Warnings: constants that no number named.
+/// Returns warnings for constants that no number uses.
 pub(crate) fn unused(program: &Program) -> Errors {
-    let warn = |t: &Tuned| Error::new(t.span, format!("the tuned constant `{}` is used nowhere", t.name)).help("drop it");
+    let warn = |t: &Tuned| Error::new(t.span, format!("the tuned constant `{}` is not used", t.name)).help("remove it");
     Errors(program.tuned.iter().filter(|t| !t.used).map(warn).collect())
 }

@@ -1,8 +1,8 @@
-//! `unroll(ic, ow)`: loops written out. An extent that is no literal needs a proved bound, up to which the loop is
-//! written out with predicates.
+//! `unroll(ic, ow)`: unrolls loops. An extent that is not a literal needs a proved bound; the loop is unrolled up to that bound,
+//! with predicates.
 //!
-//! Refused: an extent without a proved bound; more than [`LIMIT`] copies of the innermost body in all, or more than
-//! [`OPERATIONS`] in them.
+//! Refused: an extent without a proved bound; more than [`LIMIT`] copies of the innermost body in total, or more than
+//! [`OPERATIONS`] operations in these copies.
 
 use super::{Applied, StageNest, split};
 use crate::diag::{Error, SpanId};
@@ -10,13 +10,13 @@ use crate::nest::path::Head;
 use crate::nest::{AxisId, Exec};
 use crate::syntax::Name;
 
-/// Copies of the innermost body, at most: drivers take seconds for more.
+/// The maximum number of copies of the innermost body. Drivers take seconds to compile more.
 pub const LIMIT: i64 = 4096;
 
-/// Operations in all copies, at most.
+/// The maximum number of operations in all copies.
 pub const OPERATIONS: i64 = 1 << 16;
 
-/// The directive.
+/// Applies the directive.
 pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied {
     for (axis, name) in nest.axes(names)?.into_iter().zip(names) {
         split::plain(nest, axis, name.span)?;
@@ -30,7 +30,7 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied 
     Ok(())
 }
 
-/// The axis itself, if its extent is a literal, or its hull.
+/// Returns the axis itself if its extent is a literal, otherwise its hull.
 fn bounded(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, span: SpanId) -> Result<AxisId, Error> {
     let extent = nest.program.axes[axis].extent;
     if nest.program.exprs.as_int(extent).is_some() {
@@ -39,7 +39,7 @@ fn bounded(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, span: SpanId) ->
     let on_loops = nest.on_loops(extent);
     match nest.prover().upper(on_loops) {
         Some(most) => {
-            // Of an axis that has no values one iteration is written out, under its predicate.
+            // If the axis is always empty, one iteration is unrolled, under its predicate.
             let most = nest.program.exprs.int(most.max(1));
             Ok(nest.hull(axis, most, span))
         }
@@ -62,16 +62,18 @@ fn check_copies(nest: &StageNest<'_>, name: &Name) -> Applied {
     let total = copies.saturating_mul(operations);
     if copies > LIMIT {
         let error = Error::new(name.span, format!("unrolling `{name}` makes {copies} copies of the innermost body"));
-        return Err(error.help(format!("at most {LIMIT} are written out: unroll a smaller tile")));
+        return Err(error.help(format!("the limit is {LIMIT} copies: unroll a smaller tile")));
     }
     if copies > 1 && total > OPERATIONS {
         let what = format!("unrolling `{name}` makes {copies} copies of {operations} operations");
-        return Err(Error::new(name.span, what).help(format!("at most {OPERATIONS} are written out: unroll a smaller tile")));
+        return Err(
+            Error::new(name.span, what).help(format!("the limit is {OPERATIONS} operations in total: unroll a smaller tile"))
+        );
     }
     Ok(())
 }
 
-/// Operations of the innermost body, indices among them.
+/// Counts the operations of the innermost body, including those of indices.
 fn operations(nest: &StageNest<'_>) -> i64 {
     let mut count = 0;
     for value in &nest.path.compute.value {

@@ -1,9 +1,10 @@
-//! `vectorize(oc, 4)`: splits an axis exactly and runs the inner part in lanes, as the components of vectors. The name
-//! stays with the outer part; the lanes stand innermost.
+//! `vectorize(oc, 4)`: splits an axis exactly and runs the inner part in lanes, as the components of vectors. The outer part keeps
+//! the name; the lanes are innermost.
 //!
-//! Refused: a reduction's axis; a number of lanes that is no power of two, is not proved to divide the extent, or makes
-//! vectors of more than 16 bytes, of the result or of what is read along them; a result that is not contiguous along the axis; a contiguous access whose alignment is
-//! not proved, with the fact that is missing (`unaligned: scalar` says that lane by lane is meant).
+//! Refused: a reduction's axis; a number of lanes that is not a power of two, is not proved to divide the extent, or makes vectors
+//! of more than 16 bytes, for the result or for a read along the lanes; a result that is not contiguous along the axis; a
+//! contiguous access whose alignment is not proved. The last error names the missing fact (`unaligned: scalar` allows access lane
+//! by lane).
 
 use super::lanes::{Along, Missing, along};
 use super::{Applied, StageNest, peel, split};
@@ -14,16 +15,16 @@ use crate::nest::{AxisId, Exec, State};
 use crate::syntax::Name;
 use crate::syntax::expr::Expr;
 
-/// Bytes of a vector, at most.
+/// The maximum number of bytes of a vector.
 const BYTES: i64 = 16;
 
-/// The directive.
+/// Applies the directive.
 pub fn apply(nest: &mut StageNest<'_>, name: &Name, lanes: &Expr, scalar: bool, span: SpanId) -> Applied {
     let count = nest.positive(lanes, "the number of lanes")?;
     by(nest, name, (count, lanes.span), scalar, span)
 }
 
-/// Vectorizes an axis by a number.
+/// Vectorizes an axis by a number of lanes.
 pub fn by(nest: &mut StageNest<'_>, name: &Name, (count, blame): (i64, SpanId), scalar: bool, span: SpanId) -> Applied {
     let axis = nest.axis(name)?;
     split::plain(nest, axis, name.span)?;
@@ -40,19 +41,19 @@ pub fn by(nest: &mut StageNest<'_>, name: &Name, (count, blame): (i64, SpanId), 
     check_accesses(nest, inner, name, count, scalar, span)
 }
 
-/// The rules that need no lanes yet; returns the place of the axis's loop.
+/// Checks the rules that do not need lanes yet. Returns the place of the axis's loop.
 fn check(nest: &StageNest<'_>, axis: AxisId, name: &Name, count: i64, blame: SpanId) -> Result<Option<usize>, Error> {
     let at = split::plain(nest, axis, name.span)?;
     if nest.is_reduction(axis) {
-        let error = Error::new(name.span, format!("`{name}` is a reduction's axis: its lanes would contribute to one element"));
+        let error = Error::new(name.span, format!("`{name}` is a reduction's axis: its lanes would be combined into one element"));
         return Err(error.help("vectorize a parallel axis; `unroll` a reduction's, and its reads are grouped into wide ones"));
     }
     if let Some(lanes) = nest.path.frames.iter().find(|f| matches!(f.as_loop(), Some((_, Exec::Lanes)))) {
         let error = Error::new(name.span, "a stage is vectorized along one axis");
-        return Err(error.note_at(lanes.span, "it already is, here").help("leave one of the two out"));
+        return Err(error.note_at(lanes.span, "it is already vectorized here").help("leave one of the two out"));
     }
     if !(count as u64).is_power_of_two() {
-        return Err(Error::new(blame, format!("{count} lanes: the number of lanes is a power of two")).help("write 2, 4 or 8"));
+        return Err(Error::new(blame, format!("the number of lanes must be a power of two, not {count}")).help("write 2, 4 or 8"));
     }
     let bytes = i64::from(nest.program.buffers[nest.program.stages[nest.stage].buffer].dtype.bytes());
     if count * bytes > BYTES {
@@ -63,21 +64,21 @@ fn check(nest: &StageNest<'_>, axis: AxisId, name: &Name, count: i64, blame: Spa
     Ok(at)
 }
 
-/// The split is exact.
+/// Checks that the split is exact.
 fn check_divides(nest: &StageNest<'_>, axis: AxisId, name: &Name, count: i64) -> Applied {
     let extent = nest.program.axes[axis].extent;
     if nest.prover().divides(count, extent) {
         return Ok(());
     }
     let text = nest.text(extent);
-    let error = Error::new(name.span, format!("that {count} divides the extent `{text}` of `{name}` is not proved"));
+    let error = Error::new(name.span, format!("the extent `{text}` of `{name}` is not proved to be a multiple of {count}"));
     Err(error.help(match nest.program.exprs.as_int(extent) {
         Some(_) => format!("choose a number of lanes that divides {text}, or a tile that {count} divides"),
         None => format!("tile `{name}` by a multiple of {count} first, or state `where {text} % {count} == 0`"),
     }))
 }
 
-/// Every access is uniform, wide and aligned, or meant to be lane by lane.
+/// Checks that every access is uniform, or wide and aligned, or intended to be lane by lane.
 fn check_accesses(nest: &mut StageNest<'_>, lanes: AxisId, name: &Name, count: i64, scalar: bool, span: SpanId) -> Applied {
     let compute = nest.path.compute.clone();
     for access in &compute.dst {
@@ -93,7 +94,7 @@ fn check_accesses(nest: &mut StageNest<'_>, lanes: AxisId, name: &Name, count: i
                 );
                 let last = nest.program.stages[nest.stage].axes.last().map(|a| nest.name(*a).to_owned());
                 let help =
-                    last.map_or_else(String::new, |l| format!("vectorize `{l}`, or write `unaligned: scalar` if that is meant"));
+                    last.map_or_else(String::new, |l| format!("vectorize `{l}`, or write `unaligned: scalar` if that is intended"));
                 return Err(error.help(help));
             }
         }
@@ -111,16 +112,16 @@ fn check_accesses(nest: &mut StageNest<'_>, lanes: AxisId, name: &Name, count: i
     if let Some(fact) = predicate_fact(nest, lanes, count)
         && !scalar
     {
-        let error = Error::new(name.span, format!("a vector of `{name}` can lie partly outside: `{fact}` is not proved"));
+        let error = Error::new(name.span, format!("a vector of `{name}` can be partly out of bounds: `{fact}` is not proved"));
         return Err(error.help(format!("state it in the schedule's head, `where {fact}`, or write `unaligned: scalar`")));
     }
     if narrow > 0 {
-        nest.program.owe(format!("{narrow} reads go lane by lane along `{name}`"), State::Guarded, span);
+        nest.program.owe(format!("{narrow} reads are lane by lane along `{name}`"), State::Guarded, span);
     }
     Ok(())
 }
 
-/// What is read along the lanes fits in a vector, as what is written does.
+/// Checks that the elements read along the lanes fit in a vector. `check` does this for the result.
 fn check_bytes(nest: &mut StageNest<'_>, lanes: AxisId, count: i64, blame: SpanId) -> Applied {
     for read in reads(nest) {
         let bytes = i64::from(nest.program.buffers[read.buffer].dtype.bytes());
@@ -140,24 +141,24 @@ fn unaligned(nest: &StageNest<'_>, buffer: crate::nest::BufferId, name: &Name, c
     let buffer = &nest.program.buffers[buffer].name;
     let error = Error::new(
         name.span,
-        format!("`{buffer}` is contiguous along `{name}`, but that its vectors of {count} are aligned is not proved"),
+        format!("`{buffer}` is contiguous along `{name}`, but its vectors of {count} are not proved to be aligned"),
     );
     match missing {
         Missing::Fact(fact) => error
-            .note(format!("`{fact}` is missing"))
+            .note(format!("the fact `{fact}` is missing"))
             .help(format!("state it in the schedule's head, `where {fact}`, or write `unaligned: scalar` for access lane by lane")),
         Missing::Multiple(index) => error
             .note(format!("they begin at `{index}`, which is not always a multiple of {count}"))
-            .help("write `unaligned: scalar` for access lane by lane, or copy to registers, which need no alignment, before this"),
+            .help("write `unaligned: scalar` for access lane by lane, or first copy to registers, which need no alignment"),
     }
 }
 
-/// Reads of the stage, those in the finish included.
+/// Returns the reads of the stage, including those of the finish.
 fn reads(nest: &StageNest<'_>) -> Vec<Read> {
     nest.path.compute.values().flat_map(|value| nest.program.exprs.reads(value)).collect()
 }
 
-/// Whether a read can leave its buffer in the innermost dimension, so that it cannot be wide.
+/// True if a read can be out of bounds in the innermost dimension, so that it cannot be wide.
 fn sided(read: &Read) -> bool {
     use crate::expr::Outside;
     match &read.outside {
@@ -166,7 +167,7 @@ fn sided(read: &Read) -> bool {
     }
 }
 
-/// A missing fact where the lanes of one vector can be on both sides of an inexact axis's end.
+/// Returns a missing fact if the lanes of one vector can be on both sides of an inexact axis's end.
 fn predicate_fact(nest: &mut StageNest<'_>, lanes: AxisId, count: i64) -> Option<String> {
     for pred in nest.path.compute.preds.clone() {
         let value = nest.program.exprs.axis(pred.axis);

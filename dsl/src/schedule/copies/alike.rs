@@ -1,7 +1,7 @@
-//! A copy in fragments without a block: it has the subgroups and the matrices of what reads it.
+//! The schedule of a copy in fragments without a block: it gets the subgroups and the matrices of its reader.
 //!
-//! Refused: a reduction, whose block alone can say how it is one; a copy that nothing on matrix units reads, or of which that has no
-//! whole matrices.
+//! Refused: a reduction, because only its block can say how it is computed; a copy that no stage on matrix units reads, or whose
+//! reader does not read whole matrices of it.
 
 use crate::diag::Error;
 use crate::expr::ExprId;
@@ -12,7 +12,7 @@ use crate::schedule::promote::Copied;
 use crate::schedule::{Applied, StageNest, split};
 use std::collections::HashSet;
 
-/// One loop's part of an index: the steps of it, and how they are executed.
+/// The part of an index that one loop contributes: the loop's extent, and how it is executed.
 struct Part {
     extent: i64,
     exec: Exec,
@@ -22,17 +22,18 @@ struct Part {
 pub(super) fn as_read(nest: &mut StageNest<'_>, copy: &Copied) -> Applied {
     if let Body::Reduce { .. } = nest.program.stages[copy.stage].body {
         let name = &nest.program.buffers[copy.buffer].name;
-        let error =
-            Error::new(copy.span, format!("`{name}` is in fragments, and a reduction, of which no block says how it is computed"));
+        let error = Error::new(copy.span, format!("`{name}` is a reduction in fragments, but no block says how it is computed"));
         return Err(error.help(format!("write `{name} {{ … mma(…); }}` for a sum of products, or `{name} {{ … fragment(…); }}`")));
     }
     let refuse = |nest: &StageNest<'_>, what: &str| {
         let name = &nest.program.buffers[copy.buffer].name;
-        let error = Error::new(copy.span, format!("`{name}` is in fragments, and {what}"));
-        Err(error.help(format!("say which in its block, `{name} {{ tile(…) => subgroup(x); fragment(…, …, 16 x 16); }}`")))
+        let error = Error::new(copy.span, format!("`{name}` is in fragments, but {what}"));
+        Err(error.help(format!(
+            "say which matrices it has in its block, `{name} {{ tile(…) => subgroup(x); fragment(…, …, 16 x 16); }}`"
+        )))
     };
     let Some((index, around)) = reader(nest.program, copy) else {
-        return refuse(nest, "nothing on matrix units reads it, whose matrices it would have");
+        return refuse(nest, "no stage on matrix units reads it, so its matrices are not determined");
     };
     let mut sides = Vec::new();
     for (axis, at) in nest.program.stages[copy.stage].axes.clone().into_iter().zip(index) {
@@ -42,7 +43,7 @@ pub(super) fn as_read(nest: &mut StageNest<'_>, copy: &Copied) -> Applied {
         let whole = nest.program.exprs.as_int(nest.program.axes[axis].extent);
         let Some(parts) = parts(nest.program, at, &around).filter(|parts| whole == Some(parts.iter().map(|p| p.extent).product()))
         else {
-            return refuse(nest, "what reads it has not whole matrices of it");
+            return refuse(nest, "its reader does not read whole matrices of it");
         };
         let factors: Vec<_> = parts.iter().map(|part| Some((part.extent, copy.span))).collect();
         let base = nest.name(axis).to_owned();
@@ -74,7 +75,7 @@ pub(super) fn as_read(nest: &mut StageNest<'_>, copy: &Copied) -> Applied {
     Ok(())
 }
 
-/// Where the copy is read first, and the loops around that.
+/// Returns the index of the first read of the copy, and the loops around it.
 fn reader(program: &Program, copy: &Copied) -> Option<(Vec<ExprId>, Vec<Around>)> {
     let mut found = None;
     for dispatch in &program.plan {
@@ -89,7 +90,7 @@ fn reader(program: &Program, copy: &Copied) -> Option<(Vec<ExprId>, Vec<Around>)
     found
 }
 
-/// An index as parts, outermost first.
+/// Decomposes an index into the parts of its loops, outermost first.
 fn parts(program: &Program, index: ExprId, around: &[Around]) -> Option<Vec<Part>> {
     let bound: HashSet<AxisId> = around.iter().map(|l| l.axis).collect();
     let sum = program.exprs.linear(program.over_leaves(index, &bound));

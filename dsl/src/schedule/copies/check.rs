@@ -1,5 +1,5 @@
-//! What is checked of copies when all of a schedule is applied: registers and fragments are indexed by constants, and every
-//! invocation of the workgroup copies another part of what is shared.
+//! Checks of copies after the whole schedule is applied: registers and fragments are indexed by constants, and every invocation of
+//! the workgroup copies a different part of a cooperative copy.
 
 use crate::diag::Error;
 use crate::expr::{Expr, ExprId};
@@ -12,8 +12,8 @@ use crate::schedule::promote::Copied;
 use crate::schedule::{Applied, block_of};
 use std::collections::HashSet;
 
-/// Neither have an address: no loop that stays one counts their elements, and neither do workgroups. Invocations count only the
-/// dimensions of their own that `owners` has put in front.
+/// Checks that registers and fragments are indexed by constants, because they have no address. An index may not depend on a loop
+/// that is not unrolled, or on workgroups. Invocations may index only the dimensions that `owners` has added.
 pub(super) fn constant(program: &mut Program, copy: &Copied) -> Applied {
     if !matches!(program.buffers[copy.buffer].space, Space::Register | Space::Fragment { .. }) {
         return Ok(());
@@ -40,7 +40,7 @@ impl Search<'_> {
     fn compute(&self, program: &mut Program, compute: &Compute, around: &[Around]) -> Applied {
         let owned = program.buffers[self.copy.buffer].shape.len().saturating_sub(program.stages[self.copy.stage].axes.len());
         let mut index: Vec<ExprId> = Vec::new();
-        // What a reduction's result reads besides, it reads under the loops over its parallel axes.
+        // The finish of a reduction reads its operands under the loops over parallel axes.
         for read in compute.values().flat_map(|value| program.exprs.reads(value)).filter(|r| r.buffer == self.copy.buffer) {
             index.extend(read.index.iter().skip(owned));
         }
@@ -48,7 +48,7 @@ impl Search<'_> {
         let bound: HashSet<AxisId> = around.iter().map(|l| l.axis).collect();
         for e in index {
             self.known(program, e)?;
-            // Of what invocations have between them, a dimension is one's that its coordinate indexes alone.
+            // A dimension of a distributed buffer belongs to an invocation if the index is only that invocation's coordinate.
             let owns = |l: &Around| matches!(l.exec, Exec::Bind(level, _) if level != Level::Workgroup);
             let is_owner = |axis: AxisId| around.iter().any(|l| l.axis == axis && owns(l));
             if program.dealt.contains(&self.copy.buffer) && matches!(*program.exprs.get(e), Expr::Axis(axis) if is_owner(axis)) {
@@ -66,7 +66,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// An axis that is not written out indexes the copy.
+    /// Reports an axis that indexes the copy although its loop is not unrolled.
     fn at_run_time(&self, program: &Program, stage: StageId, axis: AxisId, exec: Exec) -> Error {
         let (copy, name) = (&program.buffers[self.copy.buffer].name, &program.axes[axis].name);
         let error = Error::new(self.copy.span, format!("`{copy}` would be indexed by `{name}` at run time"));
@@ -102,7 +102,7 @@ impl Search<'_> {
     }
 }
 
-/// Every invocation of the workgroup copies another part of what they copy together.
+/// Checks that every invocation of the workgroup copies a different part of a cooperative copy.
 pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied) -> Applied {
     // Several subgroups may load the same matrices.
     let is_fragment = matches!(program.buffers[copy.buffer].space, Space::Fragment { .. });
@@ -125,7 +125,7 @@ pub(super) fn shared_out(program: &mut Program, profile: &Profile, copy: &Copied
     Ok(())
 }
 
-/// Along a coordinate, all invocations would do the same for a copy.
+/// Reports a coordinate along which all invocations would do the same work for a copy.
 fn all_alike(program: &Program, copy: &Copied, (level, slot, count): (Level, Slot, u32)) -> Error {
     let (name, word, letter) = (&program.buffers[copy.buffer].name, print::level(level), print::slot(slot));
     let who = match level {
@@ -138,14 +138,14 @@ fn all_alike(program: &Program, copy: &Copied, (level, slot, count): (Level, Slo
     } else if program.buffers[copy.buffer].space == Space::Shared {
         (if copy.computed { "would all compute the same part of" } else { "would all copy the same part of" }, "it")
     } else {
-        let error = Error::new(copy.span, format!("{who} have no part in the reduction of `{name}`"));
+        let error = Error::new(copy.span, format!("{who} do not take part in the reduction of `{name}`"));
         return error.help("distribute its reduction to them too, or write `to: shared`");
     };
     let error = Error::new(copy.span, format!("{who} {what} `{name}`"));
     error.help(format!("distribute an axis of {of} to them: `{name} {{ distribute(… => {word}({letter})); }}`"))
 }
 
-/// No subgroup is left out of what is computed on matrices. (Of sums, lowering says it.)
+/// Checks that all subgroups take part in a computation on matrices. Lowering reports the case of sums.
 pub(super) fn by_all_subgroups(program: &Program) -> Applied {
     let mut wrong = None;
     for dispatch in &program.plan {
@@ -159,11 +159,12 @@ pub(super) fn by_all_subgroups(program: &Program) -> Applied {
     }
     let Some((span, stage)) = wrong else { return Ok(()) };
     let error = Error::new(span, format!("not all subgroups of the workgroup would have matrices of `{stage}`"));
-    let error = error.note("another stage of the dispatch asks for more subgroups");
-    Err(error.help("give all stages of the dispatch as many subgroups"))
+    let error = error.note("another stage of the dispatch needs more subgroups");
+    Err(error.help("distribute all stages of the dispatch to the same number of subgroups"))
 }
 
-/// How the loops around the copy's compute run, within the life of the copy, if it stands there.
+/// Returns how the loops around the copy's compute node are executed. Inside the scope of the copy, only the loops within the scope
+/// are returned.
 fn loops_of(block: &Block, copy: &Copied) -> Option<Vec<Exec>> {
     let (mut found, mut outside) = (None, 0);
     walk::within(block, &mut |node, around| match &node.kind {

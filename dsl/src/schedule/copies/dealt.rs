@@ -1,13 +1,14 @@
-//! Registers that the invocations of a workgroup have between them: `x_r { distribute(t => thread(x)); }`. So do the subgroups of a
-//! workgroup have fragments.
+//! Registers that are distributed across the invocations of a workgroup: `x_r { distribute(t => thread(x)); }`. Fragments are
+//! distributed across its subgroups in the same way.
 //!
-//! While directives are applied, such a buffer is one box, which all of its readers index as they index its source. When every stage
-//! has its loops, a dimension becomes several: a *digit* for each loop of what fills it. What a reader's loops make of an index is taken
-//! apart in the same way. A digit that is bound to invocations owns its dimension, which takes no room; so every reader must have it
-//! bound to the same coordinate, and the others in loops that are unrolled. A digit that is a side of matrices is the same side wherever
-//! it is read.
+//! While directives are applied, such a buffer is one box, and its readers index it like its source. When every stage has its
+//! loops, each dimension is decomposed into several: one component (a [`Digit`]) for each loop of the stage that fills it. The
+//! indices of readers are decomposed in the same way. A component that is bound to invocations selects the owner, and takes no
+//! space. So every reader must have it bound to the same coordinate, and all other components in unrolled loops. A component that
+//! is a side of matrices must be the same side in every reader.
 //!
-//! Refused: a reader whose loops make other digits, or in which other invocations have them; parts that do not divide a dimension.
+//! Refused: a reader whose loops give other components, or in which other invocations own them; parts that do not divide a
+//! dimension.
 
 use crate::diag::{Error, SpanId, list};
 use crate::expr::linear::Linear;
@@ -25,7 +26,7 @@ use crate::schedule::unroll::LIMIT;
 use crate::syntax::schedule::{Directive, DirectiveKind, Item, Memory, Promote};
 use std::collections::HashSet;
 
-/// The items, with a mark on what goes to registers that a block distributes.
+/// Returns the items with a mark on copies to registers that a block distributes.
 pub(in crate::schedule) fn marked(items: &[Item]) -> Vec<Item> {
     let deals = |d: &Directive| match &d.kind {
         DirectiveKind::Distribute { target, by: None, .. } | DirectiveKind::Tile { target: Some(target), by: None, .. } => {
@@ -58,7 +59,7 @@ pub(in crate::schedule) fn marked(items: &[Item]) -> Vec<Item> {
     items
 }
 
-/// What the block of a copy, or of a stage, calls it.
+/// Returns the name of the block of a copy or of a stage.
 fn name(promote: &Promote) -> String {
     match &promote.name {
         Some(name) => name.text.clone(),
@@ -67,7 +68,8 @@ fn name(promote: &Promote) -> String {
     }
 }
 
-/// One loop's part of an index: how many elements a step of it is, how many steps there are, and who has each.
+/// A component of an index, made by one loop: its weight in elements, its extent, and the invocation coordinate or matrix side that
+/// it belongs to.
 #[derive(Clone, Copy, Debug)]
 struct Digit {
     axis: AxisId,
@@ -77,7 +79,7 @@ struct Digit {
     side: Option<Side>,
 }
 
-/// What there is of all digits, dimension by dimension, in the order of the buffer's dimensions: the sides of matrices come last, rows first.
+/// Arranges one value for each component in the order of the buffer's dimensions. The sides of matrices come last, rows first.
 fn arranged<T>(of: Vec<(Option<Side>, T)>) -> Vec<T> {
     let place = |side: &Option<Side>| match side {
         None => 0,
@@ -90,7 +92,7 @@ fn arranged<T>(of: Vec<(Option<Side>, T)>) -> Vec<T> {
     of.into_iter().map(|(_, it)| it).collect()
 }
 
-/// Gives a distributed buffer its dimensions, and all that touches it their places in these.
+/// Gives a distributed buffer its dimensions, and rewrites all accesses to it.
 pub(super) fn run(program: &mut Program, profile: &Profile, copy: &Copied) -> Applied {
     if !program.dealt.contains(&copy.buffer) {
         return Ok(());
@@ -123,7 +125,7 @@ pub(super) fn run(program: &mut Program, profile: &Profile, copy: &Copied) -> Ap
     Ok(())
 }
 
-/// What a subgroup has in fragments is whole matrices, and no other invocations have a part of it.
+/// Checks that fragments hold whole matrices that are distributed to subgroups only. Returns their space.
 fn of_matrices(program: &Program, copy: &Copied, dimensions: &[Vec<Digit>]) -> Result<Option<Space>, Error> {
     let Space::Fragment { .. } = program.buffers[copy.buffer].space else { return Ok(None) };
     let name = &program.buffers[copy.buffer].name;
@@ -132,7 +134,7 @@ fn of_matrices(program: &Program, copy: &Copied, dimensions: &[Vec<Digit>]) -> R
         let axis = &program.axes[digit.axis].name;
         let error = Error::new(
             copy.span,
-            format!("`{name}` is in fragments, which a subgroup has, and `{axis}` of it goes to invocations"),
+            format!("`{name}` is in fragments, which belong to subgroups, but its axis `{axis}` is distributed to invocations"),
         );
         return Err(error.help("distribute it to subgroups, or write `to: register`"));
     }
@@ -142,20 +144,20 @@ fn of_matrices(program: &Program, copy: &Copied, dimensions: &[Vec<Digit>]) -> R
         ([rows, columns], None) => Ok(Some(Space::Fragment { rows: *rows, columns: *columns, spread: false })),
         ([rows], Some(columns)) => Ok(Some(Space::Fragment { rows: *rows, columns, spread: true })),
         _ => {
-            let error = Error::new(copy.span, format!("`{name}` is in fragments, and its loops are no matrices"));
+            let error = Error::new(copy.span, format!("`{name}` is in fragments, but its loops are not over matrices"));
             Err(error.help(format!("write `{name} {{ fragment(…, …, 16 x 16); }}`, or `mma` there if it is a sum of products")))
         }
     }
 }
 
-/// How many columns the matrices have of which rows are combined to what a buffer holds.
+/// Returns the number of columns of the matrices whose rows are reduced into a buffer.
 fn reduced_columns(program: &Program, copy: &Copied) -> Option<u32> {
     let (around, _) = filled_in(program, copy);
     let columns = around.iter().find(|l| l.exec == Exec::Matrix(Side::Columns) && program.strategies.contains_key(&l.axis))?;
     u32::try_from(program.exprs.as_int(program.axes[columns.axis].extent)?).ok()
 }
 
-/// The loops around what fills a buffer, and its predicates.
+/// Returns the loops around the compute node that fills a buffer, and its predicates.
 fn filled_in(program: &Program, copy: &Copied) -> (Vec<Around>, Vec<Pred>) {
     let mut found = (Vec::new(), Vec::new());
     for dispatch in &program.plan {
@@ -174,14 +176,14 @@ fn fills(compute: &Compute, copy: &Copied) -> bool {
     compute.stage == copy.stage && compute.phase == Phase::Whole
 }
 
-/// The loops that fill a dimension, outermost first; none if it has one element.
+/// Returns the components of a dimension, outermost first. A dimension with one element has none.
 fn digits(program: &Program, copy: &Copied, axis: AxisId) -> Result<Vec<Digit>, Error> {
     let (around, preds) = filled_in(program, copy);
     let (copied, name) = (&program.buffers[copy.buffer].name, &program.axes[axis].name);
     let bound: HashSet<AxisId> = around.iter().map(|l| l.axis).collect();
     let index = program.exprs.linear(program.over_leaves(program.exprs.axis(axis), &bound));
     let other = || {
-        let error = Error::new(copy.span, format!("`{copied}` is distributed, and `{name}` of it is no sum of its loops"));
+        let error = Error::new(copy.span, format!("`{copied}` is distributed, but its axis `{name}` is not a sum of its loops"));
         error.help("split its axes and distribute the parts, without `fuse`")
     };
     if !index.rest.is_empty() || index.constant != 0 {
@@ -199,16 +201,17 @@ fn digits(program: &Program, copy: &Copied, axis: AxisId) -> Result<Vec<Digit>, 
     digits.sort_by_key(|digit| std::cmp::Reverse(digit.weight));
     let whole = digits.iter().rev().try_fold(1, |n, digit| (digit.weight == n).then_some(n * digit.extent)).ok_or_else(other)?;
     let extent = program.exprs.as_int(program.axes[axis].extent).unwrap_or(whole);
-    // What is past the end of a dimension has no element.
+    // Points beyond the end of a dimension have no element.
     if whole != extent || preds.iter().any(|pred| pred.axis == axis || program.comes_from(pred.axis, &[axis])) {
-        let what = format!("`{copied}` is distributed, and its parts do not divide the {extent} elements along `{name}`");
-        let help = "choose parts whose product they are; a bound of the axis in the schedule's head, `where`, can be rounded up";
+        let what = format!("`{copied}` is distributed, but its parts do not divide the {extent} elements along `{name}`");
+        let help =
+            "choose parts whose product is that number; a bound of the axis in the schedule's head, `where`, can be rounded up";
         return Err(Error::new(copy.span, what).help(help));
     }
     Ok(digits)
 }
 
-/// The coordinate that tells who has a digit.
+/// Returns the invocation coordinate that determines the owner of a component.
 fn owner(exec: Exec) -> Option<(Level, Slot)> {
     match exec {
         Exec::Bind(level, slot) if level != Level::Workgroup => Some((level, slot)),
@@ -216,7 +219,7 @@ fn owner(exec: Exec) -> Option<(Level, Slot)> {
     }
 }
 
-/// What each invocation has can be written out.
+/// Checks that the elements of each invocation can be unrolled.
 fn fits(program: &Program, copy: &Copied, dimensions: &[Vec<Digit>]) -> Applied {
     let own = dimensions.iter().flatten().filter(|digit| digit.owner.is_none() && digit.side.is_none());
     let count = own.fold(1i64, |n, digit| n.saturating_mul(digit.extent));
@@ -229,10 +232,10 @@ fn fits(program: &Program, copy: &Copied, dimensions: &[Vec<Digit>]) -> Applied 
         _ => ("elements in the registers of each invocation", "invocations"),
     };
     let error = Error::new(copy.span, format!("`{}` has {count} {what}", buffer.name));
-    Err(error.note(format!("at most {LIMIT} are written out")).help(format!("distribute it to more {who}, or write `to: shared`")))
+    Err(error.note(format!("at most {LIMIT} are unrolled")).help(format!("distribute it to more {who}, or write `to: shared`")))
 }
 
-/// The stage that fills the buffer is defined on the digits from now on.
+/// Redefines the stage that fills the buffer over the components.
 fn define(program: &mut Program, copy: &Copied, buffers: &[BufferId], dimensions: &[Vec<Digit>]) {
     let old = program.stages[copy.stage].axes.clone();
     let mut axes = Vec::new();
@@ -268,7 +271,7 @@ fn define(program: &mut Program, copy: &Copied, buffers: &[BufferId], dimensions
     if let Some(element) = program.placed.get(&copy.stage).copied() {
         program.placed.insert(copy.stage, over(program, element));
     }
-    // The range of a reduction can depend on the element.
+    // The extent of a reduction can depend on the element, so it is rewritten as well.
     for axis in program.axes.ids().collect::<Vec<_>>() {
         program.axes[axis].extent = over(program, program.axes[axis].extent);
     }
@@ -287,7 +290,7 @@ fn define(program: &mut Program, copy: &Copied, buffers: &[BufferId], dimensions
     program.plan = plan;
 }
 
-/// A side of matrices, as errors call it.
+/// Returns the name of a side of matrices for errors.
 fn along(side: Side) -> &'static str {
     match side {
         Side::Rows => "rows",
@@ -296,7 +299,7 @@ fn along(side: Side) -> &'static str {
     }
 }
 
-/// How many columns matrices have whose columns are all the same.
+/// Returns the number of columns of matrices whose columns are all equal.
 fn spread_over(space: &Option<Space>) -> Option<i64> {
     match space {
         Some(Space::Fragment { columns, spread: true, .. }) => Some((*columns).into()),
@@ -304,24 +307,24 @@ fn spread_over(space: &Option<Space>) -> Option<i64> {
     }
 }
 
-/// Something that reads the buffer, under its loops.
+/// A compute node that reads the buffer, with the loops around it.
 struct Reader<'r> {
     program: &'r Program,
     profile: &'r Profile,
     copy: &'r Copied,
     dimensions: &'r [Vec<Digit>],
-    /// Of matrices whose columns are all the same, how many these are.
+    /// The number of columns, if the buffer's matrices have equal columns.
     columns: Option<i64>,
     around: &'r [Around],
 }
 
-/// Why an index has not the digits of what it reads.
+/// The reason why a reader's index does not match the buffer's distribution.
 enum Misfit {
-    /// Its loops have other steps.
+    /// Its loops have other weights or extents.
     Split,
-    /// Other invocations have a digit, or none of them.
+    /// The component belongs to other invocations, or to none.
     Owner(Digit),
-    /// One side of its matrices is another side there.
+    /// A side of the buffer's matrices is another side in the reader.
     Side(Side, Side),
 }
 
@@ -356,7 +359,7 @@ impl Reader<'_> {
         self.program.over_leaves(index, &bound)
     }
 
-    /// An index as digits: each a sum of loops that never carries into the next.
+    /// Decomposes an index into components. Each is a sum of loops that never carries into the next.
     fn taken_apart(&self, index: ExprId, digits: &[Digit]) -> Result<Vec<ExprId>, Misfit> {
         if digits.is_empty() {
             return Ok(vec![self.program.exprs.int(0)]);
@@ -384,7 +387,7 @@ impl Reader<'_> {
         digits.iter().zip(sums).map(|(digit, sum)| self.digit(digit, &sum, &order)).collect()
     }
 
-    /// One of them, if it is within its extent and belongs to who has it.
+    /// Returns one component, if it is within its extent and belongs to its owner.
     fn digit(&self, digit: &Digit, sum: &Linear, order: &[AxisId]) -> Result<ExprId, Misfit> {
         let last = sum.axes.iter().try_fold(sum.constant, |n, (axis, times)| Some(n + times * (self.extent(*axis)? - 1)));
         if last.is_none_or(|last| last >= digit.extent) {
@@ -416,19 +419,20 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether one side of the buffer's matrices can be another here: a sum's as a factor's, where the device converts them.
+    /// True if a side of the buffer's matrices can be another side here: a sum can be read as a factor, if the device converts
+    /// matrices.
     fn is_side(&self, own: Side, here: Side) -> bool {
         own == here || (here == Side::Depth && self.copy.computed && self.profile.has(Feature::MatrixConversions))
     }
 
-    /// That matrices whose columns are all the same are read with as many columns.
+    /// Checks that matrices with equal columns are read with the same number of columns.
     fn check_columns(&self) -> Result<(), Misfit> {
         let Some(columns) = self.columns else { return Ok(()) };
         let here = self.around.iter().find(|l| l.exec == Exec::Matrix(Side::Columns));
         if here.is_none_or(|l| self.extent(l.axis) == Some(columns)) { Ok(()) } else { Err(Misfit::Split) }
     }
 
-    /// How many values a loop has, at most.
+    /// Returns the maximum number of values of a loop.
     fn extent(&self, axis: AxisId) -> Option<i64> {
         let extent = self.program.axes[axis].extent;
         self.program.exprs.as_int(extent).or_else(|| Prover::on_leaves(self.program).upper(extent))
@@ -441,22 +445,24 @@ impl Reader<'_> {
         let what = match misfit {
             Misfit::Split if is_fragment => {
                 let shape = self.shape();
-                format!("`{reader_name}` reads `{name}`, which is in fragments of {shape}, in loops that are no such matrices")
+                format!(
+                    "`{reader_name}` reads `{name}`, which is in fragments of {shape}, in loops that are not over such matrices"
+                )
             }
             Misfit::Side(own, here) => {
                 format!(
-                    "`{reader_name}` reads `{name}` along {} of its matrices, where its fragments have {}",
+                    "`{reader_name}` reads `{name}` along {} of its matrices, but its fragments have {} there",
                     along(*here),
                     along(*own)
                 )
             }
             Misfit::Split if self.has_loops(index, digits) => {
-                format!("`{reader_name}` reads elements of `{name}` that other invocations have")
+                format!("`{reader_name}` reads elements of `{name}` that are in the registers of other invocations")
             }
-            Misfit::Split => format!("`{reader_name}` reads `{name}`, whose elements are distributed, in loops of other steps"),
+            Misfit::Split => format!("`{reader_name}` reads `{name}`, whose elements are distributed, in loops with other strides"),
             Misfit::Owner(digit) => {
                 let (axis, who) = (&program.axes[digit.axis].name, if is_fragment { "subgroups" } else { "invocations" });
-                format!("`{reader_name}` reads elements of `{name}` that other {who} of `{axis}` have")
+                format!("`{reader_name}` reads elements of `{name}` that belong to other {who} along `{axis}`")
             }
         };
         let at = |e: ExprId| crate::nest::print::expr(program, e);
@@ -471,10 +477,10 @@ impl Reader<'_> {
         error.help(match misfit {
             Misfit::Side(own, here) if [own, here].contains(&&Side::Depth) => match self.copy.computed {
                 true => format!(
-                    "factors of products lie otherwise than sums, and `{}` lacks `matrix_conversions`: write `to: shared` for `{name}`",
+                    "factors and accumulators of matrix products have different layouts, and `{}` lacks `matrix_conversions`: write `to: shared` for `{name}`",
                     self.profile.name
                 ),
-                false => format!("leave out the block of `{name}`: then it has the matrices of what reads it"),
+                false => format!("leave out the block of `{name}`, so that it gets the matrices of its reader"),
             },
             Misfit::Side(..) => format!("name the axes of matrices in `{reader_name}` in the order in which `{name}` has them"),
             _ if is_fragment => self.instead_in_matrices(reader, digits),
@@ -487,7 +493,7 @@ impl Reader<'_> {
         &self.program.buffers[self.copy.buffer].name
     }
 
-    /// The loops that an index names.
+    /// Returns the loops that an index names.
     fn loops_of(&self, index: ExprId) -> Option<(String, SpanId)> {
         let named = |l: &&Around| self.program.exprs.uses_axis(index, &mut |axis| axis == l.axis);
         let loops: Vec<&Around> = self.around.iter().filter(named).collect();
@@ -511,13 +517,13 @@ impl Reader<'_> {
         loops.len() == digits.len() && digits.iter().all(is_digit)
     }
 
-    /// The sides of the buffer's matrices, as a schedule writes them.
+    /// Prints the sides of the buffer's matrices as in a schedule.
     fn shape(&self) -> String {
         let sides = arranged(self.dimensions.iter().flatten().filter_map(|d| Some((Some(d.side?), d.extent))).collect());
         sides.iter().chain(&self.columns).map(i64::to_string).collect::<Vec<_>>().join(" x ")
     }
 
-    /// What the block of a reader on matrix units has to say.
+    /// Writes the help for the block of a reader on matrix units.
     fn instead_in_matrices(&self, reader: StageId, digits: &[Digit]) -> String {
         let shape = self.shape();
         let mut help = format!("in `{}`, ", self.program.stages[reader].name);
@@ -530,10 +536,10 @@ impl Reader<'_> {
                 );
             }
         }
-        help + &format!("write `fragment(…, …, {shape})`, or `mma` with such sums")
+        help + &format!("write `fragment(…, …, {shape})`, or `mma` with accumulators of this shape")
     }
 
-    /// What the reader's block has to say.
+    /// Writes the help for the block of a reader.
     fn instead(&self, reader: StageId, digits: &[Digit]) -> String {
         let reduces = matches!(self.program.stages[reader].body, Body::Reduce { .. });
         let by = if reduces { ", by: …" } else { "" };

@@ -1,8 +1,8 @@
-//! The schedules of copies: what a copy without directives gets, and what is checked of all of them in the end.
+//! The schedules of copies: the default schedule of a copy without directives, and the final checks of all copies.
 //!
-//! A copy that the invocations of a workgroup make together is one row of items, dealt to them round by round; the dimension
-//! along which device memory is contiguous runs fastest, in vectors as wide as is proved. A copy to registers is written out,
-//! and as wide.
+//! In a cooperative copy, the elements form one row that is distributed across the invocations of the workgroup in rounds. The
+//! dimension along which device memory is contiguous varies fastest, in the widest vectors that are proved to be aligned. A copy to
+//! registers is unrolled, with the same vectors.
 
 mod alike;
 mod check;
@@ -25,10 +25,10 @@ use crate::schedule::{Applied, At, Outcome, StageNest, Watch, fuse, place_varyin
 use crate::syntax::Name;
 use crate::syntax::schedule::{Directive, DirectiveKind, Item, Target};
 
-/// What an invocation reads or writes at once, at most.
+/// The maximum number of bytes that an invocation reads or writes at once.
 const BYTES: i64 = 16;
 
-/// Whether a directive of the schedule promises a copy of that name.
+/// True if a directive of the schedule defines a copy of that name.
 pub(in crate::schedule) fn is_promised(items: &[Item], name: &Name) -> bool {
     let promises = |d: &Directive| match &d.kind {
         DirectiveKind::Promote(p) => p.name.as_ref().is_some_and(|n| n.text == name.text),
@@ -42,7 +42,7 @@ pub(in crate::schedule) fn is_promised(items: &[Item], name: &Name) -> bool {
     })
 }
 
-/// Puts the default schedule on a copy.
+/// Applies the default schedule to a copy.
 pub(in crate::schedule) fn default(program: &mut Program, profile: &Profile, copy: &Copied) -> Applied {
     let Some(mut nest) = StageNest::open(program, profile, copy.stage) else { return Ok(()) };
     let reduces = matches!(nest.program.stages[copy.stage].body, Body::Reduce { .. });
@@ -72,7 +72,7 @@ pub(in crate::schedule) fn default(program: &mut Program, profile: &Profile, cop
     Ok(())
 }
 
-/// Puts a copy's loops into vectors as wide as it says, for the block that schedules the rest.
+/// Vectorizes a copy's loops as its `vector` says, before its block schedules the other loops.
 pub(in crate::schedule) fn lanes(program: &mut Program, profile: &Profile, copy: &Copied, errors: &mut Errors) {
     if copy.vector.is_none() {
         return;
@@ -84,7 +84,7 @@ pub(in crate::schedule) fn lanes(program: &mut Program, profile: &Profile, copy:
     }
 }
 
-/// The contiguous dimension innermost, and in vectors: how wide, if it is found.
+/// Moves the contiguous dimension innermost and vectorizes it. Returns the width, if there is such a dimension.
 fn widen(nest: &mut StageNest<'_>, copy: &Copied) -> Result<Option<i64>, Error> {
     let (memory, index, read) = far_side(nest);
     let Some(axis) = contiguous(nest, &index) else {
@@ -98,7 +98,7 @@ fn widen(nest: &mut StageNest<'_>, copy: &Copied) -> Result<Option<i64>, Error> 
         let frame = nest.path.frames.remove(at);
         nest.path.frames.insert(innermost, frame);
     }
-    // What is read may have longer elements, as sums have that are written back.
+    // The elements that are read may be longer. For example, a sum that is written back can have a wider type.
     let read_bytes = nest.path.compute.value.iter().flat_map(|v| nest.program.exprs.reads(*v)).map(|r| r.buffer);
     let bytes = read_bytes.chain([memory]).map(|b| i64::from(nest.program.buffers[b].dtype.bytes())).max().unwrap_or(1);
     let extent = nest.program.exprs.as_int(nest.program.axes[axis].extent).unwrap_or(1);
@@ -124,15 +124,16 @@ fn widen(nest: &mut StageNest<'_>, copy: &Copied) -> Result<Option<i64>, Error> 
     Ok(Some(width))
 }
 
-/// What is said of `vector` before its alignment.
+/// Checks the rules for `vector` that do not concern alignment.
 fn explicit(nest: &StageNest<'_>, copy: &Copied, memory: BufferId, (axis, extent): (AxisId, i64), n: i64, span: SpanId) -> Applied {
     let buffer = &nest.program.buffers[memory];
     let bytes = i64::from(buffer.dtype.bytes());
     if !(n as u64).is_power_of_two() || n * bytes > BYTES {
-        let error = Error::new(span, format!("{n} elements of {} at a time", buffer.dtype));
-        return Err(
-            error.help(format!("a vector has a power of two of elements, and at most {BYTES} bytes: {} elements", BYTES / bytes))
-        );
+        let error = Error::new(span, format!("cannot copy {n} elements of {} at a time", buffer.dtype));
+        return Err(error.help(format!(
+            "the number of elements must be a power of two, and at most {BYTES} bytes: {} elements",
+            BYTES / bytes
+        )));
     }
     if extent % n != 0 {
         let (name, copy) = (nest.name(axis), &nest.program.buffers[copy.buffer].name);
@@ -152,17 +153,17 @@ fn not_wide(nest: &StageNest<'_>, memory: BufferId, n: i64, missing: &Missing, s
     let name = &nest.program.buffers[memory].name;
     let error = Error::new(
         span,
-        format!("that vectors of {n} elements of `{name}` are aligned, and lie within it or outside it, is not proved"),
+        format!("vectors of {n} elements of `{name}` are not proved to be aligned and wholly inside or outside it"),
     );
     match missing {
         Missing::Fact(fact) => error
-            .note(format!("`{fact}` is missing"))
+            .note(format!("the fact `{fact}` is missing"))
             .help(format!("state it in the schedule's head, `where {fact}`, or leave out `vector`")),
         Missing::Multiple(index) => error.note(format!("`{index}` is not always a multiple of {n}")).help("leave out `vector`"),
     }
 }
 
-/// The memory further from the invocation: the buffer, the index there, and the read, unless it is written.
+/// Returns the memory that is further from the invocation: its buffer, the index in it, and the read, if the copy reads it.
 fn far_side(nest: &StageNest<'_>) -> (BufferId, Vec<ExprId>, Option<Read>) {
     let compute = &nest.path.compute;
     if let Some(dst) = compute.dst.first()
@@ -177,7 +178,7 @@ fn far_side(nest: &StageNest<'_>) -> (BufferId, Vec<ExprId>, Option<Read>) {
     }
 }
 
-/// The own loop along which consecutive elements lie.
+/// Returns the copy's own loop that runs over consecutive elements.
 fn contiguous(nest: &mut StageNest<'_>, index: &[ExprId]) -> Option<AxisId> {
     let leaves: Vec<ExprId> = index.iter().map(|i| nest.on_loops(*i)).collect();
     let (last, outer) = leaves.split_last()?;
@@ -189,7 +190,8 @@ fn contiguous(nest: &mut StageNest<'_>, index: &[ExprId]) -> Option<AxisId> {
     nest.path.axes().find(plain)
 }
 
-/// Whether vectors of `n` along an axis are whole: aligned, and on one side of the tensor's end. Or the missing fact.
+/// Checks that vectors of `n` along an axis are aligned, and wholly inside or outside the tensor. Otherwise returns the missing
+/// fact.
 fn is_wide(
     nest: &mut StageNest<'_>,
     memory: BufferId,
@@ -219,8 +221,8 @@ fn is_wide(
     }
 }
 
-/// Deals the items to the invocations of the workgroup. Points of a tile that is moved back stay together: another tile has
-/// some of them too, and one invocation writes both.
+/// Distributes the elements across the invocations of the workgroup. The points of a shifted tile are not distributed, because the
+/// overlapping tile has some of them too, and one invocation must write both.
 fn together(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
     let [x, y, z] = local::size(nest.program, &nest.program.plan[nest.dispatch].body, nest.profile.subgroup);
     let invocations = i64::from(x) * i64::from(y) * i64::from(z);
@@ -249,7 +251,7 @@ fn together(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
     Ok(())
 }
 
-/// One element (or vector), which the first invocation copies.
+/// Lets only the first invocation copy, because there is one element (or vector).
 fn one_writes(nest: &mut StageNest<'_>, invocations: i64, span: SpanId) -> Applied {
     if invocations == 1 {
         return Ok(());
@@ -261,14 +263,15 @@ fn one_writes(nest: &mut StageNest<'_>, invocations: i64, span: SpanId) -> Appli
     Ok(())
 }
 
-/// What is computed within another stage's nest is not distributed to workgroups. Of registers, elements are distributed that
-/// invocations have between them, or a reduction of which each then has the result.
+/// Checks that an axis can be distributed to a target. A stage within another stage's nest is not distributed to workgroups. For a
+/// stage in registers, only parallel axes of distributed registers can be distributed, or the axes of a reduction whose result
+/// every invocation gets.
 pub(in crate::schedule) fn check_target(nest: &mut StageNest<'_>, axis: AxisId, target: &Target, blame: SpanId) -> Applied {
     let Some(host) = nest.program.hosts.get(&nest.stage) else { return Ok(()) };
     let stage = &nest.program.stages[nest.stage];
     let (name, host) = (&stage.name, &nest.program.stages[*host].name);
     if target.level == Level::Workgroup {
-        let error = Error::new(blame, format!("`{name}` is made within each workgroup of `{host}`"));
+        let error = Error::new(blame, format!("`{name}` is computed within each workgroup of `{host}`"));
         return Err(error.help("distribute it to the invocations of a workgroup: `thread(…)`"));
     }
     if nest.program.buffers[stage.buffer].space != Space::Register {
@@ -278,17 +281,18 @@ pub(in crate::schedule) fn check_target(nest: &mut StageNest<'_>, axis: AxisId, 
         if !nest.is_reduction(axis) {
             return Ok(());
         }
-        let error = Error::new(blame, format!("the elements of `{name}` are distributed, and each invocation reduces its own"));
+        let error =
+            Error::new(blame, format!("the elements of `{name}` are distributed, so each invocation reduces its own elements"));
         return Err(error.help("serialize or unroll its reduction, or write `to: shared`"));
     }
     if !nest.is_reduction(axis) {
-        let error = Error::new(blame, format!("`{name}` lies in registers, and each invocation makes its own"));
+        let error = Error::new(blame, format!("`{name}` is in registers, and each invocation fills its own"));
         return Err(error.help("unroll its axes, or write `to: shared`"));
     }
     same_for_all(nest, blame)
 }
 
-/// What invocations reduce together is one thing for all of them.
+/// Checks that a cooperative reduction computes the same value for all invocations.
 fn same_for_all(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
     let mut values: Vec<ExprId> = nest.path.compute.values().collect();
     values.extend(nest.path.axes().map(|axis| nest.program.axes[axis].extent));
@@ -299,7 +303,7 @@ fn same_for_all(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
         let differs = threads.iter().find(|(thread, _)| nest.program.exprs.uses_axis(value, &mut |axis| axis == *thread));
         if let Some((thread, made)) = differs {
             let (name, thread) = (&nest.program.stages[nest.stage].name, nest.name(*thread));
-            let what = format!("`{name}` is another for each `{thread}`, so invocations cannot reduce it together in registers");
+            let what = format!("`{name}` differs for each `{thread}`, so invocations cannot reduce it cooperatively in registers");
             let error = Error::new(blame, what).note_at(*made, format!("`{thread}` was distributed here"));
             return Err(error.help("write `to: shared`"));
         }
@@ -307,7 +311,7 @@ fn same_for_all(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
     Ok(())
 }
 
-/// After each directive: what is attached can still stand where it does.
+/// Checks after each directive that every attached nest can still be at its place.
 pub(in crate::schedule) fn check(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
     for attached in nest.placed.attached.clone() {
         let copy = attached.buffer.map_or_else(String::new, |b| nest.program.buffers[b].name.clone());
@@ -326,20 +330,22 @@ pub(in crate::schedule) fn check(nest: &mut StageNest<'_>, span: SpanId) -> Appl
     Ok(())
 }
 
-/// What would be made among lanes, or for each element of a matrix.
+/// Reports a copy that would be made among lanes, or for each element of a matrix.
 fn within_vector(nest: &StageNest<'_>, frame: &Frame, attached: &Attached, copy: &str, span: SpanId) -> Error {
     let (axis, exec) = frame.as_loop().map_or(("", Exec::Lanes), |(axis, exec)| (nest.name(axis), exec));
     let (within, put, help) = match exec {
-        Exec::Matrix(_) => {
-            ("for each element of matrices along", "split into matrices", "`reorder` the axes of the matrices into that loop first")
-        }
+        Exec::Matrix(_) => (
+            "for each element of the matrices along",
+            "split into matrices",
+            "`reorder` the axes of the matrices into that loop first",
+        ),
         _ => ("among the lanes of", "put in lanes", "name a place further out"),
     };
     let error = Error::new(span, format!("`{copy}` would be made {within} `{axis}`"));
     error.note_at(attached.span, format!("`{copy}` is made at a loop that is {put}")).help(help)
 }
 
-/// A result is written back outside the loops of its reduction, and what it is made of besides is there.
+/// Checks that a result is written back outside the loops of its reduction, and that a copy which the finish reads is outside them.
 fn outside_of_reduction(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
     let written = nest.path.compute.dst.iter().any(|dst| Some(dst.buffer) == attached.buffer);
     let reads = |value: ExprId| nest.program.exprs.reads(value).iter().any(|r| Some(r.buffer) == attached.buffer);
@@ -362,7 +368,7 @@ fn outside_of_reduction(nest: &StageNest<'_>, attached: &Attached, copy: &str, s
     Err(error.help(format!("keep `{name}` inside the loop at which `{copy}` is made")))
 }
 
-/// Who writes back has computed all of it: nothing that varies inside the copy is moved around it, or becomes a workgroup's.
+/// Checks that each write-back has all results of its copy: an axis of the copy may not be moved around it or bound to workgroups.
 fn results_of_one(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
     if !nest.path.compute.dst.iter().any(|dst| Some(dst.buffer) == attached.buffer) {
         return Ok(());
@@ -373,16 +379,16 @@ fn results_of_one(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: S
     let Some((frame, axis, brought)) = moved else { return Ok(()) };
     let name = nest.name(brought);
     let who = match frame.level() {
-        Some(_) => "a workgroup",
+        Some(_) => "each workgroup",
         None if brought == axis => "each of its iterations",
-        None => "each iteration of what it is fused into",
+        None => "each iteration of the axis that it is fused into",
     };
-    let error = Error::new(span, format!("`{copy}` holds the results of all values of `{name}`, and {who} would have one"));
+    let error = Error::new(span, format!("`{copy}` holds the results of all values of `{name}`, but {who} would have only one"));
     let error = error.note_at(attached.span, "the result is promoted here");
     Err(error.help(format!("place `{name}` before the promotion")))
 }
 
-/// What a loop has of other axes than those that were around: it, or one that was fused with one of those.
+/// Returns an axis that a loop brings around an attachment: the loop's own axis, or an axis that was fused with one of `outer`.
 fn brought(program: &Program, axis: AxisId, outer: &[AxisId]) -> Option<AxisId> {
     match &program.axes[axis].def {
         _ if outer.contains(&axis) => None,
@@ -395,7 +401,7 @@ fn brought(program: &Program, axis: AxisId, outer: &[AxisId]) -> Option<AxisId> 
     }
 }
 
-/// A loop around what is done together does not become invocations, which would each need another copy.
+/// Checks that a loop around a cooperative attachment is not bound to invocations, because each of them would need another copy.
 fn not_fixed(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
     let bound = nest.path.frames.iter().filter(|f| crate::schedule::attach::is_invocation(f));
     let mut axes = bound.filter_map(|f| f.as_loop().map(|(a, _)| a));
@@ -403,11 +409,11 @@ fn not_fixed(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId
     let name = nest.name(axis);
     let shared = attached.buffer.is_none_or(|b| nest.program.buffers[b].space == Space::Shared);
     let what = if shared { "is shared" } else { "is reduced by all invocations of a workgroup" };
-    let error = Error::new(span, format!("`{copy}` {what}, and holds what is read at one value of `{name}`"));
+    let error = Error::new(span, format!("`{copy}` {what}, and holds the elements for one value of `{name}`"));
     let error = error.note_at(attached.span, format!("`{copy}` is {} inside its loop here", made(nest, attached)));
     let place = if attached.outer.last() == Some(&axis) { ", at `workgroup`" } else { "" };
     Err(error.help(format!(
-        "put {} after this directive{place}: it then holds what all of `{name}` read",
+        "put {} after this directive{place}: it then holds the elements for all of `{name}`",
         directive(nest, attached, copy)
     )))
 }
@@ -428,7 +434,7 @@ fn is_computed(nest: &StageNest<'_>, attached: &Attached) -> bool {
     attached.buffer.is_some_and(of)
 }
 
-/// What is done together stands in no loop that invocations run differently.
+/// Checks that a cooperative attachment is not in a loop whose trip count differs among invocations.
 fn uniform(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
     let plain: Vec<&Frame> = nest.path.frames.iter().filter(|f| !crate::schedule::attach::is_invocation(f)).collect();
     for frame in &plain[..nest.place_of(attached)] {
@@ -436,7 +442,7 @@ fn uniform(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) 
             let (name, thread) = (nest.name(axis), nest.name(thread));
             let error = Error::new(
                 span,
-                format!("`{copy}` is made together inside the loop over `{name}`, which not all invocations run alike"),
+                format!("`{copy}` is made cooperatively inside the loop over `{name}`, whose trip count differs among invocations"),
             );
             let error = error.note_at(attached.span, format!("`{copy}` is {} here", self::made(nest, attached)));
             let error =
@@ -447,7 +453,7 @@ fn uniform(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) 
     Ok(())
 }
 
-/// Registers are not indexed by which invocation it is.
+/// Checks that registers are not indexed by an invocation coordinate.
 fn owned(nest: &mut StageNest<'_>, attached: &Attached, copy: &str, span: SpanId) -> Applied {
     let reads: Vec<Read> = nest
         .path
@@ -465,17 +471,19 @@ fn owned(nest: &mut StageNest<'_>, attached: &Attached, copy: &str, span: SpanId
             let name = nest.name(*thread);
             let error = Error::new(
                 span,
-                format!("`{copy}` holds what all values of `{name}` read, and each invocation has registers of its own"),
+                format!("`{copy}` holds the elements for all values of `{name}`, but each invocation has its own registers"),
             );
             let error = error.note_at(attached.span, format!("`{copy}` is {} here", made(nest, attached)));
             let directive = directive(nest, attached, copy);
-            return Err(error.help(format!("put {directive} after this directive: `{name}` is then fixed in it")));
+            return Err(
+                error.help(format!("put {directive} after this directive: it then holds the elements for one value of `{name}`"))
+            );
         }
     }
     Ok(())
 }
 
-/// The predicates of a copy's nest: directives after it may have split what its loops share with the host.
+/// Recomputes the predicates of a copy's nest, because later directives may have split axes that its loops share with the host.
 fn refresh(program: &mut Program, profile: &Profile, copy: &Copied) {
     if let Some(mut nest) = StageNest::open(program, profile, copy.stage) {
         nest.refresh();
@@ -483,13 +491,13 @@ fn refresh(program: &mut Program, profile: &Profile, copy: &Copied) {
     }
 }
 
-/// Moves what invocations reduce into registers of each out of the loops that are theirs: its block has made it so.
+/// Moves the cooperative reduction of a stage into registers out of the invocation loops, after its block has made it cooperative.
 pub(in crate::schedule) fn gather(program: &mut Program, profile: &Profile, stage: StageId, span: SpanId) -> Applied {
     let buffer = program.stages[stage].buffer;
     let together = program.buffers[buffer].space == Space::Register && program.is_together(buffer);
     let Some(host) = program.hosts.get(&stage).copied().filter(|_| together) else { return Ok(()) };
     let Some(mut nest) = StageNest::open(program, profile, host) else { return Ok(()) };
-    // What reads it now stands beside it: after it, and after the lives of all that it writes.
+    // Its readers must follow it, and must be in the scopes of all its buffers.
     let written = nest.program.stages[stage].buffers();
     let is_own = |a: &Attached| a.buffer.is_some_and(|buffer| written.contains(&buffer));
     let reader = nest.placed.attached.iter().position(|a| !readers(nest.program, &a.before, &written).is_empty());
@@ -500,11 +508,11 @@ pub(in crate::schedule) fn gather(program: &mut Program, profile: &Profile, stag
     }
     let checked = check(&mut nest, span);
     nest.store();
-    // What is reduced together within a stage makes all of that stage so.
+    // A stage that contains a cooperative reduction becomes cooperative itself.
     checked.and_then(|()| gather(program, profile, host, span))
 }
 
-/// What invocations do together reads no registers that each has filled for itself.
+/// Checks that a cooperative computation does not read registers that each invocation has filled for itself.
 fn read_apart(program: &mut Program, profile: &Profile, copy: &Copied) -> Applied {
     if program.buffers[copy.buffer].space != Space::Register || program.is_together(copy.buffer) {
         return Ok(());
@@ -515,9 +523,9 @@ fn read_apart(program: &mut Program, profile: &Profile, copy: &Copied) -> Applie
     let reader = together.flat_map(|a| readers(nest.program, &a.before, &nest.program.stages[copy.stage].buffers())).next();
     let Some(reader) = reader else { return Ok(()) };
     let (name, reader) = (&nest.program.buffers[copy.buffer].name, &nest.program.stages[reader].name);
-    let what = format!("`{name}` is read by `{reader}`, which the invocations of a workgroup compute together");
-    let error = Error::new(copy.span, what).note("registers are one invocation's");
-    Err(error.help(format!("write `to: shared`, or let them reduce `{name}` together, too")))
+    let what = format!("`{name}` is read by `{reader}`, which the invocations of a workgroup compute cooperatively");
+    let error = Error::new(copy.span, what).note("registers belong to one invocation");
+    Err(error.help(format!("write `to: shared`, or let them reduce `{name}` cooperatively, too")))
 }
 
 /// Schedules the copies that have no block, and checks all of them.
@@ -537,7 +545,7 @@ pub(in crate::schedule) fn finish(
         outcome.errors.keep(default(program, profile, copy));
         watch(At::Heuristic(copy.stage), &|| program.clone());
     }
-    // What follows would only repeat what is wrong with a copy's schedule.
+    // Later steps would only report consequences of errors in a copy's schedule.
     if !outcome.errors.is_empty() {
         return;
     }

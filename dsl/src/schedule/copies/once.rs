@@ -1,8 +1,8 @@
-//! A nest in which a stage or a copy takes more invocations than the nest itself is distributed over.
+//! Nests with fewer invocation coordinates than a stage or a copy in them uses.
 //!
-//! All of these would run the nest alike, and write the same elements. So the nest gets a loop over an axis of one value for each
-//! coordinate that it lacks, and only the first invocation along that coordinate runs it, as for the result of a reduction across
-//! invocations.
+//! All invocations along a missing coordinate would run the nest alike, and write the same elements. So the nest gets a loop over
+//! an axis of extent 1 for each missing coordinate, and only the first invocation along that coordinate runs it. The result of a
+//! reduction across invocations is written in the same way.
 
 use crate::lower::local;
 use crate::nest::path::Frame;
@@ -11,7 +11,7 @@ use crate::profile::Profile;
 use crate::schedule::StageNest;
 use crate::schedule::promote::Copied;
 
-/// Gives the stage of the dispatch in which a copy is made the coordinates that it lacks.
+/// Adds the missing coordinates to the stage of the dispatch in which a copy is made.
 pub(super) fn run(program: &mut Program, profile: &Profile, copy: &Copied) {
     let Some(host) = std::iter::successors(program.hosts.get(&copy.stage), |host| program.hosts.get(host)).last().copied() else {
         return;
@@ -30,7 +30,7 @@ pub(super) fn run(program: &mut Program, profile: &Profile, copy: &Copied) {
     nest.store();
 }
 
-/// An axis of one value.
+/// Adds an axis of extent 1.
 fn one(nest: &mut StageNest<'_>, copy: &Copied) -> AxisId {
     let extent = nest.program.exprs.int(1);
     let name = nest.unused("once");

@@ -1,11 +1,11 @@
-//! Registers that live outside loops bound to invocations.
+//! Registers whose scope is outside loops bound to invocations.
 //!
-//! A copy to registers stands inside the axes bound to invocations, as far as its place allows. Where those stand further in
-//! (behind a shared copy), each invocation still has its own: the buffer gets a dimension for each such axis, which takes no
-//! room, and the copy's nest the loops.
+//! A copy to registers is placed inside the axes bound to invocations, as far as its place allows. If these axes are further in
+//! (because they follow a shared copy), each invocation still has its own registers: the buffer gets a dimension for each such
+//! axis, which takes no space, and the copy's nest gets the loops.
 //!
-//! What a reduction reads for its result is the same for all invocations that share the reduction: those have it, each for
-//! itself, and none of them owns it, whatever else reads it there.
+//! A buffer that the finish of a reduction reads is the same for all invocations that share the reduction. Each of them has its own
+//! copy, so the axes of the reduction do not own it, regardless of its other readers.
 
 use crate::expr::{Expr, ExprId};
 use crate::nest::walk::{self, Around};
@@ -20,7 +20,7 @@ pub(super) fn run(program: &mut Program) {
     }
 }
 
-/// What stands further in comes first: what fills it reads what stands around.
+/// Processes inner scopes first, because the nests that fill them read outer buffers.
 fn block(program: &mut Program, nodes: &mut Block) {
     for node in nodes {
         node.blocks_mut().for_each(|inner| block(program, inner));
@@ -37,12 +37,12 @@ fn block(program: &mut Program, nodes: &mut Block) {
     }
 }
 
-/// What stands around the reads of a buffer.
+/// The loops around the reads of a buffer.
 #[derive(Default)]
 struct Readers {
     /// The loops bound to invocations.
     bound: Vec<Around>,
-    /// The axes of reductions whose result reads it, too: that has left their loops behind.
+    /// The axes of reductions whose finish also reads it, outside their loops.
     left: Vec<AxisId>,
 }
 
@@ -63,14 +63,14 @@ impl Readers {
         }
     }
 
-    /// Those to which it belongs, each of which has its own.
+    /// Returns the loops whose invocations own the buffer.
     fn owners(self) -> Vec<Around> {
         let Readers { bound, left } = self;
         bound.into_iter().filter(|l| !left.contains(&l.axis)).collect()
     }
 }
 
-/// Whether an axis is made of those of a stage's reduction.
+/// True if an axis is made from axes of a stage's reduction.
 fn is_reduced(program: &Program, axis: AxisId, stage: StageId) -> bool {
     match &program.stages[stage].body {
         Body::Reduce { over, .. } => program.comes_from(axis, over),
@@ -78,7 +78,7 @@ fn is_reduced(program: &Program, axis: AxisId, stage: StageId) -> bool {
     }
 }
 
-/// Adds the owners' dimensions to a buffer, its accesses, and the loops around what writes it.
+/// Adds the owners' dimensions to a buffer and its accesses, and loops around the nodes that write it.
 fn own(program: &mut Program, body: &mut Block, buffer: BufferId, owners: &[Around]) {
     let extents: Vec<ExprId> = owners.iter().map(|l| program.axes[l.axis].extent).collect();
     program.buffers[buffer].shape.splice(0..0, extents);
@@ -96,7 +96,7 @@ fn own(program: &mut Program, body: &mut Block, buffer: BufferId, owners: &[Arou
     index_all(program, body, buffer, &index);
 }
 
-/// Whether a node writes a buffer, and binds no invocations around that.
+/// True if a node writes a buffer, and does not bind invocations around the write.
 fn writes(node: &Node, buffer: BufferId) -> bool {
     match &node.kind {
         NodeKind::Compute(compute) => compute.dst.iter().any(|d| d.buffer == buffer),
@@ -116,7 +116,7 @@ fn index_all(program: &Program, nodes: &mut Block, buffer: BufferId, index: &[Ex
     });
 }
 
-/// An expression whose reads of a buffer have more indices in front.
+/// Prepends indices to the reads of a buffer in an expression.
 fn indexed(program: &Program, value: ExprId, buffer: BufferId, index: &[ExprId]) -> ExprId {
     program.exprs.replace(value, &mut |exprs, id| match exprs.get(id).clone() {
         Expr::Read(read) if read.buffer == buffer => {

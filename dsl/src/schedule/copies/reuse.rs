@@ -1,4 +1,4 @@
-//! Whether a copy pays: a warning where what is copied is read once.
+//! Warns of copies that do not pay off because each element is read at most once.
 //!
 //! The compiler does not warn about a copy that changes the layout of its elements: one in another order than the tensor's, with
 //! padded or permuted rows, or with vectors. Nor does it warn about a result, which is written back together. A copy in shared memory
@@ -12,7 +12,7 @@ use crate::nest::{AxisId, Block, BufferId, Compute, Exec, Level, NodeKind, Progr
 use crate::profile::Profile;
 use crate::schedule::promote::Copied;
 
-/// Warns of a copy that nothing reuses.
+/// Warns of a copy whose elements are not reused.
 pub(super) fn check(program: &Program, profile: &Profile, copy: &Copied, warnings: &mut Errors) {
     let buffer = &program.buffers[copy.buffer];
     if copy.computed
@@ -35,7 +35,7 @@ pub(super) fn check(program: &Program, profile: &Profile, copy: &Copied, warning
     if reads <= elements {
         let source = if buffer.space == Space::Register { "an invocation" } else { "a workgroup" };
         let noun = if elements == 1 { "element" } else { "elements" };
-        let what = format!("nothing reuses `{}`: {source} copies {elements} {noun} and reads {reads}", buffer.name);
+        let what = format!("`{}` is not reused: {source} copies {elements} {noun} and reads {reads}", buffer.name);
         let error = Error::new(copy.span, what);
         warnings.push(error.help("leave the copy out, or promote further out"));
     }
@@ -66,7 +66,7 @@ fn is_read_across(program: &Program, buffer: BufferId) -> bool {
     across
 }
 
-/// The dimensions of a copy, but those that invocations own.
+/// Returns the dimensions of a copy, except those that select its owner.
 fn of_each(program: &Program, copy: &Copied) -> Vec<ExprId> {
     let buffer = &program.buffers[copy.buffer];
     let mut owned = vec![false; buffer.shape.len()];
@@ -87,7 +87,7 @@ fn of_each(program: &Program, copy: &Copied) -> Vec<ExprId> {
     buffer.shape.iter().zip(owned).filter(|(_, owned)| !owned).map(|(extent, _)| *extent).collect()
 }
 
-/// What stands in a buffer's life.
+/// Returns the nodes in the scope of a buffer.
 fn life(block: &Block, buffer: BufferId) -> Option<&Block> {
     walk::nodes(block).find_map(|node| match &node.kind {
         NodeKind::Alloc { buffer: b, body } if *b == buffer => Some(body),
@@ -102,7 +102,7 @@ struct Count<'c> {
 }
 
 impl Count<'_> {
-    /// How many elements a block reads, run that many times; `None`: it is not known.
+    /// Returns the number of elements of the copy that a block reads when it runs that many times, or `None` if it is unknown.
     fn block(&self, block: &Block, times: Option<i64>) -> Option<i64> {
         block.iter().try_fold(0i64, |total, node| {
             let more = match &node.kind {

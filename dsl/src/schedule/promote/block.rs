@@ -1,12 +1,12 @@
-//! Blocks by digits: of `(i_o * 4 + i) / 4`, with `i` in `0..4`, the tile `i_o` is left. So what a block's owner reads of it depends on no more
-//! than which block it is.
+//! Indices of blocks by components. For example, `(i_o * 4 + i) / 4` with `i` in `0..4` is the tile `i_o`. So a read by the owner
+//! of a block depends only on the index of the block.
 
 use crate::expr::linear::Linear;
 use crate::expr::{Binary, Expr, ExprId};
 use crate::schedule::StageNest;
 use crate::table::Map;
 
-/// An index whose digits are those of tiles, as far as that is proved.
+/// Rewrites an index so that its components are those of tiles, as far as this is proved.
 pub(super) fn of(nest: &StageNest<'_>, index: ExprId) -> ExprId {
     // Operands first, because otherwise nested components would double the work at each level.
     let new = nest.program.exprs.rebuilt(index, &mut Map::default(), &mut |exprs, new, old| {

@@ -3,7 +3,7 @@
 use crate::expr::linear::Linear;
 use crate::schedule::StageNest;
 
-/// The most that the one is above the other.
+/// Returns an upper bound of the difference between two elements.
 pub(super) fn distance(nest: &mut StageNest<'_>, high: &Linear, low: &Linear) -> Option<i64> {
     let mut span = high.clone();
     span.add(low, -1);

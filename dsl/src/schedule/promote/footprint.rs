@@ -1,9 +1,9 @@
-//! What is read under a place, and the copy of it.
+//! The footprint of the reads under a place, and the shape of the copy.
 //!
-//! Every index is looked at over the axes that loops bind. Those *inside* vary under the place; the others are fixed there.
-//! - Without a list: in each dimension the index is `low + what varies`, where `low` names fixed axes alone; the copy holds
-//!   the elements from the lowest to the highest that any value of what varies reaches. The steps of a stride are not left
-//!   out. Several reads must lie at constant distances from each other.
+//! Every index is expressed over the axes that loops bind. The axes *inside* vary under the place; the other axes are fixed there.
+//! - Without a list: in each dimension the index is `low` plus a varying part, and `low` names fixed axes only. The copy holds all
+//!   elements from the lowest to the highest that the varying part reaches, including those that a stride skips. Several reads must
+//!   be at constant distances from each other.
 //! - With a list: the copy holds the element that is read, at all values of the listed axes.
 
 use super::block;
@@ -19,21 +19,22 @@ use crate::schedule::hull::bound;
 use crate::syntax::schedule::Memory;
 use std::collections::HashSet;
 
-/// A copy's axes, what they stand for in the source, and where reads find their elements.
+/// The axes of a copy, the source elements that they denote, and the indices of the reads in the copy.
 pub(in crate::schedule) struct Footprint {
-    /// One for each dimension.
+    /// One axis for each dimension.
     pub(in crate::schedule) axes: Vec<AxisId>,
-    /// The source's element, over these axes and the fixed ones.
+    /// The index of the source element, over these axes and the fixed axes.
     pub(in crate::schedule) index: Vec<ExprId>,
-    /// The elements that are read, each over the axes that vary: the copy's where they are listed, else the nest's own.
+    /// The indices of the elements that are read, over the axes that vary: the copy's axes if they are listed, otherwise the nest's
+    /// own.
     pub(in crate::schedule) read_at: Vec<Vec<ExprId>>,
-    /// The axes that vary under the place and that the index names.
+    /// The axes that vary under the place and that an index names.
     pub(in crate::schedule) used: Vec<AxisId>,
-    /// What the reads say of elements outside.
+    /// The handling of out-of-bounds elements that the reads state.
     pub(in crate::schedule) outside: Outside,
-    /// Every read that the copy serves, with its index there.
+    /// Every read that the copy serves, with its index in the copy.
     pub(in crate::schedule) places: Vec<(ExprId, Vec<ExprId>)>,
-    /// Axes that the copy's axes stand for, each with its replacement.
+    /// The axes that the copy's axes replace, each with its replacement.
     pub(in crate::schedule) listed: Vec<(AxisId, AxisId)>,
 }
 
@@ -44,7 +45,8 @@ pub(super) struct Seen {
     pub(super) index: Vec<ExprId>,
 }
 
-/// The reads under a place: of the stage itself, of its result if that is computed there, and of what is attached deeper.
+/// Returns the reads under a place: those of the stage itself, of its finish if that is computed there, and of attachments deeper
+/// in the nest.
 pub(in crate::schedule) fn reads(nest: &StageNest<'_>, place: &super::Place) -> Vec<(ExprId, Read)> {
     let mut values: Vec<ExprId> = nest.path.compute.value.clone();
     values.extend(nest.path.compute.finish.filter(|_| place.has_result));
@@ -67,13 +69,13 @@ pub(in crate::schedule) fn reads(nest: &StageNest<'_>, place: &super::Place) -> 
     found
 }
 
-/// What a block computes, the results of its reductions included.
+/// Returns the values that a block computes, including the finishes of its reductions.
 fn values_of(block: &[Node]) -> Vec<ExprId> {
     let compute = |node: &Node| if let NodeKind::Compute(compute) = &node.kind { compute.values().collect() } else { Vec::new() };
     walk::nodes(block).flat_map(compute).collect()
 }
 
-/// Shows every value that a block computes to `f`, which may replace it.
+/// Calls `f` on every value that a block computes; `f` may replace the value.
 pub(super) fn values_mut(block: &mut Block, f: &mut dyn FnMut(&mut ExprId)) {
     walk::each_mut(block, &mut |node| {
         if let NodeKind::Compute(compute) = &mut node.kind {
@@ -82,18 +84,18 @@ pub(super) fn values_mut(block: &mut Block, f: &mut dyn FnMut(&mut ExprId)) {
     });
 }
 
-/// Every loop of a block.
+/// Returns every loop of a block.
 pub(super) fn loops(block: &Block) -> impl Iterator<Item = (AxisId, Exec)> {
     walk::nodes(block).filter_map(|node| if let NodeKind::Loop(l) = &node.kind { Some((l.axis, l.exec)) } else { None })
 }
 
-/// Whether a block reads a buffer of that name.
+/// True if a block reads a buffer of that name.
 pub(super) fn block_reads(nest: &StageNest<'_>, block: &Block, name: &str) -> bool {
     let values = values_of(block);
     values.iter().flat_map(|v| nest.program.exprs.reads(*v)).any(|r| nest.program.buffers[r.buffer].name == name)
 }
 
-/// The copy of what is read of the source under the place.
+/// Returns the footprint of the source's reads under the place.
 pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> Result<Footprint, Error> {
     check_alive(nest, wanted)?;
     let is_wanted = |(_, read): &(ExprId, Read)| read.buffer == wanted.source || wanted.also.contains(&read.buffer);
@@ -105,7 +107,7 @@ pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> 
         if read.index.iter().any(|i| !is_known(nest, *i)) {
             let text = nest.text(id);
             let error = Error::new(wanted.promote.source.span, format!("`{text}` is read at an index that depends on data"));
-            return Err(error.help("which elements are read is known only at run time: read the tensor itself"));
+            return Err(error.help("the elements that are read are known only at run time: read the tensor itself"));
         }
         let index = read.index.iter().map(|i| nest.program.over_leaves(*i, &bound));
         let index = index.map(|i| kept_in_tables(nest, block::of(nest, i))).collect();
@@ -113,7 +115,7 @@ pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> 
     }
     if seen.is_empty() {
         let error =
-            Error::new(wanted.promote.source.span, format!("nothing under `{}` needs `{}`", wanted.promote.at, wanted.name));
+            Error::new(wanted.promote.source.span, format!("`{1}` is not read under `{0}`", wanted.promote.at, wanted.name));
         return Err(error.help("leave this out"));
     }
     let used = used(nest, wanted, &seen);
@@ -146,7 +148,7 @@ fn kept_in_tables(nest: &StageNest<'_>, index: ExprId) -> ExprId {
     })
 }
 
-/// The axes that vary and that indices name.
+/// Returns the axes that vary under the place and that indices name.
 fn used(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen]) -> Vec<AxisId> {
     let mut used = Vec::new();
     for index in seen.iter().flat_map(|s| &s.index) {
@@ -160,7 +162,7 @@ fn used(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen]) -> Vec<AxisId>
     used
 }
 
-/// A copy's source must live where it is copied from.
+/// Checks that the place is in the scope of the source, if the source is a copy.
 fn check_alive(nest: &StageNest<'_>, wanted: &Wanted<'_>) -> Result<(), Error> {
     let Some(attached) = nest.attached_buffer(wanted.source) else { return Ok(()) };
     if nest.place_of(attached) <= wanted.place.depth {
@@ -168,10 +170,10 @@ fn check_alive(nest: &StageNest<'_>, wanted: &Wanted<'_>) -> Result<(), Error> {
     }
     let (name, at) = (&wanted.promote.source, &wanted.promote.at);
     let error = Error::new(at.span, format!("`{name}` is a copy that is made further in than `{at}`"));
-    Err(error.note_at(attached.span, "it is made here").help("promote from it where it lives: at the same loop, or further in"))
+    Err(error.note_at(attached.span, "it is made here").help("promote from it in its scope: at the same loop, or further in"))
 }
 
-/// An expression over a copy's axes instead of those that they stand for.
+/// Rewrites an expression over the axes of a copy.
 pub(super) fn replaced(nest: &mut StageNest<'_>, e: ExprId, pairs: &[(AxisId, AxisId)]) -> ExprId {
     nest.program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
         Expr::Axis(a) => pairs.iter().find(|(old, _)| old == a).map(|(_, new)| *new).map(|new| exprs.axis(new)),
@@ -179,7 +181,7 @@ pub(super) fn replaced(nest: &mut StageNest<'_>, e: ExprId, pairs: &[(AxisId, Ax
     })
 }
 
-/// An extent that nothing bounds.
+/// Reports an axis without a bounded extent.
 pub(super) fn unbounded(nest: &StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, span: crate::diag::SpanId) -> Error {
     let (name, extent) = (nest.name(axis), nest.text(nest.program.axes[axis].extent));
     let copy = &wanted.name;
@@ -191,7 +193,7 @@ pub(super) fn unbounded(nest: &StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId,
     error.help(format!("tile `{name}` and {place} inside the outer part, or state a bound: `where {extent} <= 64`"))
 }
 
-/// The copy with the tensor's dimensions.
+/// Returns the footprint of a copy with the tensor's dimensions.
 fn boxed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen]) -> Result<Footprint, Error> {
     let dimensions = nest.program.buffers[wanted.source].shape.len();
     let order: Vec<AxisId> = nest.path.axes().collect();
@@ -214,7 +216,7 @@ fn boxed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen]) -> Resul
     Ok(Footprint { axes, index, read_at, used: Vec::new(), outside, places, listed: Vec::new() })
 }
 
-/// Where a read finds its element in a dimension of the box.
+/// Returns the index of a read in one dimension of the box.
 pub(super) fn within(
     nest: &mut StageNest<'_>,
     wanted: &Wanted<'_>,
@@ -232,8 +234,8 @@ pub(super) fn within(
     Ok(at)
 }
 
-/// Where an index is no sum of axes, its distance from the lowest is proved to lie in the box; and in registers, which have
-/// no address, to depend on nothing but what varies.
+/// Checks an index that is not a sum of axes: its distance from the lowest index must be proved to be in the box. In registers,
+/// which have no address, it must also depend only on axes that vary.
 fn check_place(
     nest: &mut StageNest<'_>,
     wanted: &Wanted<'_>,
@@ -255,7 +257,7 @@ fn check_place(
     let error = Error::new(
         wanted.promote.source.span,
         format!(
-            "which registers hold `{read}` under `{}` would depend on `{name}`, and registers have no address",
+            "the registers that hold `{read}` under `{}` would depend on `{name}`, but registers have no address",
             wanted.promote.at
         ),
     );
@@ -265,13 +267,13 @@ fn check_place(
     }))
 }
 
-/// Elements of one dimension.
+/// The range of elements in one dimension.
 pub(super) struct Range {
     pub(super) low: Linear,
     pub(super) width: i64,
 }
 
-/// From the lowest to the highest element that is read in a dimension.
+/// Returns the range from the lowest to the highest element that is read in a dimension.
 pub(super) fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen], dimension: usize) -> Result<Range, Error> {
     let mut found: Option<Range> = None;
     let mut all: Vec<(Linear, Linear)> = Vec::new();
@@ -279,7 +281,7 @@ pub(super) fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen
         let (low, high) = ends(nest, wanted, s, dimension)?;
         let Some(last) = distance(nest, &high, &low) else { return Err(opaque(nest, wanted, s, dimension)) };
         all.push((low.clone(), high));
-        // Of nothing, anything is a bound.
+        // If the range is empty, any width is valid.
         let width = last.max(0) + 1;
         let Some(range) = &mut found else {
             found = Some(Range { low, width });
@@ -293,7 +295,7 @@ pub(super) fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen
                 continue;
             }
             let (one, two) = (nest.text(seen[0].id), nest.text(s.id));
-            let error = Error::new(wanted.promote.source.span, format!("`{one}` and `{two}` do not lie at a constant distance"));
+            let error = Error::new(wanted.promote.source.span, format!("`{one}` and `{two}` are not at a constant distance"));
             return Err(error.help(one_box(nest, wanted, seen)));
         };
         let end = (range.width).max(apart + width);
@@ -305,7 +307,8 @@ pub(super) fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen
     found.ok_or_else(|| Error::new(wanted.promote.source.span, format!("`{}` is not read there", wanted.promote.source)))
 }
 
-/// What holds ranges that are clamped differently, each from its lowest to its highest element. One of them begins first, whatever the sizes.
+/// Returns a range that contains several ranges which are clamped differently. One of them must be proved to begin first for all
+/// sizes.
 fn hull(nest: &mut StageNest<'_>, all: &[(Linear, Linear)]) -> Option<Range> {
     let mut low = all[0].0.clone();
     for (other, _) in &all[1..] {
@@ -320,12 +323,12 @@ fn hull(nest: &mut StageNest<'_>, all: &[(Linear, Linear)]) -> Option<Range> {
 
 fn one_box(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen]) -> String {
     match wanted.promote.computed {
-        true => "what is computed is one box: place it further in, or write `root` instead".to_owned(),
+        true => "a stage is computed as one box: place it further in, or write `root` instead".to_owned(),
         false => listed::instead_of_box(nest, wanted, seen),
     }
 }
 
-/// A difference that is a number.
+/// Returns a difference that is proved to be constant.
 fn constant(nest: &mut StageNest<'_>, difference: &Linear) -> Option<i64> {
     if difference.is_constant() {
         return Some(difference.constant);
@@ -334,7 +337,7 @@ fn constant(nest: &mut StageNest<'_>, difference: &Linear) -> Option<i64> {
     nest.prover().poly(difference)?.as_constant().and_then(|n| i64::try_from(n).ok())
 }
 
-/// The lowest and the highest that an index can be under the place, over fixed axes.
+/// Returns the lowest and the highest value of an index under the place, over fixed axes.
 fn ends(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, dimension: usize) -> Result<(Linear, Linear), Error> {
     let inside = &wanted.place.inside;
     let index = nest.program.exprs.linear(seen.index[dimension]);
@@ -366,7 +369,7 @@ fn ends(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, dimension: u
     Ok((low, high))
 }
 
-/// The last value of an axis, or a bound of it.
+/// Returns the last value of an axis, or an upper bound of it.
 fn last(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId) -> Result<i64, Error> {
     let extent = nest.program.axes[axis].extent;
     if let Some(n) = nest.program.exprs.as_int(extent) {
@@ -379,21 +382,21 @@ fn last(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId) -> Result<i
     }
 }
 
-/// An index of which no range is found.
+/// Reports an index whose range is not bounded.
 fn opaque(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, dimension: usize) -> Error {
     let (read, index) = (nest.text(seen.id), nest.text(seen.read.index[dimension]));
     let error = Error::new(
         wanted.promote.source.span,
-        format!("how many elements `{read}` reaches under `{}` is not bounded", wanted.promote.at),
+        format!("the number of elements that `{read}` reaches under `{}` is not bounded", wanted.promote.at),
     );
-    let error = error.note(format!("no bound is found for the range of `{index}`"));
+    let error = error.note(format!("the range of `{index}` has no proved bound"));
     error.help(match wanted.promote.computed {
         true => "place it further in, or write `root` instead".to_owned(),
         false => format!("list the axes: `{}`", call(&wanted.promote.source, &format!("{}[…]", wanted.name))),
     })
 }
 
-/// What a dimension is called: after the axes that index it, as they were before any directive.
+/// Returns the name of a dimension: the names of the algorithm's axes that index it.
 pub(super) fn dimension_name(nest: &StageNest<'_>, seen: &Seen, dimension: usize, taken: &mut Vec<String>) -> String {
     let mut names: Vec<String> = Vec::new();
     let index = nest.program.exprs.linear(seen.read.index[dimension]);
@@ -410,7 +413,7 @@ pub(super) fn dimension_name(nest: &StageNest<'_>, seen: &Seen, dimension: usize
     name
 }
 
-/// What all reads say of elements outside the tensor.
+/// Returns the handling of out-of-bounds elements that all reads have in common.
 pub(super) fn common_outside(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen]) -> Result<Outside, Error> {
     let mut common = Outside::Never;
     for s in seen {
@@ -422,10 +425,10 @@ pub(super) fn common_outside(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[
             _ => {
                 let error = Error::new(
                     wanted.promote.source.span,
-                    format!("reads of `{}` differ in what lies outside it", wanted.promote.source),
+                    format!("reads of `{}` differ in the values outside it", wanted.promote.source),
                 );
                 return Err(error.help(match wanted.promote.computed {
-                    true => "it has one value there: write `root` instead".to_owned(),
+                    true => "a placed stage has one value there: write `root` instead".to_owned(),
                     false => listed::instead_of_box(nest, wanted, seen),
                 }));
             }
@@ -434,7 +437,8 @@ pub(super) fn common_outside(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[
     Ok(common)
 }
 
-/// Whether a clamped read is proved inside: inlining clamps what it does not prove, as no place of its own is known then.
+/// True if a clamped read is proved to be in bounds. Inlining clamps every read that it does not prove, because it does not know
+/// the nest yet.
 fn is_inside(nest: &StageNest<'_>, read: &Read) -> bool {
     let shape = &nest.program.buffers[read.buffer].shape;
     matches!(read.outside, Outside::Clamp(_))

@@ -1,8 +1,8 @@
-//! Copies that listed axes index: `promote(p => p_s[j, *], …)`.
+//! Copies that are indexed by listed axes: `promote(p => p_s[j, *], …)`.
 //!
-//! A list takes the reads that depend on a listed axis, and on no other that varies under the place. In the dimensions that listed axes
-//! index they must be the same; the copy holds what is read at the axes' values. `*` stands for the other dimensions, in the
-//! tensor's order: of each, the copy has the range that is read.
+//! A list serves the reads that depend on a listed axis and on no other axis that varies under the place. Their indices must agree
+//! in the dimensions that listed axes index; the copy holds the elements at all values of the listed axes. `*` stands for the other
+//! dimensions, in the tensor's order; in each of them, the copy holds the range that is read.
 
 use super::footprint::{Footprint, Seen, common_outside, dimension_name, range, replaced, unbounded, within};
 use super::{Wanted, call, made_axis};
@@ -14,7 +14,7 @@ use crate::schedule::attach::is_invocation;
 use crate::syntax::Name;
 use crate::syntax::schedule::Listed;
 
-/// The copy.
+/// Returns the footprint of a copy with a list.
 pub(super) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: Vec<Seen>, of: &Listed) -> Result<Footprint, Error> {
     let ids = nest.axes(&of.axes)?;
     for (axis, name) in ids.iter().zip(&of.axes) {
@@ -25,7 +25,7 @@ pub(super) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: Vec<Seen>,
         return Err(leaves_out(nest, wanted, &seen, &left_out, of));
     }
     let mut taken: Vec<&Seen> = seen.iter().zip(&left_out).filter(|(_, left)| left.is_empty()).map(|(s, _)| s).collect();
-    // What depends on no listed axis is another copy's, unless it is all that there is.
+    // Reads that do not depend on a listed axis belong to another copy, unless all reads are like this.
     if taken.iter().any(|s| depends(nest, s, &ids)) {
         taken.retain(|s| depends(nest, s, &ids));
     }
@@ -39,7 +39,8 @@ pub(super) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: Vec<Seen>,
             return Err(differ(nest, wanted, [taken[0], other], &by_list, of));
         }
     }
-    // What is read at all values of an axis alike is one element, and is also read where that has none.
+    // If a read does not depend on a listed axis, its element is the same for all values of the axis, and is read even if the axis
+    // is empty.
     let (mut axes, mut place, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
     for (axis, name) in ids.iter().zip(&of.axes) {
         let depends = taken[0].index.iter().any(|index| uses(nest, *index, &[*axis]));
@@ -72,12 +73,12 @@ fn uses(nest: &StageNest<'_>, index: ExprId, axes: &[AxisId]) -> bool {
     nest.program.exprs.uses_axis(index, &mut |axis| axes.contains(&axis))
 }
 
-/// Whether a read depends on one of some axes.
+/// True if a read depends on one of `axes`.
 fn depends(nest: &StageNest<'_>, seen: &Seen, axes: &[AxisId]) -> bool {
     seen.index.iter().any(|index| uses(nest, *index, axes))
 }
 
-/// The axes that vary under the place, on which a read depends, and that are not among some.
+/// Returns the axes that vary under the place, that a read depends on, and that are not listed.
 fn left_out(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, listed: &[AxisId]) -> Vec<AxisId> {
     let mut left = Vec::new();
     for index in &seen.index {
@@ -91,7 +92,7 @@ fn left_out(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, listed: &[Ax
     left
 }
 
-/// Reads that one list takes, and no copy of that list has room for.
+/// Reports two reads that the list serves, but that one copy cannot hold.
 fn differ(nest: &StageNest<'_>, wanted: &Wanted<'_>, [one, two]: [&Seen; 2], by_list: &[bool], of: &Listed) -> Error {
     let source = &wanted.promote.source;
     let error = Error::new(source.span, format!("the listed axes index both `{}` and `{}`", nest.text(one.id), nest.text(two.id)));
@@ -99,17 +100,17 @@ fn differ(nest: &StageNest<'_>, wanted: &Wanted<'_>, [one, two]: [&Seen; 2], by_
     if (0..by_list.len()).filter(|d| by_list[*d]).all(|d| same(&d)) && of.rest.is_none() {
         let names = of.axes.iter().map(Name::as_str).chain(["*"]).collect::<Vec<_>>().join(", ");
         let whole = call(source, &format!("{}[{names}]", wanted.name));
-        return error.help(format!("write `{whole}`: the copy then has all that is read in the other dimensions"));
+        return error.help(format!("write `{whole}`: the copy then holds the whole range in the other dimensions"));
     }
     error.note("a copy has one element for each value of the listed axes").help(in_place(source))
 }
 
-/// What to do where no copy holds what is read.
+/// Returns the help if no copy can hold the elements.
 fn in_place(source: &Name) -> String {
-    format!("leave this out: `{source}` is then read where it is")
+    format!("leave this out: `{source}` is then read directly")
 }
 
-/// What to write in the place of one box of reads that are not of one: lists that take some of them.
+/// Returns the help for reads that do not fit one box: lists that serve some of them.
 pub(super) fn instead_of_box(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen]) -> String {
     let source = &wanted.promote.source;
     let mut lists: Vec<(Vec<AxisId>, bool)> = Vec::new();
@@ -134,14 +135,11 @@ pub(super) fn instead_of_box(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[
     };
     match lists.len() {
         0 => in_place(source),
-        _ => format!(
-            "list the axes of the reads that are to be promoted: {}",
-            lists.iter().map(form).collect::<Vec<_>>().join(" or ")
-        ),
+        _ => format!("list the axes of the reads to promote: {}", lists.iter().map(form).collect::<Vec<_>>().join(" or ")),
     }
 }
 
-/// A listed axis varies under the place.
+/// Checks that a listed axis varies under the place.
 fn check_listed(nest: &StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, name: &Name) -> Result<(), Error> {
     if wanted.place.inside.contains(&axis) || !nest.is_bound(axis) {
         return Ok(());
@@ -149,16 +147,17 @@ fn check_listed(nest: &StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, name: &
     let frame = nest.path.position(axis).map(|at| &nest.path.frames[at]);
     let at = &wanted.promote.at;
     if let Some(frame) = frame.filter(|f| is_invocation(f)) {
-        let error = Error::new(name.span, format!("`{name}` is distributed to invocations, and each has registers of its own"));
+        let error =
+            Error::new(name.span, format!("`{name}` is distributed to invocations, and each of them has its own registers"));
         return Err(error
             .note_at(frame.span, "it was distributed here")
             .help("leave it out of the list: it is fixed for a copy to registers"));
     }
-    let error = Error::new(name.span, format!("`{name}` has one value under `{at}`: its loop stands around it"));
+    let error = Error::new(name.span, format!("`{name}` has one value under `{at}`, because its loop encloses it"));
     Err(error.help(format!("leave it out of the list, or promote outside the loop over `{name}`")))
 }
 
-/// Every read names axes that the list leaves out.
+/// Reports a list for which every read names an axis that it leaves out.
 fn leaves_out(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen], left: &[Vec<AxisId>], of: &Listed) -> Error {
     let nearest = left.iter().enumerate().min_by_key(|(_, l)| l.len()).map_or(0, |(i, _)| i);
     let missing: Vec<&str> = left[nearest].iter().map(|a| nest.name(*a)).collect();
@@ -167,7 +166,7 @@ fn leaves_out(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen], left: &[
     let error = Error::new(span, format!("the list leaves out {}, on which `{read}` depends under `{at}`", list(&missing)));
     if left[nearest].iter().any(|axis| !nest.axes.contains(axis)) {
         return error.help(
-            "a list names axes of this stage alone: without one, the copy has the tensor's dimensions, and all that is read",
+            "a list can only name axes of this stage; without a list, the copy has the tensor's dimensions and the whole range that is read",
         );
     }
     let all: Vec<&str> = of.axes.iter().map(Name::as_str).chain(missing.iter().copied()).chain(of.rest.map(|_| "*")).collect();
@@ -176,7 +175,7 @@ fn leaves_out(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen], left: &[
     error.help(format!("write `{whole}`{inner}"))
 }
 
-/// The extent of a listed axis, or a bound of it.
+/// Returns the extent of a listed axis, or an upper bound of it.
 fn literal(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId, name: &Name) -> Result<i64, Error> {
     let extent = nest.program.axes[axis].extent;
     if let Some(n) = nest.program.exprs.as_int(extent) {

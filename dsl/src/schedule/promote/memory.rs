@@ -1,4 +1,4 @@
-//! Whether a copy fits: the bytes that it takes, those that are there, and what makes it so large.
+//! Checks that a copy fits: compares its bytes with the available bytes, and explains its size.
 
 use super::Wanted;
 use crate::diag::{Error, SpanId};
@@ -9,7 +9,7 @@ use crate::schedule::StageNest;
 use crate::schedule::unroll::LIMIT;
 use crate::syntax::schedule::Memory;
 
-/// The padding and the swizzle of a copy's rows, as the directive says them.
+/// Returns the padding and the swizzle of a copy's rows, as the directive states them.
 pub(super) fn layout(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axes: &[AxisId]) -> Result<(u32, u32), Error> {
     let promote = wanted.promote;
     let kind = if promote.to == Memory::Fragment { "fragments" } else { "registers" };
@@ -32,18 +32,18 @@ pub(super) fn layout(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axes: &[Axis
     let Some(expr) = promote.swizzle.as_ref() else { return Ok((row_pad, 0)) };
     if row_pad > 0 {
         let error = Error::new(expr.span, "`row_pad` and `swizzle` both keep columns in different banks");
-        return Err(error.help("one of them is enough"));
+        return Err(error.help("leave out one of them"));
     }
     let extent = |axis: &AxisId| nest.program.exprs.as_int(nest.program.axes[*axis].extent).unwrap_or(1);
     let row = axes.last().map_or(1, extent);
     if axes.len() < 2 || row % i64::from(swizzle) != 0 || row / i64::from(swizzle) % 2 != 0 {
         let error = Error::new(expr.span, format!("rows of {row} elements cannot be permuted in groups of {swizzle}"));
-        return Err(error.help("a row has an even number of groups, and there are several rows; else use `row_pad`"));
+        return Err(error.help("a row must have an even number of groups, and there must be several rows; otherwise use `row_pad`"));
     }
     Ok((row_pad, swizzle))
 }
 
-/// The shared buffers of a nest, each with its bytes.
+/// Returns the shared buffers of a nest, each with its bytes.
 pub(in crate::schedule) fn shared_bytes(program: &Program, profile: &Profile, block: &Block) -> Vec<(BufferId, i64)> {
     let shared = |node: &Node| match node.kind {
         NodeKind::Alloc { buffer, .. } if program.buffers[buffer].space == Space::Shared => Some(buffer),
@@ -53,7 +53,7 @@ pub(in crate::schedule) fn shared_bytes(program: &Program, profile: &Profile, bl
     walk::nodes(block).filter_map(shared).map(bytes).collect()
 }
 
-/// Refuses a copy that there is no room for any more, now that its elements are of another type.
+/// Refuses a copy that does not fit after its element type was widened.
 pub(in crate::schedule) fn check_widened(nest: &StageNest<'_>, copy: BufferId, span: SpanId) -> Result<(), Error> {
     let program = &*nest.program;
     let parts = shared_bytes(program, nest.profile, &nest.placed.assembled(program, &nest.path));
@@ -62,15 +62,17 @@ pub(in crate::schedule) fn check_widened(nest: &StageNest<'_>, copy: BufferId, s
         return Ok(());
     }
     let (b, takes) = (&program.buffers[copy], program.local_bytes(copy, nest.profile).unwrap_or(0));
-    let error =
-        Error::new(span, format!("`{}` does not fit: as sums of {} it takes {takes} bytes of shared memory", b.name, b.dtype));
+    let error = Error::new(
+        span,
+        format!("`{}` does not fit: as accumulators of {} it takes {takes} bytes of shared memory", b.name, b.dtype),
+    );
     let error = error
-        .note(format!("`{}` has {there}, and all that is shared takes {total}", nest.profile.name))
+        .note(format!("`{}` has {there}, and all shared buffers take {total}", nest.profile.name))
         .note_at(b.span, "it is made here");
     Err(error.help("make the tiles of rows and columns smaller"))
 }
 
-/// The bytes of a copy, or of all components of the state that is computed there, which have one shape.
+/// Returns the bytes of a copy, or of all components of a state that is computed there. The components have one shape.
 fn bytes_of(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId) -> Option<i64> {
     let (program, profile) = (&*nest.program, nest.profile);
     let bytes = program.local_bytes(buffer, profile)?;
@@ -78,7 +80,7 @@ fn bytes_of(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId) -> Opti
     wanted.also.iter().try_fold(bytes, |sum, also| sum.checked_add(elements.checked_mul(program.element_bytes(*also, profile))?))
 }
 
-/// Refuses a copy for which there is no room.
+/// Refuses a copy that does not fit.
 pub(super) fn check(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, used: &[AxisId]) -> Result<(), Error> {
     let program = &*nest.program;
     let Some(takes) = bytes_of(nest, wanted, buffer).filter(|n| *n <= i64::from(i32::MAX)) else {
@@ -89,7 +91,7 @@ pub(super) fn check(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId,
             Error::new(wanted.span, format!("`{}` takes more than 2^31 bytes", wanted.name)),
         ));
     };
-    // Of what is distributed, each invocation has a part: how much that is, its block says.
+    // Each invocation holds a part of a distributed buffer. The size of the part is determined by its block, and checked later.
     if program.dealt.contains(&buffer) {
         return Ok(());
     }
@@ -98,7 +100,7 @@ pub(super) fn check(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId,
         if elements > LIMIT {
             let error =
                 Error::new(wanted.span, format!("`{}` has {elements} elements in the registers of each invocation", wanted.name));
-            return Err(with_reasons(nest, (buffer, &wanted.also), used, error.note(format!("at most {LIMIT} are written out"))));
+            return Err(with_reasons(nest, (buffer, &wanted.also), used, error.note(format!("at most {LIMIT} are unrolled"))));
         }
         return Ok(());
     }
@@ -112,7 +114,7 @@ pub(super) fn check(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId,
     let profile = &nest.profile.name;
     let error = match others.is_empty() {
         true => error.note(format!("`{profile}` has {there}")),
-        false => error.note(format!("`{profile}` has {there}, of which {taken} are taken")),
+        false => error.note(format!("`{profile}` has {there}, and {taken} are already used")),
     };
     let each = |error: Error, (b, bytes): &(BufferId, i64)| {
         error.note_at(program.buffers[*b].span, format!("`{}` takes {bytes}", program.buffers[*b].name))
@@ -120,7 +122,7 @@ pub(super) fn check(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId,
     Err(with_reasons(nest, (buffer, &wanted.also), used, others.iter().fold(error, each)))
 }
 
-/// Says what a buffer's shape comes from.
+/// Explains a buffer's shape in an error.
 fn with_reasons(nest: &StageNest<'_>, (buffer, also): (BufferId, &[BufferId]), used: &[AxisId], error: Error) -> Error {
     let program = &*nest.program;
     let b = &program.buffers[buffer];
@@ -130,7 +132,7 @@ fn with_reasons(nest: &StageNest<'_>, (buffer, also): (BufferId, &[BufferId]), u
     let components = std::iter::once(buffer).chain(also.iter().copied()).map(|b| program.buffers[b].dtype.to_string());
     let dtypes: Vec<String> = components.collect();
     let error = error.note(format!("its shape is [{}] of {}{pad}", shape.join(", "), dtypes.join(", ")));
-    // The largest part of a split is what a smaller tile helps most.
+    // Making the largest part of a split smaller helps most.
     let parts = used.iter().filter(|a| matches!(program.axes[**a].def, AxisDef::Part { .. }));
     let largest = parts.max_by_key(|a| extent(program.axes[**a].extent));
     match largest {

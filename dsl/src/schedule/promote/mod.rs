@@ -1,17 +1,17 @@
-//! `promote(input => x[ic], at: ow, to: register, vector: 8)`: a copy of what is read under a place of the nest.
+//! `promote(input => x[ic], at: ow, to: register, vector: 8)`: copies the elements that are read under a place of the nest.
 //!
 //! The copy is a stage ([`crate::nest::Body::Map`] on [`crate::nest::AxisDef::Made`] axes) attached at the place
-//! ([`super::attach`]); what the nest reads of the tensor there, it then reads of the copy. Without a list the copy has the
-//! tensor's dimensions, and in each of them the range that is read; with one, the listed axes index it, and it holds what is
-//! read at their values ([`footprint`]). A result is promoted the other way round: it is computed into the copy, and a stage
-//! after it writes that back ([`output`]).
+//! ([`super::attach`]). The nest then reads the copy instead of the tensor. Without a list, the copy has the tensor's dimensions,
+//! and in each of them the range that is read. With a list, the listed axes index it, and it holds the elements at their values
+//! ([`footprint`]). The promotion of a result is the reverse: the result is computed into the copy, and a following stage writes it
+//! back ([`output`]).
 //!
-//! Axes bound to invocations have their whole range for a copy to shared memory, or to registers that its block distributes
-//! ([`super::copies`]), and are fixed for one to registers of each.
+//! For a copy to shared memory, or to registers that its block distributes ([`super::copies`]), axes bound to invocations have
+//! their whole range. For a copy to each invocation's registers, they are fixed.
 //!
-//! Refused: a place that encloses no such read, or several different ones; indices that depend on data; an extent without a
-//! bound that is a literal; a list that leaves out an axis; a shared copy under one invocation's loops, or one that does not
-//! fit; a fill where the tensor's own padding is another, or that is not the identity where a rounded-up axis needs it.
+//! Refused: a place that encloses no such read, or several incompatible ones; indices that depend on data; an extent without a
+//! literal bound; a list that leaves out an axis; a shared copy under the loops of one invocation, or one that does not fit; a fill
+//! that differs from the tensor's own padding, or that is not the identity where a rounded-up axis needs it.
 
 mod block;
 mod distance;
@@ -38,37 +38,37 @@ use crate::syntax::Name;
 use crate::syntax::schedule::{Memory, Promote};
 use place::Place;
 
-/// A copy, as the rest of the schedule knows it.
+/// A copy, as later steps of the schedule see it.
 #[derive(Clone, Debug)]
 pub struct Copied {
     /// The stage that writes it, or writes it back.
     pub stage: StageId,
     /// The copy.
     pub buffer: BufferId,
-    /// The axes past whose ends it holds a fill, and that.
+    /// The axes beyond whose ends it holds a fill, with the value of the fill.
     pub filled: Vec<(AxisId, f64)>,
-    /// Whether the listed axes have another order than the tensor's dimensions.
+    /// True if the listed axes have another order than the tensor's dimensions.
     pub reordered: bool,
-    /// Whether its elements are computed, and not copied.
+    /// True if its elements are computed, and not copied.
     pub computed: bool,
-    /// Elements at a time, if that is said, and where.
+    /// The number of elements at a time and its place, if `vector` states it.
     pub vector: Option<(i64, SpanId)>,
     /// The directive.
     pub span: SpanId,
 }
 
-/// The copy that a directive asks for, as far as it is known.
+/// The copy that a directive requests, before it is made.
 pub(super) struct Wanted<'p> {
     pub(super) promote: &'p Promote,
     pub(super) place: Place,
     pub(super) source: BufferId,
-    /// The other components of the source's state, which lie as it does.
+    /// The other components of the source's state, which have the same layout.
     pub(super) also: Vec<BufferId>,
     pub(super) name: String,
     pub(super) span: SpanId,
 }
 
-/// What was made of it.
+/// The copy that was made.
 pub(super) struct Copy {
     pub(super) buffer: BufferId,
     pub(super) stage: StageId,
@@ -76,11 +76,11 @@ pub(super) struct Copy {
     pub(super) reordered: bool,
 }
 
-/// The directive.
+/// Applies the directive.
 pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings: &mut crate::diag::Errors) -> Applied {
     if nest.is_copy() {
         let error =
-            Error::new(span, format!("`{}` is a copy, which reads each element once", nest.program.stages[nest.stage].name));
+            Error::new(span, format!("`{}` is a copy, and reads each element only once", nest.program.stages[nest.stage].name));
         return Err(error.help("promote where the copy is read: outside its block"));
     }
     let mut place = place::find(nest, promote)?;
@@ -88,7 +88,7 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
     if let Some(source) = output::source(nest, promote)? {
         return output::apply(nest, Wanted { promote, place, source, also: Vec::new(), name, span });
     }
-    // What is placed at the same loop reads the copy, too.
+    // A stage that is placed at the same loop reads the copy, too, so the copy encloses it.
     let around = Place { around: true, ..place.clone() };
     let beside = |a: &Attached| {
         let depth = nest.place_of(a);
@@ -105,9 +105,11 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
     let source = source(nest, promote, &place)?;
     if promote.to == Memory::Shared && nest.program.buffers[source].space == Space::Register {
         let name = &promote.source;
-        let error =
-            Error::new(name.span, format!("`{name}` lies in registers, which one invocation has: the others cannot copy it"));
-        return Err(error.help(format!("promote what `{name}` is a copy of, or copy to registers")));
+        let error = Error::new(
+            name.span,
+            format!("`{name}` is in the registers of one invocation, and the other invocations cannot copy it from there"),
+        );
+        return Err(error.help(format!("promote the source of `{name}`, or copy to registers")));
     }
     let from_fragment = matches!(nest.program.buffers[source].space, Space::Fragment { .. });
     if nest.program.dealt.contains(&source) && !(from_fragment && promote.to == Memory::Shared) {
@@ -116,8 +118,8 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
             Space::Fragment { .. } => "fragments of subgroups",
             _ => "the registers of several invocations",
         };
-        let error = Error::new(name.span, format!("`{name}` lies in {what}, which read it there"));
-        return Err(error.help(format!("promote what `{name}` is a copy of, or write `to: shared` there")));
+        let error = Error::new(name.span, format!("`{name}` is distributed across {what}, and cannot be copied from there"));
+        return Err(error.help(format!("promote the source of `{name}`, or place `{name}` with `to: shared`")));
     }
     let wanted = Wanted { promote, place, source, also: Vec::new(), name, span };
     let footprint = footprint::of(nest, &wanted)?;
@@ -141,7 +143,7 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
 }
 
 impl StageNest<'_> {
-    /// Whether the stage is a copy that `promote` made.
+    /// True if the stage is a copy that `promote` made.
     pub(super) fn is_copy(&self) -> bool {
         self.is_hosted() && is_copy(self.program, self.stage)
     }
@@ -153,7 +155,7 @@ fn is_copy(program: &Program, stage: StageId) -> bool {
     program.stages[stage].is_copy(program) && !program.placed.contains_key(&stage)
 }
 
-/// What the copy is called: as said, or after the tensor.
+/// Returns the name of the copy: the given name, or one derived from the tensor's name.
 fn copy_name(nest: &StageNest<'_>, promote: &Promote) -> Result<String, Error> {
     let word = promote.to.word();
     let (name, span) = match &promote.name {
@@ -166,13 +168,13 @@ fn copy_name(nest: &StageNest<'_>, promote: &Promote) -> Result<String, Error> {
     match buffer.or(stage) {
         None => Ok(name),
         Some(other) => {
-            let error = Error::new(span, format!("the name `{name}` is already used")).note_at(other, "by what is defined here");
+            let error = Error::new(span, format!("the name `{name}` is already used")).note_at(other, "by the definition here");
             Err(error.help(format!("choose another name: `promote({} => another_name, …)`", promote.source)))
         }
     }
 }
 
-/// The tensor or copy that is meant: one that is read under the place.
+/// Finds the tensor or copy that the directive names, among those that are read under the place.
 fn source(nest: &StageNest<'_>, promote: &Promote, place: &Place) -> Result<BufferId, Error> {
     let name = &promote.source;
     let read: Vec<BufferId> = footprint::reads(nest, place).iter().map(|(_, read)| read.buffer).collect();
@@ -181,11 +183,11 @@ fn source(nest: &StageNest<'_>, promote: &Promote, place: &Place) -> Result<Buff
         return Ok(*buffer);
     }
     let here = match names().next() {
-        None => "nothing is read there".to_owned(),
+        None => "no tensor is read there".to_owned(),
         Some(_) => {
             let mut names: Vec<&str> = names().collect();
             names.dedup();
-            format!("what is read there is {}", list(names))
+            format!("the place reads {}", list(names))
         }
     };
     if !nest.program.buffers.values().any(|b| b.name == name.text) {
@@ -217,21 +219,21 @@ fn source(nest: &StageNest<'_>, promote: &Promote, place: &Place) -> Result<Buff
 fn beyond(nest: &StageNest<'_>, (promote, place): (&Promote, &Place), stage: &str, attached: &Attached, error: Error) -> Error {
     let error = error.note_at(attached.span, format!("`{stage}`, which is computed here, reads it"));
     if place.private && attached.together && nest.place_of(attached) >= place.depth {
-        let error = error.note("the invocations of the workgroup compute it together, and registers are one invocation's");
+        let error = error.note("the invocations of the workgroup compute it cooperatively, and registers belong to one invocation");
         return error.help("write `to: shared`");
     }
     error.help(format!("promote `{}` at the place of `{stage}`, or further out", promote.source))
 }
 
-/// A dimension of a copy.
+/// Adds a dimension of a copy.
 fn made_axis(nest: &mut StageNest<'_>, name: &str, extent: i64, span: SpanId) -> AxisId {
     let extent = nest.program.exprs.int(extent);
     let (name, kind) = (name.to_owned(), AxisKind::Parallel);
     nest.program.axes.push(Axis { name, extent, kind, def: AxisDef::Made, fate: Fate::Live, span })
 }
 
-/// The buffer for what is read of a source: the directive's, or another component of its state. `used` are the nest's axes that make it as
-/// large as it is.
+/// Adds the buffer for the reads of a source: the directive's source, or another component of its state. `used` are the nest's axes
+/// that determine its size.
 pub(super) fn add_buffer(
     nest: &mut StageNest<'_>,
     wanted: &Wanted<'_>,
@@ -244,7 +246,7 @@ pub(super) fn add_buffer(
     let space = match to {
         Memory::Shared => Space::Shared,
         Memory::Register => Space::Register,
-        // Its block says of which sides.
+        // The sides of the matrices are determined later by its block.
         Memory::Fragment => Space::Fragment { rows: 0, columns: 0, spread: false },
     };
     let of = &nest.program.buffers[source];
@@ -265,7 +267,7 @@ fn add_stage(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, ax
     stage
 }
 
-/// Plain loops around a compute; axes of one value have none.
+/// Wraps a compute node in plain loops. Axes of extent 1 get no loop.
 pub(super) fn loops(nest: &StageNest<'_>, axes: &[AxisId], compute: Compute, span: SpanId) -> Block {
     let leaf = vec![Node::new(NodeKind::Compute(compute), span)];
     axes.iter()
@@ -274,7 +276,7 @@ pub(super) fn loops(nest: &StageNest<'_>, axes: &[AxisId], compute: Compute, spa
         .fold(leaf, |body, axis| vec![Node::new(NodeKind::Loop(Loop::new(*axis, Exec::Serial, body)), span)])
 }
 
-/// Lets the nest read the copy instead of its source.
+/// Redirects the nest's reads to the copy.
 pub(super) fn redirect(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, places: &[(ExprId, Vec<ExprId>)]) {
     let dtype = nest.program.buffers[buffer].dtype;
     let mut new = std::collections::HashMap::new();
@@ -296,7 +298,7 @@ pub(super) fn redirect(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: Bu
     nest.placed.attached = attached;
 }
 
-/// Whether the last axis is not the one along which the source lies.
+/// True if the last axis of the copy is not the axis along which the source is contiguous.
 fn is_reordered(nest: &StageNest<'_>, footprint: &footprint::Footprint) -> bool {
     let (Some(last), Some(index)) = (footprint.axes.last(), footprint.index.last()) else { return false };
     nest.program.exprs.linear(*index).axes.get(last) != Some(&1)
@@ -322,7 +324,7 @@ pub(super) fn attach(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, copy: Copy, 
     Ok(())
 }
 
-/// The index expressions of a read, or nothing if it is another expression.
+/// Returns the read of an expression, or `None` if it is another kind of expression.
 pub(super) fn as_read(exprs: &crate::expr::Exprs, id: ExprId) -> Option<&crate::expr::Read> {
     match exprs.get(id) {
         Expr::Read(read) => Some(read),
@@ -330,7 +332,7 @@ pub(super) fn as_read(exprs: &crate::expr::Exprs, id: ExprId) -> Option<&crate::
     }
 }
 
-/// A name of the directive, for errors.
+/// Prints a `promote` directive for errors.
 fn call(name: &Name, rest: &str) -> String {
     format!("promote({name} => {rest}, …)")
 }

@@ -1,8 +1,8 @@
-//! A result in a copy: `promote(output => out[oc, p], at: workgroup, to: shared)`.
+//! The promotion of a result: `promote(output => out[oc, p], at: workgroup, to: shared)`.
 //!
-//! The nest writes the copy, and a stage after it writes that back to the tensor. That stage has the tensor's axes, which are
-//! split and fused as the nest's own are; but whatever varies under the place is one axis of the copy. So the tails of the
-//! nest's own tiles are the tails of what is written back.
+//! The nest writes the copy, and a following stage writes it back to the tensor. That stage has the tensor's axes, split and fused
+//! like the nest's own axes, except that each group that varies under the place is one axis of the copy. So the tails of the nest's
+//! own tiles are also the tails of the write-back.
 
 use super::{Copy, Wanted, add_buffer, add_stage, attach, call, loops};
 use crate::diag::{Error, list};
@@ -13,7 +13,7 @@ use crate::schedule::{Applied, StageNest};
 use crate::syntax::schedule::{Listed, Memory, Promote};
 use std::collections::HashMap;
 
-/// The stage's result, if that is what is promoted.
+/// Returns the stage's result, if that is the promoted tensor.
 pub(super) fn source(nest: &StageNest<'_>, promote: &Promote) -> Result<Option<BufferId>, Error> {
     let [dst] = nest.path.compute.dst.as_slice() else { return Ok(None) };
     let buffer = &nest.program.buffers[dst.buffer];
@@ -24,11 +24,11 @@ pub(super) fn source(nest: &StageNest<'_>, promote: &Promote) -> Result<Option<B
     if buffer.space == Space::Update {
         return refuse(
             format!("`{}` is updated in place: each element is read and written by one invocation", promote.source),
-            "a copy would be read once and written once: leave it where it is",
+            "a copy would be read once and written once: leave this out",
         );
     }
     if nest.attached_buffer(dst.buffer).is_some() {
-        return refuse(format!("`{}` is promoted already", promote.source), "promote a result once");
+        return refuse(format!("`{}` is already promoted", promote.source), "promote a result once");
     }
     Ok(Some(dst.buffer))
 }
@@ -77,39 +77,39 @@ fn check(wanted: &Wanted<'_>) -> Applied {
     if !wanted.place.has_result {
         let error = Error::new(
             promote.at.span,
-            format!("`{name}` is not there yet at `{}`: a loop of its reduction is around", promote.at),
+            format!("`{name}` is not complete at `{}`, which is inside a loop of its reduction", promote.at),
         );
         return Err(error.help("promote a result outside the loops of its reduction"));
     }
     if let Some(fill) = &promote.fill {
-        return Err(Error::new(fill.span, format!("nothing of `{name}` is filled: it is written")).help("leave out `fill`"));
+        return Err(Error::new(fill.span, format!("`{name}` cannot be filled, because it is written")).help("leave out `fill`"));
     }
     let kind = match promote.to {
         Memory::Shared => return Ok(()),
         Memory::Register => "registers",
         Memory::Fragment => "fragments, if it is on matrix units,",
     };
-    let error = Error::new(promote.to_span, format!("`{name}` is computed in {kind} as it is"));
-    Err(error.help("a reduction has an accumulator; promote to `shared` to write back together"))
+    let error = Error::new(promote.to_span, format!("`{name}` is already computed in {kind}"));
+    Err(error.help("a reduction has an accumulator; promote to `shared` to write back cooperatively"))
 }
 
-/// The axes of the stage that writes back, made as those of the nest were.
+/// The axes of the stage that writes back, made like the axes of the nest.
 struct Mirror<'m, 'p> {
     nodes: HashMap<AxisId, AxisId>,
-    /// What varies under the place, and the copy's axis for it.
+    /// The axes that vary under the place, each with the copy's axis for it.
     parts: Vec<(AxisId, AxisId)>,
     wanted: &'m Wanted<'p>,
 }
 
 impl Mirror<'_, '_> {
-    /// The axis for one of the nest's. What varies as a whole is a dimension of the copy; so is a fused axis, of which its
-    /// digits are made.
+    /// Returns the axis for one of the nest's axes. An axis that varies as a whole becomes a dimension of the copy. So does a fused
+    /// axis, whose components are computed from it.
     fn of(&mut self, nest: &mut StageNest<'_>, axis: AxisId) -> Result<AxisId, Error> {
         if let Some(known) = self.nodes.get(&axis) {
             return Ok(*known);
         }
         let (fixed, varying) = self.leaves(nest, axis);
-        // Of partial results, a part of a reduction's axis is one of the stage's own.
+        // For partial results, a part of a reduction's axis can be one of the stage's own axes.
         let root = nest.program.stages[nest.stage].axes.contains(&axis);
         let new = if !varying && !root {
             axis
@@ -122,7 +122,7 @@ impl Mirror<'_, '_> {
         Ok(new)
     }
 
-    /// Whether some of what an axis is made of is fixed, and whether some of it varies.
+    /// Returns whether some leaf of an axis is fixed, and whether some leaf varies.
     fn leaves(&self, nest: &StageNest<'_>, axis: AxisId) -> (bool, bool) {
         let (mut fixed, mut varying, mut open) = (false, false, vec![axis]);
         while let Some(axis) = open.pop() {
@@ -136,7 +136,7 @@ impl Mirror<'_, '_> {
         (fixed, varying)
     }
 
-    /// Whether some of what an axis is made of is fused with others, which are no part of it.
+    /// True if a leaf of an axis is fused with axes that are not parts of it.
     fn is_among(&self, nest: &StageNest<'_>, axis: AxisId) -> bool {
         match &nest.program.axes[axis].fate {
             Fate::Live => false,
@@ -145,7 +145,7 @@ impl Mirror<'_, '_> {
         }
     }
 
-    /// An axis of the copy.
+    /// Adds an axis to the copy.
     fn part(&mut self, nest: &mut StageNest<'_>, axis: AxisId) -> Result<AxisId, Error> {
         let old = nest.program.axes[axis].clone();
         if nest.program.exprs.as_int(old.extent).is_none() {
@@ -162,13 +162,13 @@ impl Mirror<'_, '_> {
         Ok(new)
     }
 
-    /// An axis of which something is fixed: made anew, of the same parts.
+    /// Copies an axis that has a fixed leaf, with the same structure.
     fn copy(&mut self, nest: &mut StageNest<'_>, axis: AxisId) -> Result<AxisId, Error> {
         let old = nest.program.axes[axis].clone();
         let new = nest.program.axes.push(Axis { def: AxisDef::Made, ..old.clone() });
         self.nodes.insert(axis, new);
         let fate = match old.fate {
-            // A root that is bound as it is: the same values, under a name of the mirror's own.
+            // A root that is bound directly: the copy has the same values under its own name.
             Fate::Live if nest.is_bound(axis) => {
                 let span = self.wanted.span;
                 Fate::Split(Split { parts: vec![axis], exact: true, tail: Tail::Exact, span })
@@ -192,7 +192,7 @@ impl Mirror<'_, '_> {
                     mirrored.push(self.of(nest, *d)?);
                 }
                 let whole = self.of(nest, into)?;
-                // What is bound as it is stays the nest's own.
+                // An axis that is bound directly stays the nest's own.
                 if whole != into {
                     nest.program.axes[whole].def = AxisDef::Fused(mirrored);
                 }
@@ -204,7 +204,7 @@ impl Mirror<'_, '_> {
     }
 }
 
-/// The copy's axes in the order of the list.
+/// Returns the copy's axes in the order of the list.
 fn ordered(nest: &StageNest<'_>, wanted: &Wanted<'_>, parts: Vec<(AxisId, AxisId)>) -> Result<Vec<(AxisId, AxisId)>, Error> {
     let Some(Listed { axes: names, rest }) = &wanted.promote.list else { return Ok(parts) };
     let mut listed = nest.axes(names)?;
@@ -212,8 +212,8 @@ fn ordered(nest: &StageNest<'_>, wanted: &Wanted<'_>, parts: Vec<(AxisId, AxisId
     let there: Vec<&str> = parts.iter().map(|(old, _)| nest.name(*old)).collect();
     for (axis, name) in listed.iter().zip(names) {
         if known(axis).is_none() {
-            let error = Error::new(name.span, format!("`{name}` is no axis of the result under `{}`", wanted.promote.at));
-            return Err(error.help(format!("what varies there is {}", list(&there))));
+            let error = Error::new(name.span, format!("`{name}` is not an axis of the result under `{}`", wanted.promote.at));
+            return Err(error.help(format!("the axes that vary there are {}", list(&there))));
         }
     }
     if rest.is_some() {

@@ -1,4 +1,4 @@
-//! Where a copy is made: at an axis' loop, or under all axes of a level.
+//! The place of a copy: at the loop of an axis, or under all axes of a level.
 
 use crate::diag::{Error, SpanId};
 use crate::nest::path::Frame;
@@ -11,33 +11,33 @@ use std::collections::HashSet;
 /// A place in the nest of a stage.
 #[derive(Clone)]
 pub(in crate::schedule) struct Place {
-    /// How many of the loops that count no invocations are around it.
+    /// The number of loops around it that are not over invocations.
     pub(in crate::schedule) depth: usize,
-    /// Their axes.
+    /// The axes of these loops.
     pub(in crate::schedule) outer: Vec<AxisId>,
     /// The axes that vary under it.
     pub(in crate::schedule) inside: HashSet<AxisId>,
-    /// Whether the stage's result is computed under it: no loop of its reduction is around.
+    /// True if the stage's result is computed under it, because it is outside the loops of the reduction.
     pub(in crate::schedule) has_result: bool,
-    /// Whether it is around what is attached at the same loop.
+    /// True if it encloses attachments at the same loop.
     pub(in crate::schedule) around: bool,
-    /// Whether each invocation has what is made there: what they do together does not read that.
+    /// True if each invocation has its own copy, so that cooperative attachments cannot read it.
     pub(in crate::schedule) private: bool,
 }
 
 impl Place {
-    /// Whether what is attached at a depth reads what is made at the place.
+    /// True if an attachment at this depth reads a copy that is made at the place.
     pub(in crate::schedule) fn serves(&self, attached: &Attached, depth: usize) -> bool {
         self.encloses(depth) && !(self.private && attached.together)
     }
 
-    /// Whether what is attached at a depth is under the place.
+    /// True if an attachment at this depth is under the place.
     pub(in crate::schedule) fn encloses(&self, depth: usize) -> bool {
         depth > self.depth || (self.around && depth == self.depth)
     }
 }
 
-/// The place that `at` names.
+/// Finds the place that `at` names.
 pub(in crate::schedule) fn find(nest: &StageNest<'_>, promote: &Promote) -> Result<Place, Error> {
     let plain: Vec<&Frame> = nest.path.frames.iter().filter(|f| !is_invocation(f)).collect();
     let workgroups = plain.iter().take_while(|f| f.level().is_some()).count();
@@ -47,12 +47,15 @@ pub(in crate::schedule) fn find(nest: &StageNest<'_>, promote: &Promote) -> Resu
         "thread" | "subgroup" => {
             if promote.dealt {
                 let (word, source) = (if promote.computed { "" } else { "the copy of " }, &promote.source);
-                let what = format!("{word}`{source}` is distributed to invocations, and `{at}` is a place within each of them");
+                let what = format!("{word}`{source}` is distributed to invocations, but `{at}` is a place within each invocation");
                 return Err(Error::new(at.span, what).help("name `workgroup` or a loop as the place"));
             }
             if promote.to == Memory::Shared {
                 let what = if promote.computed { "shared memory" } else { "a shared copy" };
-                let error = Error::new(at.span, format!("{what} at `{at}`: all invocations of a workgroup share it"));
+                let error = Error::new(
+                    at.span,
+                    format!("{what} cannot be placed at `{at}`, because all invocations of a workgroup share it"),
+                );
                 return Err(error.help(match promote.computed {
                     true => "name `workgroup` as the place, or write `to: register`",
                     false => "write `at: workgroup`, or `to: register`",
@@ -61,7 +64,7 @@ pub(in crate::schedule) fn find(nest: &StageNest<'_>, promote: &Promote) -> Resu
             let level = if at.as_str() == "thread" { Level::Thread } else { Level::Subgroup };
             let bound = nest.path.frames.iter().rposition(|f| matches!(f.level(), Some((l, _)) if l == level));
             let Some(bound) = bound else {
-                // Of a stage that each invocation computes for itself, the place is around all of its loops.
+                // If each invocation computes the stage for itself, the place encloses all of its loops.
                 let around = nest.placed.outside().any(|f| matches!(f.level(), Some((l, _)) if l == level));
                 if around || nest.levels.contains(&level) {
                     return place(nest, promote, &plain, workgroups);
@@ -80,18 +83,18 @@ pub(in crate::schedule) fn find(nest: &StageNest<'_>, promote: &Promote) -> Resu
     place(nest, promote, &plain, depth)
 }
 
-/// The place within so many loops.
+/// Returns the place at a depth.
 fn place(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], depth: usize) -> Result<Place, Error> {
     let outer: Vec<AxisId> = plain[..depth].iter().filter_map(|f| f.as_loop().map(|(a, _)| a)).collect();
     let reduces = |a: &AxisId| nest.program.axes[*a].kind == AxisKind::Reduction;
     let has_result = !outer.iter().any(reduces);
     check_uniform(nest, promote, &plain[..depth])?;
-    // A stage that is computed there has all its readers there, or is refused.
+    // All readers of a computed stage are under the place, otherwise the directive is refused.
     let private = !promote.is_together() && !promote.computed;
     Ok(Place { depth, inside: inside(nest, promote.is_together(), depth, false), outer, has_result, around: false, private })
 }
 
-/// The place just inside an axis' loop.
+/// Returns the depth just inside the loop of an axis.
 fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups: usize) -> Result<usize, Error> {
     let name = &promote.at;
     let axis = nest.axis(name)?;
@@ -101,7 +104,7 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
                 |f: &&Frame| matches!(f.as_loop(), Some((a, exec)) if exec == Exec::Lanes || nest.program.comes_from(a, inside));
             return Ok(plain.iter().position(is_inside).unwrap_or(plain.len()).max(workgroups));
         }
-        let error = Error::new(name.span, format!("`{name}` has one value, and so no loop"));
+        let error = Error::new(name.span, format!("`{name}` has one value, and therefore no loop"));
         return Err(error.help(nest.there_are()));
     };
     let frame = &nest.path.frames[at];
@@ -122,8 +125,8 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
     }
 }
 
-/// The axes that vary under a place: those of loops inside, and for what invocations make together those that count these, also the
-/// host's where each invocation computes the stage for itself.
+/// Returns the axes that vary under a place: those of inner loops, and for a cooperative copy the axes bound to invocations. The
+/// latter include the host's, if each invocation computes the stage for itself.
 pub(in crate::schedule) fn inside(nest: &StageNest<'_>, together: bool, depth: usize, around: bool) -> HashSet<AxisId> {
     let mut inside = HashSet::new();
     if together {
@@ -156,7 +159,7 @@ pub(in crate::schedule) fn inside(nest: &StageNest<'_>, together: bool, depth: u
     inside
 }
 
-/// A shared copy stands in no loop whose extent differs among the invocations that make it together.
+/// Checks that a cooperative copy is not in a loop whose extent differs among invocations.
 fn check_uniform(nest: &StageNest<'_>, promote: &Promote, around: &[&Frame]) -> Result<(), Error> {
     if !promote.is_together() {
         return Ok(());
@@ -167,7 +170,9 @@ fn check_uniform(nest: &StageNest<'_>, promote: &Promote, around: &[&Frame]) -> 
             let (verb, source) = (if promote.computed { "computed" } else { "copied" }, &promote.source);
             let error = Error::new(
                 promote.at.span,
-                format!("`{source}` would be {verb} together in the loop over `{name}`, which not all invocations run alike"),
+                format!(
+                    "`{source}` would be {verb} cooperatively in the loop over `{name}`, whose trip count differs among invocations"
+                ),
             );
             let error = error.note_at(span, format!("its extent depends on `{thread}`, which is distributed to invocations"));
             return Err(error.help(outside(nest, around, frame)));
@@ -187,10 +192,10 @@ fn outside(nest: &StageNest<'_>, around: &[&Frame], of: &Frame) -> String {
     format!("name `{place}` as the place, or write `to: register`")
 }
 
-/// The axis of a loop, and one bound to invocations that its extent depends on.
+/// Returns the axis of a loop, and an axis bound to invocations that its extent depends on.
 pub(in crate::schedule) fn varying(nest: &StageNest<'_>, frame: &Frame) -> Option<(AxisId, AxisId, SpanId)> {
     let (axis, _) = frame.as_loop()?;
-    // Triangular ranges are rare: of the others nothing needs to be found out.
+    // Triangular ranges are rare, so the cheap check comes first.
     if !nest.program.exprs.uses_axis(nest.program.axes[axis].extent, &mut |_| true) {
         return None;
     }

@@ -1,8 +1,8 @@
-//! What a copy's elements are: the source's, and what stands where that has none.
+//! The values of a copy's elements: the source's elements, and the values out of the source's bounds.
 //!
-//! A copy is made of whole boxes, which can leave the tensor where a tile leaves its axis. There it holds `fill`, or the
-//! nearest element: what reads that has a predicate. Where a rounded-up reduction has none, the item must be its identity;
-//! so the fill stands wherever the tile leaves the axis, also where that is still within the tensor.
+//! A copy consists of whole boxes, which can exceed the tensor where a tile exceeds its axis. There it holds `fill`, or the nearest
+//! element, because the reads of these elements have a predicate. If a rounded-up reduction has no predicate, its operand must be
+//! the identity. So the fill is used wherever the tile exceeds the axis, even if the element is within the tensor.
 
 use super::footprint::{Footprint, replaced};
 use super::{Wanted, as_read};
@@ -13,7 +13,7 @@ use crate::nest::fill::{Known, at_fill, is_same, known_by};
 use crate::nest::{AxisId, AxisKind, Body, BufferId, Fate, Program, State, Tail};
 use crate::schedule::StageNest;
 
-/// The value of a copy's element.
+/// Returns the value of a copy's element.
 pub(in crate::schedule) fn of(
     nest: &mut StageNest<'_>,
     wanted: &Wanted<'_>,
@@ -35,7 +35,7 @@ pub(in crate::schedule) fn of(
         (Outside::Clamp(given), Some(_)) if leaves && given.iter().any(|(low, high)| *low || *high) => {
             let error = Error::new(
                 wanted.span,
-                format!("`{}` is read with `clamp()`: outside it lies its nearest element", wanted.promote.source),
+                format!("`{}` is read with `clamp()`, so elements outside it are its nearest elements", wanted.promote.source),
             );
             return Err(error.help("leave out `fill`"));
         }
@@ -46,7 +46,7 @@ pub(in crate::schedule) fn of(
     };
     if leaves {
         let how = if matches!(outside, Outside::Fill(..)) { "filled" } else { "clamped" };
-        let what = format!("`{}` can leave `{}`: it is {how} there", wanted.name, wanted.promote.source);
+        let what = format!("`{}` can exceed `{}`: it is {how} there", wanted.name, wanted.promote.source);
         nest.program.owe(what, State::Guarded, wanted.span);
     } else {
         nest.program.owe(format!("`{}` lies within `{}`", wanted.name, wanted.promote.source), State::Proved, wanted.span);
@@ -63,29 +63,28 @@ pub(in crate::schedule) fn of(
     }
     if wanted.promote.fill.is_some() && !leaves && !cut {
         let span = wanted.promote.fill.as_ref().map_or(wanted.span, |f| f.span);
-        let warning =
-            Error::new(span, format!("nothing of `{}` is filled: it lies within `{}`", wanted.name, wanted.promote.source));
+        let warning = Error::new(span, format!("`fill` has no effect: `{}` is within `{}`", wanted.name, wanted.promote.source));
         warnings.push(warning.help("leave out `fill`"));
     }
     Ok(value)
 }
 
-/// The tensor's own padding and the fill differ.
+/// Reports a fill that differs from the tensor's own padding.
 fn two_fills(nest: &StageNest<'_>, wanted: &Wanted<'_>, pad: ExprId, fill: ExprId) -> Error {
     let (source, pad, fill) = (&wanted.promote.source, nest.text(pad), nest.text(fill));
     let span = wanted.promote.fill.as_ref().map_or(wanted.span, |f| f.span);
     let error = Error::new(span, format!("the copy cannot be filled by `{fill}`: `{source}` is padded by `{pad}`"));
-    error.help(format!("outside `{source}` stands what the algorithm says: leave out `fill`"))
+    error.help(format!("the algorithm determines the values outside `{source}`: leave out `fill`"))
 }
 
-/// The sides on which an index can leave a buffer.
+/// Returns the sides on which an index can exceed a buffer.
 fn sides(nest: &StageNest<'_>, buffer: BufferId, index: &[ExprId]) -> Sides {
     let prover = nest.prover();
     let one = |(index, n): (&ExprId, &ExprId)| (!prover.nonneg(*index), !prover.less(*index, *n));
     index.iter().zip(&nest.program.buffers[buffer].shape).map(one).collect()
 }
 
-/// The reduction's axes that the copy's tile can leave, each with the condition that it has.
+/// Returns the reduction's axes that the copy's tile can exceed, each with the condition under which it does.
 fn axes_left(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint) -> Vec<(AxisId, ExprId)> {
     let Some(read) = footprint.places.first().and_then(|(id, _)| as_read(&nest.program.exprs, *id)).cloned() else {
         return Vec::new();
@@ -109,7 +108,7 @@ fn axes_left(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprin
             let extent = nest.on_loops(nest.program.axes[pred.axis].extent);
             let extent = replaced(nest, extent, &footprint.listed);
             let past = nest.program.exprs.compare(Compare::Ge, value, extent);
-            // A bound that depends on what the list leaves out is not the copy's to know.
+            // A bound that depends on axes that the list leaves out is not known to the copy.
             let unknown = nest.program.exprs.uses_axis(past, &mut |a| wanted.place.inside.contains(&a));
             if footprint.listed.is_empty() || !unknown {
                 left.push((pred.axis, past));
@@ -119,12 +118,12 @@ fn axes_left(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprin
     left
 }
 
-/// Whether the element is outside the tensor, and filled, wherever a condition holds. Indices that name what the condition names
-/// are looked at first: they are the likely ones.
+/// True if the element is outside the tensor, and filled, whenever a condition holds. Indices that share axes with the condition
+/// are tried first, because they are the likely ones.
 fn beyond_too(nest: &StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint, past: ExprId) -> bool {
     let exprs = &nest.program.exprs;
     let shape = &nest.program.buffers[wanted.source].shape;
-    // Often it says just that.
+    // The condition is often exactly such a comparison.
     let says = |(index, n): (&ExprId, &ExprId)| *exprs.get(past) == Expr::Compare(Compare::Ge, *index, *n);
     if footprint.read_at.iter().all(|index| index.iter().zip(shape).any(says)) {
         return true;
@@ -139,7 +138,7 @@ fn beyond_too(nest: &StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint, 
     footprint.read_at.iter().all(beyond)
 }
 
-/// Past the end of a rounded-up reduction's axis the items must still be the identity.
+/// Checks that the operands of a rounded-up reduction are still the identity out of bounds.
 pub(in crate::schedule) fn check_identity(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> Result<(), Error> {
     let Body::Reduce { monoid, .. } = nest.program.stages[nest.stage].body.clone() else { return Ok(()) };
     for pred in nest.path.compute.preds.clone() {
@@ -159,7 +158,7 @@ pub(in crate::schedule) fn check_identity(nest: &mut StageNest<'_>, wanted: &Wan
             let error = Error::new(
                 wanted.span,
                 format!(
-                    "past the end of `{name}`, which is rounded up, `{copy}` does not make the item the identity of `{}`",
+                    "out of bounds of `{name}`, which is rounded up, `{copy}` does not make the item the identity of `{}`",
                     monoid.name
                 ),
             );
@@ -175,7 +174,7 @@ pub(in crate::schedule) fn check_identity(nest: &mut StageNest<'_>, wanted: &Wan
                 Some(_) if fills => "the fill must make the item the identity: 0.0 for a product that is summed".to_owned(),
                 Some(_) => {
                     format!(
-                        "past the end of `{name}` the copy can lie within the tensor: list the axes, so that it is filled there"
+                        "out of bounds of `{name}` the copy can still be within the tensor: list the axes, so that it is filled there"
                     )
                 }
             };
@@ -185,7 +184,7 @@ pub(in crate::schedule) fn check_identity(nest: &mut StageNest<'_>, wanted: &Wan
     Ok(())
 }
 
-/// What a read is past the end of an axis.
+/// Returns the known value of a read out of bounds of an axis.
 fn filled(nest: &StageNest<'_>, read: &Read, axis: AxisId) -> Option<Known> {
     if let Some(copy) = nest.copies.iter().find(|c| c.buffer == read.buffer) {
         return copy.filled.iter().find(|(a, _)| *a == axis).map(|(_, value)| Known::exactly(*value));
@@ -194,7 +193,7 @@ fn filled(nest: &StageNest<'_>, read: &Read, axis: AxisId) -> Option<Known> {
     depends.then_some(Known::exactly(0.0))
 }
 
-/// The axes past whose end a copy holds its fill.
+/// Returns the axes beyond whose ends a copy holds its fill.
 pub(super) fn filled_axes(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint) -> Vec<(AxisId, f64)> {
     if let Some(copy) = nest.copies.iter().find(|c| c.buffer == wanted.source) {
         return copy.filled.clone();
@@ -209,7 +208,7 @@ pub(super) fn filled_axes(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footpri
     left.into_iter().filter_map(holds).collect()
 }
 
-/// So that a copy of what is finite is known to be.
+/// Marks a copy as finite if its source is.
 pub(super) fn inherit_finite(program: &mut Program, source: BufferId, copy: BufferId, value: ExprId) {
     let finite = at_fill(program, value, &|_| false);
     let whole = program.finite.contains(&source) && finite.is_finite();
