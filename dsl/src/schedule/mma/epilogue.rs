@@ -1,7 +1,8 @@
-//! A promoted result of matrix units: the copy holds the sums, and what becomes of them is computed where it is written back.
+//! The epilogue of a promoted result of matrix units: the copy holds the sums, and the epilogue is computed when the copy is
+//! written back.
 //!
-//! So any epilogue is possible, also one that reads past the result's ends, where the write-back has predicates and matrices have none.
-//! The sum becomes the stage's own result, of the sum's type; the stage that writes back takes the rest of the definition.
+//! So any epilogue is possible. For example, one can read out of the result's bounds, because the write-back has predicates and
+//! matrices do not. The stage's own result becomes the sum, in the sum's type; the stage that writes back takes over the epilogue.
 
 use crate::diag::{Error, SpanId};
 use crate::expr::{Expr, ExprId};
@@ -11,7 +12,7 @@ use crate::schedule::promote::check_widened;
 use crate::schedule::{Applied, StageNest};
 use std::collections::HashMap;
 
-/// Moves the epilogue of a stage whose result is promoted to where that is written back.
+/// Moves the epilogue of a stage whose result is promoted to the stage that writes it back.
 pub(in crate::schedule) fn with_write_back(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
     let ([dst], Some(finish)) = (&nest.path.compute.dst[..], nest.path.compute.finish) else { return Ok(()) };
     let copy = dst.buffer;
@@ -44,22 +45,22 @@ pub(in crate::schedule) fn with_write_back(nest: &mut StageNest<'_>, span: SpanI
     }
     nest.path.compute.finish = Some(sum);
     let (name, copy) = (&nest.program.stages[nest.stage].name, &nest.program.buffers[copy].name);
-    let what = format!("`{copy}` holds sums, and what `{name}` makes of them is computed where they are written back");
+    let what = format!("`{copy}` holds sums, and the epilogue of `{name}` is computed when they are written back");
     nest.program.owe(what, State::Proved, span);
     Ok(())
 }
 
-/// What the finish reads besides is there where the result is written back.
+/// Checks that other buffers which the finish reads are accessible where the result is written back.
 fn check_reads(nest: &StageNest<'_>, finish: ExprId, span: SpanId) -> Applied {
     let local = |buffer| matches!(nest.program.buffers[buffer].space, Space::Shared | Space::Register | Space::Fragment { .. });
     let Some(read) = nest.program.exprs.reads(finish).into_iter().find(|read| local(read.buffer)) else { return Ok(()) };
     let (copy, stage) = (&nest.program.buffers[read.buffer], &nest.program.stages[nest.stage].name);
-    let error = Error::new(span, format!("what `{stage}` makes of its sums reads `{}`, which is local", copy.name));
-    let error = error.note_at(copy.span, "it is made here").note("it is computed where the result is written back");
+    let error = Error::new(span, format!("the epilogue of `{stage}` reads `{}`, which is local", copy.name));
+    let error = error.note_at(copy.span, "it is made here").note("the epilogue is computed where the result is written back");
     Err(error.help(format!("leave out the directive that makes `{}`", copy.name)))
 }
 
-/// The epilogue over the axes of the stage that writes back, with the copy for the sum.
+/// Returns the epilogue over the axes of the stage that writes back, with the copy in place of the sum.
 fn value_of(nest: &StageNest<'_>, stage: StageId, finish: ExprId, sum: ExprId) -> ExprId {
     let (program, exprs) = (&*nest.program, &nest.program.exprs);
     let Body::Map(copied) = program.stages[stage].body else { return finish };

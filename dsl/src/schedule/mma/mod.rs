@@ -1,10 +1,12 @@
-//! `mma(i, j, k, 16 x 16 x 16)`: a sum of products on matrix units, by cooperative matrices of M x N x K that a subgroup holds.
+//! `mma(i, j, k, 16 x 16 x 16)`: computes a sum of products on matrix units, by cooperative matrices of M x N x K that a subgroup
+//! holds.
 //!
-//! Each axis is split exactly, and the inner parts become the sides of matrices; the names stay with the outer parts. The loops over
-//! `i` and `j` within the reduction are written out: each of their points is an accumulator, and those have no address.
+//! Each axis is split exactly. The inner parts become the sides of matrices, and the outer parts keep the names. The loops over `i`
+//! and `j` within the reduction are unrolled, because each of their iterations is an accumulator, and accumulators cannot be
+//! indexed at run time.
 //!
-//! Refused: what is no sum of products of an `i`-by-`k` and a `k`-by-`j` factor, each read from memory; a shape or types that the
-//! profile does not have; a side that is not proved to divide its axis's extent; threads or lanes beside it.
+//! Refused: a stage that is not a sum of products of an `i`-by-`k` and a `k`-by-`j` factor, each read from memory; a shape or types
+//! that the profile does not have; a side that is not proved to divide its axis's extent; threads or lanes in the same nest.
 
 pub(super) mod epilogue;
 
@@ -21,7 +23,7 @@ use crate::syntax::schedule::Shape;
 /// The sides in the order of the directive's axes.
 const SIDES: [Side; 3] = [Side::Rows, Side::Columns, Side::Depth];
 
-/// The directive.
+/// Applies the directive.
 pub fn apply(nest: &mut StageNest<'_>, names: &[Name; 3], shape: &Shape, span: SpanId) -> Applied {
     let axes = [nest.axis(&names[0])?, nest.axis(&names[1])?, nest.axis(&names[2])?];
     check_axes(nest, names, axes)?;
@@ -30,7 +32,7 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name; 3], shape: &Shape, span: S
     let factors = factors(nest, names, axes, span)?;
     let mut sides = [0; 3];
     for (side, number) in sides.iter_mut().zip(&shape.sides) {
-        *side = nest.positive(number, "a matrix's side")?;
+        *side = nest.positive(number, "a side of a matrix")?;
     }
     let matrices = check_shape(nest, &factors, sides, shape.span)?;
     for ((axis, name), (side, number)) in axes.into_iter().zip(names).zip(sides.into_iter().zip(&shape.sides)) {
@@ -53,12 +55,12 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name; 3], shape: &Shape, span: S
     Ok(())
 }
 
-/// Two parallel axes and one of the reduction, each a plain loop of a stage without lanes.
+/// Checks that there are two parallel axes and one axis of the reduction, each a plain loop of a stage without lanes.
 fn check_axes(nest: &StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3]) -> Applied {
     let Body::Reduce { .. } = nest.program.stages[nest.stage].body else {
         let stage = &nest.program.stages[nest.stage].name;
-        let error = Error::new(names[0].span, format!("`{stage}` is no sum of products"));
-        return Err(error.help("`mma` is for a sum, as of a matrix product"));
+        let error = Error::new(names[0].span, format!("`{stage}` is not a sum of products"));
+        return Err(error.help("`mma` needs a sum of products, for example a matrix product"));
     };
     check_alone(nest, names[0].span)?;
     for ((axis, name), side) in axes.into_iter().zip(names).zip(SIDES) {
@@ -77,15 +79,15 @@ fn check_axes(nest: &StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3]) -> App
     Ok(())
 }
 
-/// That a stage has no lanes or matrices yet.
+/// Checks that a stage does not have lanes or matrices yet.
 pub(super) fn check_alone(nest: &StageNest<'_>, blame: SpanId) -> Applied {
     let other = |f: &&Frame| matches!(f.as_loop(), Some((_, Exec::Lanes | Exec::Matrix(_))));
     let Some(frame) = nest.path.frames.iter().find(other) else { return Ok(()) };
-    let error = Error::new(blame, "this stage is in lanes or on matrix units already");
-    Err(error.note_at(frame.span, "it is, here").help("leave one of the two out"))
+    let error = Error::new(blame, "this stage is already in lanes or on matrix units");
+    Err(error.note_at(frame.span, "by this directive").help("leave one of the two out"))
 }
 
-/// What the profile has, and that invocations are not counted as threads or lanes.
+/// Checks that the profile has matrix units, and that no axis is distributed to threads or lanes.
 pub(super) fn check_device(nest: &StageNest<'_>, directive: &str, span: SpanId) -> Applied {
     let profile = nest.profile;
     for feature in [Feature::CooperativeMatrix, Feature::MemoryModel, Feature::SubgroupSize] {
@@ -98,12 +100,14 @@ pub(super) fn check_device(nest: &StageNest<'_>, directive: &str, span: SpanId) 
     }
     if profile.subgroup.is_none() {
         let error = Error::new(span, format!("the profile `{}` does not say how large subgroups are", profile.name));
-        return Err(error.note("matrices are a subgroup's").help("say `subgroup: 32`, or the like, in the profile"));
+        return Err(error
+            .note("a matrix belongs to a whole subgroup")
+            .help("state the size in the profile, for example `subgroup: 32`"));
     }
     let by_invocation = |f: &&Frame| matches!(f.level(), Some((Level::Thread | Level::Lane, _)));
     if let Some(frame) = nest.path.frames.iter().find(by_invocation) {
         let name = frame.as_loop().map_or("", |(a, _)| nest.name(a));
-        let error = Error::new(span, format!("`{name}` is distributed to invocations, and a matrix is a whole subgroup's"));
+        let error = Error::new(span, format!("`{name}` is distributed to invocations, but a matrix belongs to a whole subgroup"));
         return Err(error.note_at(frame.span, "here").help("distribute it to subgroups, as in `=> subgroup(y, x)`"));
     }
     subgroups::check_size(nest, span)
@@ -123,36 +127,36 @@ fn ordered(nest: &StageNest<'_>, names: &[Name; 3], axes: &[AxisId; 3]) -> Strin
     }
 }
 
-/// That nothing is read that each invocation has for itself.
+/// Checks that the stage does not read registers that each invocation has for itself.
 pub(super) fn check_reads(nest: &StageNest<'_>, span: SpanId) -> Applied {
     let (program, compute) = (&*nest.program, &nest.path.compute);
     let values = compute.value.iter().copied().chain(compute.finish);
     let reads = values.flat_map(|value| program.exprs.reads(value));
     let mut copies = reads.map(|read| &program.buffers[read.buffer]);
     let Some(copy) = copies.find(|copy| copy.space == Space::Register) else { return Ok(()) };
-    let error = Error::new(span, format!("`{}` is in registers, and matrices are loaded from memory", copy.name));
+    let error = Error::new(span, format!("`{}` is in registers, but matrices are loaded from memory", copy.name));
     Err(error.note_at(copy.span, "it is placed in registers here").help("write `to: shared` there"))
 }
 
-/// The reads that are multiplied: of rows by the depth, and of the depth by columns.
+/// Returns the reads of the factors: first rows by depth, then depth by columns.
 fn factors(nest: &mut StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3], span: SpanId) -> Result<[Read; 2], Error> {
     let [i, j, k] = names.each_ref().map(|name| name.text.as_str());
-    let help = format!("`mma` takes `sum({k} in …) {{ a * b }}`, where `a` is read at `{i}` and `{k}`, and `b` at `{k}` and `{j}`");
+    let help = format!("`mma` needs `sum({k} in …) {{ a * b }}`, where `a` is read at `{i}` and `{k}`, and `b` at `{k}` and `{j}`");
     let refuse = |what: &str| Error::new(span, what.to_owned()).help(help.clone());
     let stage = &nest.program.stages[nest.stage];
-    let Body::Reduce { monoid, .. } = &stage.body else { return Err(refuse("this is no sum")) };
+    let Body::Reduce { monoid, .. } = &stage.body else { return Err(refuse("this is not a sum")) };
     if monoid.name != "sum" || nest.path.compute.value.len() != 1 {
-        let what = format!("`{}` is a `{}`, and matrix units sum products", stage.name, monoid.name);
+        let what = format!("`{}` is a `{}`, but matrix units only sum products", stage.name, monoid.name);
         return Err(refuse(&what));
     }
     let Expr::Binary(Binary::Mul, a, b) = *nest.program.exprs.get(nest.path.compute.value[0]) else {
-        return Err(refuse(&format!("the items of `{}` are no products", stage.name)));
+        return Err(refuse(&format!("the items of `{}` are not products", stage.name)));
     };
     let mut found = Vec::new();
     for factor in [a, b] {
         let Expr::Read(read) = nest.program.exprs.get(widened(nest, factor)).clone() else {
             let text = nest.text(factor);
-            let error = Error::new(span, format!("the factor `{text}` is computed, and matrices are loaded from memory"));
+            let error = Error::new(span, format!("the factor `{text}` is computed, but matrices are loaded from memory"));
             return Err(error.help("compute it in a stage of its own, placed by `compute_at(…, to: shared)` or stored by `root`"));
         };
         let index: Vec<ExprId> = read.index.iter().map(|index| nest.on_loops(*index)).collect();
@@ -166,7 +170,7 @@ fn factors(nest: &mut StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3], span:
         if let Some(why) = refused {
             let what = format!("the factor `{}` {why}", nest.text(factor));
             let buffer = &nest.program.buffers[read.buffer];
-            // What is copied at a place within the loops over rows and columns is a part of a row or a column.
+            // A copy that is made within the loops over rows and columns holds only a part of a row or a column.
             return Err(match buffer.space {
                 Space::Shared => Error::new(span, what)
                     .note_at(buffer.span, format!("`{}` is made here, within the loops around its place", buffer.name))
@@ -183,7 +187,7 @@ fn factors(nest: &mut StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3], span:
     }
 }
 
-/// A value without the conversions that keep it as it is.
+/// Strips conversions that do not change the value.
 fn widened(nest: &StageNest<'_>, mut value: ExprId) -> ExprId {
     while let Expr::Cast(to, from) = *nest.program.exprs.get(value)
         && (nest.program.exprs.dtype(from), to) == (DType::F16, DType::F32)
@@ -193,7 +197,7 @@ fn widened(nest: &StageNest<'_>, mut value: ExprId) -> ExprId {
     value
 }
 
-/// That the profile has matrices of a shape, for these factors and this sum.
+/// Checks that the profile has matrices of this shape for these factors and this sum.
 fn check_shape(nest: &StageNest<'_>, factors: &[Read; 2], sides: [i64; 3], blame: SpanId) -> Result<Matrices, Error> {
     let dtype = |read: &Read| nest.program.buffers[read.buffer].dtype;
     let factors = factors.each_ref().map(dtype);
@@ -208,7 +212,7 @@ fn check_shape(nest: &StageNest<'_>, factors: &[Read; 2], sides: [i64; 3], blame
     let ([a, b], name) = (factors, &profile.name);
     let fitting: Vec<&Matrices> = profile.matrices.iter().filter(|row| row.factors == factors && row.sum == sum).collect();
     if fitting.is_empty() {
-        let error = Error::new(blame, format!("`{name}` multiplies no matrices of {a} and {b} with sums of {sum}"));
+        let error = Error::new(blame, format!("`{name}` has no matrices of {a} and {b} with sums of {sum}"));
         let rows = profile.matrices.iter().map(ToString::to_string);
         return Err(error.help(format!("it has {}: choose dtypes, and casts of the factors, that make one of these", list(rows))));
     }
@@ -223,14 +227,15 @@ pub(super) fn check_divides(nest: &StageNest<'_>, axis: AxisId, name: &Name, sid
         return Ok(());
     }
     let text = nest.text(extent);
-    let error = Error::new(blame, format!("that {side} divides the extent `{text}` of `{name}` is not proved"));
+    let error = Error::new(blame, format!("the extent `{text}` of `{name}` is not proved to be a multiple of {side}"));
     Err(error.note("matrices are whole").help(match nest.program.exprs.as_int(extent) {
         Some(_) => format!("choose a tile of `{name}` that {side} divides"),
-        None => format!("tile it first, `tile({name}: {side} round_up …)`, and promote what is read with `fill`"),
+        None => format!("tile it first, `tile({name}: {side} round_up …)`, and promote the factors with `fill`"),
     }))
 }
 
-/// Writes out the parallel loops within the reduction, which count accumulators; of a result in fragments, all of them.
+/// Unrolls the parallel loops within the reduction, which run over accumulators. If the result is in fragments, all parallel loops
+/// are unrolled.
 pub(super) fn write_out(nest: &mut StageNest<'_>, span: SpanId) {
     let is_fragment = |to: &Access| matches!(nest.program.buffers[to.buffer].space, Space::Fragment { .. });
     let all = nest.path.compute.dst.iter().any(is_fragment);

@@ -1,7 +1,8 @@
-//! The stages that reduce a block of items, each below the block's own maximum.
+//! The stages that reduce a block of items, each relative to the block's own maximum.
 //!
-//! Items past the range count as nothing: -inf for the maximum, and 0 for what is pointwise below it. A sum of such items needs no mask of
-//! its own where they make it 0, as `p * v` is for a `v` without infinities: so it stays a sum of products.
+//! Items beyond the range must not contribute: they are -inf for the maximum, and 0 for pointwise stages relative to it. A sum
+//! whose items such a stage makes 0 needs no mask of its own. For example, `p * v` is 0 for a `v` without infinities, so it stays a
+//! sum of products.
 
 use super::recognize::{expanded, sees, without_totals};
 use super::scores::{self, Scores};
@@ -18,26 +19,26 @@ use crate::schedule::winograd::stages::replaced;
 use crate::syntax::Name;
 use std::collections::HashMap;
 
-/// What the user wants of blocks.
+/// The blocks that the user requests.
 pub(super) struct Wanted<'w> {
-    /// Names for the stages of the members.
+    /// The names for the stages of the members.
     pub(super) names: Vec<String>,
-    /// How many items a block has.
+    /// The number of items of a block.
     pub(super) size: i64,
-    /// The scores that are to be masked.
+    /// The scores to mask.
     pub(super) masked: Option<&'w Name>,
 }
 
-/// The stages of a block, on the axes of the kernel's until they are made.
+/// The stages of a block. They are on the kernel's axes until they are made.
 pub(super) struct Blocks {
     size: i64,
     /// The maximum.
     max: BufferId,
-    /// The maximum, what is pointwise, the sums.
+    /// The stages: the maximum, the pointwise stages, and the sums.
     stages: Vec<Blocked>,
-    /// The scores that have the mask for all.
+    /// The scores, if one mask in them serves all stages.
     scores: Option<Scores>,
-    /// Whether each stage has a place within another's nest, and not a dispatch of its own.
+    /// True if every stage is placed within another's nest, and does not have its own dispatch.
     pub(super) computed_within: bool,
     span: SpanId,
 }
@@ -48,7 +49,7 @@ pub(super) struct Blocked {
     /// The buffer that it takes over from a pointwise stage of the kernel.
     pub(super) buffer: Option<BufferId>,
     parallel: Vec<AxisId>,
-    /// The items' axis, and the most that its range can be.
+    /// The items' axis, and an upper bound of its extent.
     pub(super) over: AxisId,
     most: ExprId,
     pub(super) value: ExprId,
@@ -56,20 +57,20 @@ pub(super) struct Blocked {
     reduction: Option<Reduction>,
 }
 
-/// What stands for items beyond the range.
+/// The mask of items beyond the range.
 #[derive(Clone, Copy)]
 pub(super) struct Mask {
-    /// Where the range ends, over the parallel axes.
+    /// The end of the range, over the parallel axes.
     pub(super) end: ExprId,
     nothing: f64,
-    /// Whether the items are that by themselves, once what they read past the end is any number.
+    /// True if the items have the mask's value by themselves, for any number that their out-of-bounds reads give.
     implied: bool,
 }
 
-/// How the items of a block combine.
+/// The reduction of the items of a block.
 struct Reduction {
     monoid: Monoid,
-    /// The target's axes for the parallel ones.
+    /// The target's axes that correspond to the parallel ones.
     in_target: Vec<AxisId>,
 }
 
@@ -91,14 +92,14 @@ impl Blocks {
             let (member, stage) = (&whole.members[n], &program.stages[id]);
             let Body::Reduce { monoid, over, lift, .. } = &stage.body else { continue };
             let [range] = over[..] else {
-                let error = Error::new(member.span, format!("`{member}` runs over several axes, and blocks are of one"));
+                let error = Error::new(member.span, format!("`{member}` runs over several axes, but blocks divide one axis"));
                 return Err(error.help("leave the blocks out, or run over one axis in the kernel"));
             };
             let extent = program.axes[range].extent;
             let Some(most) = largest(program, extent, &stage.axes.iter().copied().collect()) else {
                 let text = crate::nest::print::expr(program, extent);
-                let error = Error::new(member.span, format!("`{member}` runs over `0..{text}`, of which the most is not known"));
-                return Err(error.help("blocks are of ranges that end at a sum of axes and dims"));
+                let error = Error::new(member.span, format!("`{member}` runs over `0..{text}`, which has no known upper bound"));
+                return Err(error.help("blocks need a range that ends at a sum of axes and dims"));
             };
             let inlined = |buffer| sees(program, buffer, max) && shared.iter().all(|of| of.buffer != Some(buffer));
             let (value, _) = without_totals(program, expanded(program, lift[0], &inlined), over, &totals);
@@ -124,12 +125,12 @@ impl Blocks {
         Ok(Blocks { size: *size, max, stages, scores, computed_within, span: whole.span })
     }
 
-    /// How many stages there are.
+    /// Returns the number of stages.
     pub(super) fn count(&self) -> usize {
         self.stages.len()
     }
 
-    /// Makes the stages in the places before the target, and the target's range over blocks. Gives the target's items.
+    /// Makes the stages at the reserved ids before the target, and makes the target run over blocks. Returns the target's items.
     pub(super) fn make(&self, program: &mut Program, target: StageId) -> Vec<ExprId> {
         if let Some(scores) = &self.scores {
             scores.mask(program);
@@ -157,7 +158,7 @@ impl Blocks {
         members.into_iter().map(read).collect()
     }
 
-    /// One stage.
+    /// Makes one stage.
     fn stage(&self, program: &mut Program, id: StageId, of: &Blocked, made: &HashMap<BufferId, BufferId>) -> BufferId {
         let kind = if of.reduction.is_some() { AxisKind::Reduction } else { AxisKind::Parallel };
         let axis = |program: &mut Program, from: AxisId, extent: ExprId, kind: AxisKind| {
@@ -220,7 +221,7 @@ impl Blocks {
         buffer
     }
 
-    /// Takes the mask off a sum's items, whose reads stay inside their tensors as if it were there.
+    /// Removes the mask from a sum's items. Their reads stay in bounds as if the mask were there.
     fn unmask(&self, program: &mut Program, id: StageId) {
         if let Body::Reduce { lift, .. } = &mut program.stages[id].body
             && let Expr::Select(_, item, _) = *program.exprs.get(lift[0])
@@ -229,7 +230,8 @@ impl Blocks {
         }
     }
 
-    /// A value on a stage's own axes: what it reads of the maximum, and of what is pointwise below it, is the block's.
+    /// Rewrites a value over a stage's own axes. Reads of the maximum and of pointwise stages relative to it become reads of the
+    /// block's.
     fn value(
         &self,
         program: &Program,
@@ -241,7 +243,7 @@ impl Blocks {
         let exprs = &program.exprs;
         let [block, item] = [block, item].map(|axis| exprs.axis(axis));
         let over = exprs.axis(of.over);
-        // Only what is not the block's own is on the kernel's axes, so own reads are left as they are.
+        // Reads that are already the block's own are on its axes, so they are not rewritten again.
         exprs.replace(of.value, &mut |exprs, id| match exprs.get(id) {
             Expr::Axis(_) => Some(replaced(exprs, id, known)),
             Expr::Read(read) => {
@@ -255,7 +257,7 @@ impl Blocks {
         })
     }
 
-    /// The target runs over blocks.
+    /// Replaces the target's range by one over blocks.
     fn over_blocks(&self, program: &mut Program, target: StageId) -> AxisId {
         let Body::Reduce { over, .. } = &program.stages[target].body else { return AxisId::new(0) };
         let (old, axes) = (over[0], program.stages[target].axes.clone());
@@ -271,7 +273,7 @@ impl Blocks {
         block
     }
 
-    /// A name for the axis over blocks that none of some others has.
+    /// Returns a name for the axis over blocks that none of `others` has.
     fn block_name(&self, program: &Program, of: AxisId, others: &[AxisId]) -> String {
         let mut name = format!("{}_o", program.axes[of].name);
         while others.iter().any(|axis| program.axes[*axis].name == name) {
@@ -282,7 +284,7 @@ impl Blocks {
 }
 
 impl Blocked {
-    /// Whether a value reads the stage's tensor along an axis: at each of its values, what a block has there.
+    /// True if a value reads the stage's tensor along an axis, so that each block reads only its own elements.
     fn is_read_along(&self, program: &Program, value: ExprId, over: AxisId) -> bool {
         let along = |index: ExprId| *program.exprs.get(index) == Expr::Axis(over);
         let uses = |index: ExprId| program.exprs.uses_axis(index, &mut |axis| axis == over);
@@ -294,7 +296,7 @@ impl Blocked {
     }
 }
 
-/// Masks what is pointwise below the maximum instead of the sums, if that makes their items 0.
+/// Masks the pointwise stages relative to the maximum instead of the sums, if that makes the items of the sums 0.
 fn mask(program: &Program, whole: &Decomposition<'_>, shared: &mut [Blocked], sums: &mut [Blocked]) {
     if sums.iter().all(|sum| sum.mask.is_none()) {
         return;
@@ -316,7 +318,7 @@ fn mask(program: &Program, whole: &Decomposition<'_>, shared: &mut [Blocked], su
     }
 }
 
-/// Masks the scores instead of all that reads them.
+/// Masks the scores instead of all their readers.
 fn mask_scores(
     program: &Program,
     whole: &Decomposition<'_>,
@@ -335,7 +337,7 @@ fn mask_scores(
     Ok(scores)
 }
 
-/// Where the range of a sum ends, over the axes of an intermediate that it reads.
+/// Returns a mask with the end of a sum's range, over the axes of an intermediate that the sum reads.
 fn end_of(program: &Program, of: &Blocked, sum: StageId) -> Option<Mask> {
     let Body::Reduce { over, lift, .. } = &program.stages[sum].body else { return None };
     let read = program.exprs.reads(lift[0]).into_iter().find(|read| Some(read.buffer) == of.buffer)?;
@@ -347,7 +349,8 @@ fn end_of(program: &Program, of: &Blocked, sum: StageId) -> Option<Mask> {
     (!known).then(|| Mask { end: replaced(&program.exprs, end, &own), nothing: 0.0, implied: false })
 }
 
-/// A pointwise intermediate of which a block has its own, if the members read it on their axes. It reads those before it.
+/// Returns a pointwise intermediate as a stage of the block, if the members read it on their axes. It can read the stages in
+/// `before`.
 fn shared(program: &Program, whole: &Decomposition<'_>, id: StageId, totals: &[BufferId], before: &[Blocked]) -> Option<Blocked> {
     let stage = &program.stages[id];
     let mut dimension = None;

@@ -1,7 +1,8 @@
-//! That what scores are multiplied by within the exponential is not below 0: else the largest score would have the least exponential, and what
-//! brings sums below a new maximum would have no bound.
+//! Checks that the factor of scores within the exponential is not negative. Otherwise the largest score would have the smallest
+//! exponential, and the factor that rescales sums to a new maximum would be unbounded.
 //!
-//! Of a literal it is known, and of an expression by the bounds of its scalars. Where one scalar decides it, the launch checks that.
+//! The sign is known for a literal, and for an expression by the bounds of its scalars. If one scalar decides it, the launch checks
+//! that scalar.
 
 use super::recognize::Rescale;
 use crate::diag::{Error, SpanId, list};
@@ -11,7 +12,7 @@ use crate::nest::fill::known_by;
 use crate::nest::{Bound, Program, ScalarId, State, print};
 use crate::syntax::Name;
 
-/// Checks the factor, and has the launch check what is left.
+/// Checks the factor, and adds a launch check if one is needed.
 pub(super) fn check(program: &mut Program, rescale: Rescale, max: &Name, span: SpanId) -> Result<(), Error> {
     let Some(factor) = rescale.scale.filter(|factor| !is_right(program, *factor)) else { return Ok(()) };
     let scalars = scalars(program, factor);
@@ -27,23 +28,23 @@ pub(super) fn check(program: &mut Program, rescale: Rescale, max: &Name, span: S
         }
     }
     let text = print::expr(program, factor);
-    let error = Error::new(max.span, format!("`{text}`, by which scores are multiplied within the exponential, can be below 0"));
-    let error = error.note("then the largest score has not the largest exponential");
+    let error = Error::new(max.span, format!("`{text}`, the factor of the scores within the exponential, can be negative"));
+    let error = error.note("if it is negative, the largest score does not have the largest exponential");
     Err(match scalars[..] {
         [] => error.help("multiply the scores by it, before their maximum is taken"),
         _ => {
             let names = list(scalars.iter().map(|scalar| &program.scalars[*scalar].name));
-            error.help(format!("state bounds of {names} in the schedule's head, with which it is not: `where scale > 0.0`"))
+            error.help(format!("state bounds of {names} in the schedule's head that exclude this: `where scale > 0.0`"))
         }
     })
 }
 
-/// Whether a factor is known not to be below 0. (Times an infinity or NaN, the largest score itself is NaN.)
+/// True if a factor is known not to be negative. (If it is infinite or NaN, the largest score itself becomes NaN.)
 fn is_right(program: &Program, factor: ExprId) -> bool {
     !known_by(program, factor, &|_| None).can_be_negative()
 }
 
-/// The scalars that a value names.
+/// Returns the scalars that a value names.
 fn scalars(program: &Program, value: ExprId) -> Vec<ScalarId> {
     let mut found = Vec::new();
     program.exprs.any(value, &mut |e| {

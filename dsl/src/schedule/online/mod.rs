@@ -1,12 +1,14 @@
-//! `decompose_online(m, l, o => m_b, l_b, o_b, block: 64, mask: s)`: a maximum and sums of exponentials below it, in one pass over the scores, as
-//! softmax and attention need them (Milakov and Gimelshein, 2018; Dao and others, *FlashAttention*, 2022). Whenever the maximum grows, what
-//! was summed below the old one is brought below the new one by a factor.
+//! `decompose_online(m, l, o => m_b, l_b, o_b, block: 64, mask: s)`: computes a maximum and sums of exponentials relative to it in
+//! one pass over the scores. For example, softmax and attention need these (Milakov and Gimelshein, 2018; Dao and others,
+//! *FlashAttention*, 2022). Whenever the maximum grows, a factor rescales the sums so far to the new maximum.
 //!
-//! It rewrites the algebra, before there are nests: the last member's stage computes all of them ([`stages`]), item by item, or from blocks of
-//! items that other stages reduce ([`blocks`]), masked where they pass the range: in the scores, if those are named ([`scores`]). Directives schedule these as any.
+//! It rewrites the algebra before nests exist. The stage of the last member computes all members ([`stages`]), item by item, or
+//! from blocks of items that other stages reduce ([`blocks`]). Blocks that exceed the range are masked, in the scores if those are
+//! named ([`scores`]). Directives schedule the new stages like any other.
 //!
-//! Refused: a member that is no maximum, or no sum over the same range whose items see the scores through the exponential alone
-//! ([`recognize`]); a member that something else reads, where the last one has other axes; names that are used.
+//! Refused: a first member that is not a maximum; a further member that is not a sum over the same range whose items use the
+//! maximum only in the exponential ([`recognize`]); a member that another stage also reads, if the last member has other axes;
+//! names that are already used.
 
 mod blocks;
 mod factor;
@@ -24,7 +26,7 @@ use crate::syntax::schedule::{Item, Online, Schedule, Statement, StatementKind};
 use blocks::Wanted;
 use stages::Decomposition;
 
-/// Whether a schedule decomposes something.
+/// True if a schedule has a decomposition of this kind.
 pub(crate) fn is_in(schedule: &Schedule) -> bool {
     statements(schedule).next().is_some()
 }
@@ -39,7 +41,7 @@ fn statements(schedule: &Schedule) -> impl Iterator<Item = (&Online, SpanId)> {
 /// Applies a schedule's decompositions.
 pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut Rewritten) -> Result<(), Errors> {
     let mut errors = Errors::new();
-    // Stages get other numbers.
+    // Stages get new ids, so the stored stages are remembered by their buffers.
     let stored: Vec<BufferId> = rewritten.stored.iter().map(|stage| program.stages[*stage].buffer).collect();
     let mut taken: Vec<&Name> = Vec::new();
     for (online, span) in statements(schedule) {
@@ -63,7 +65,7 @@ fn one(program: &mut Program, online: &Online, taken: &[&Name], placed: Vec<Stri
         None => None,
         Some(blocks) => {
             check_names(program, &blocks.names)?;
-            let size = number::positive(program, &blocks.size, "a block")?;
+            let size = number::positive(program, &blocks.size, "the size of a block")?;
             let names = blocks.names.iter().map(|name| name.text.clone()).collect();
             Some(Wanted { names, size, masked: blocks.masked.as_ref() })
         }
@@ -74,11 +76,11 @@ fn one(program: &mut Program, online: &Online, taken: &[&Name], placed: Vec<Stri
     let last = &online.members[online.members.len() - 1];
     let others = list(&online.members[..online.members.len() - 1]);
     let what = format!(
-        "`{last}` computes {others}, too, and brings its sums below each new maximum by a factor: for scores below infinity"
+        "`{last}` also computes {others}, and rescales its sums to each new maximum by a factor, for scores below infinity"
     );
     program.owe(what, State::Proved, span);
     if let Some(scores) = online.blocks.as_ref().and_then(|blocks| blocks.masked.as_ref()) {
-        let what = format!("`{scores}` is -inf past the range, and items of such a score are 0");
+        let what = format!("`{scores}` is -inf beyond the range, and items of such a score are 0");
         let state = if program.finite.is_empty() { State::Proved } else { State::Assumed };
         program.owe(what, state, scores.span);
     }

@@ -1,5 +1,5 @@
-//! What a decomposition's members are: a maximum `m` of scores, and sums over the same range whose items see the scores as `exp(s - m)`
-//! only, as one factor. So a sum that was taken below one maximum becomes that below another by a factor alone.
+//! Recognizes the members of a decomposition: a maximum `m` of scores, and sums over the same range whose items use the scores only
+//! as `exp(s - m)`, as one factor. So a factor alone rescales a sum relative to one maximum to another maximum.
 
 use crate::algorithm::inline::{MOST, rewrite};
 use crate::diag::{Error, list};
@@ -12,24 +12,24 @@ use crate::nest::{AxisId, Body, BufferId, Program, Stage, StageId};
 use crate::syntax::Name;
 use std::collections::{HashMap, HashSet};
 
-/// A maximum and the sums below it.
+/// A maximum and the sums relative to it.
 #[derive(Debug)]
 pub(super) struct Online {
     pub(super) max: StageId,
-    /// The last one is the stage that computes all of them.
+    /// The sums. The last one is the stage that computes all members.
     pub(super) sums: Vec<Sum>,
     pub(super) rescale: Rescale,
 }
 
-/// A sum of exponentials below the maximum.
+/// A sum of exponentials relative to the maximum.
 #[derive(Debug)]
 pub(super) struct Sum {
     pub(super) stage: StageId,
-    /// Its axes for those of the maximum.
+    /// Maps the axes of the maximum to the sum's axes.
     pub(super) axes: HashMap<AxisId, AxisId>,
     /// The item without its exponential.
     pub(super) weight: ExprId,
-    /// What is stored, over the sum.
+    /// The stored value, as a function of the sum.
     pub(super) finish: ExprId,
 }
 
@@ -37,12 +37,12 @@ pub(super) struct Sum {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rescale {
     pub(super) function: Unary,
-    /// A literal above 0, or a number that is the same everywhere.
+    /// A literal above 0, or a number that is the same for all items.
     pub(super) scale: Option<ExprId>,
 }
 
 impl Rescale {
-    /// The factor from what lies below `a` to what lies below `b`. Below -inf lies nothing.
+    /// Rescales a sum relative to maximum `a` to one relative to `b`. A sum relative to -inf is empty, so its factor is 0.
     pub(super) fn factor(self, program: &Program, a: ExprId, b: ExprId) -> ExprId {
         let exprs = &program.exprs;
         let difference = exprs.difference(a, b);
@@ -56,17 +56,17 @@ impl Rescale {
         if known_by(program, factor, &told).is(0.0) {
             return factor;
         }
-        // Times a number that is not above 0, -inf has no exponential, or an infinite one.
+        // If the scale may be 0 or negative, `exp(scale * -inf)` is NaN or infinite, so 0 is selected explicitly.
         let number = |value: f64, like: ExprId| exprs.constant(Const::number(value, exprs.dtype(like)));
         let nothing = exprs.compare(Compare::Eq, a, number(f64::NEG_INFINITY, a));
         exprs.select(nothing, number(0.0, factor), factor)
     }
 }
 
-const FORM: &str = "it takes a maximum, and then sums of exponentials below it: `m[i] = max(j in 0..N) { s[i, j] }` and \
+const FORM: &str = "it needs a maximum, and then sums of exponentials relative to it: `m[i] = max(j in 0..N) { s[i, j] }` and \
     `l[i] = sum(j in 0..N) { (s[i, j] - m[i]).exp() }`";
 
-/// The members of these names.
+/// Recognizes the members with these names.
 pub(super) fn online(program: &Program, members: &[Name]) -> Result<Online, Error> {
     let [max, sums @ ..] = members else { return Err(Error::new(crate::diag::SpanId::NONE, FORM)) };
     let stage = stage(program, max)?;
@@ -82,7 +82,7 @@ pub(super) fn online(program: &Program, members: &[Name]) -> Result<Online, Erro
     Ok(Online { max: stage, sums: found, rescale })
 }
 
-/// The stage of a name.
+/// Finds a stage by name.
 fn stage(program: &Program, name: &Name) -> Result<StageId, Error> {
     let found = program.stages.iter().find(|(_, stage)| stage.name == name.text);
     found.map(|(id, _)| id).ok_or_else(|| {
@@ -102,7 +102,7 @@ struct Maximum {
 fn maximum(program: &Program, id: StageId, name: &Name) -> Result<Maximum, Error> {
     let stage = &program.stages[id];
     let Body::Reduce { monoid, over, lift, finish } = &stage.body else {
-        return Err(Error::new(name.span, format!("`{name}` is no reduction")).help(FORM));
+        return Err(Error::new(name.span, format!("`{name}` is not a reduction")).help(FORM));
     };
     if monoid.name != "max" {
         return Err(Error::new(name.span, format!("`{name}` reduces by `{}`, not by `max`", monoid.name)).help(FORM));
@@ -110,16 +110,16 @@ fn maximum(program: &Program, id: StageId, name: &Name) -> Result<Maximum, Error
     let score = lift[0];
     if !program.exprs.dtype(score).is_float() {
         let error = Error::new(name.span, format!("`{name}` is a maximum of {}", program.exprs.dtype(score)));
-        return Err(error.help("exponentials are of floats: convert the scores before their maximum is taken"));
+        return Err(error.help("exponentials need floats: convert the scores before their maximum is taken"));
     }
     if !matches!(program.exprs.get(*finish), Expr::State(0)) {
-        let error = Error::new(name.span, format!("`{name}` is not the maximum itself, but something made of it"));
-        return Err(error.help("define the maximum alone, and what is made of it in another definition"));
+        let error = Error::new(name.span, format!("`{name}` is not the maximum itself, but a value computed from it"));
+        return Err(error.help("define the maximum alone, and the value in another definition"));
     }
     Ok(Maximum { buffer: stage.buffer, axes: stage.axes.clone(), over: over.clone(), score })
 }
 
-/// Looks at one sum.
+/// Analyzes one sum.
 struct Finder<'f> {
     program: &'f Program,
     of: &'f Maximum,
@@ -139,7 +139,7 @@ impl Finder<'_> {
         let id = stage(self.program, name)?;
         let stage = &self.program.stages[id];
         let Body::Reduce { monoid, over, lift, finish } = &stage.body else {
-            return Err(self.error(format!("`{name}` is no reduction")).help(FORM));
+            return Err(self.error(format!("`{name}` is not a reduction")).help(FORM));
         };
         if monoid.name != "sum" {
             return Err(self.error(format!("`{name}` reduces by `{}`, not by `sum`", monoid.name)).help(FORM));
@@ -148,9 +148,9 @@ impl Finder<'_> {
         let axes = self.axes(stage, over, item)?;
         let (item, factors) = without_totals(self.program, item, over, self.others);
         if exprs.reads(item).iter().any(|read| self.others.contains(&read.buffer)) {
-            let error = self.error(format!("the items of `{name}` depend on a sum before it otherwise than by a factor"));
+            let error = self.error(format!("the items of `{name}` depend on an earlier sum in another way than by a factor"));
             return Err(
-                error.help("a sum before it is known only at the end: multiply or divide by it the whole item, or what is summed")
+                error.help("an earlier sum is known only at the end: multiply or divide the whole item, or the result, by it")
             );
         }
         let finish = self.with_totals(finish, &factors, over);
@@ -160,12 +160,12 @@ impl Finder<'_> {
         Ok(Sum { stage: id, axes, weight, finish })
     }
 
-    /// Whether a buffer is of a pointwise intermediate that sees the maximum.
+    /// True if a buffer belongs to a pointwise intermediate that depends on the maximum.
     fn sees(&self, buffer: BufferId) -> bool {
         sees(self.program, buffer, self.of.buffer)
     }
 
-    /// The sum's axes for those of the maximum.
+    /// Maps the axes of the maximum to the sum's axes.
     fn axes(&self, stage: &Stage, over: &[AxisId], item: ExprId) -> Result<HashMap<AxisId, AxisId>, Error> {
         let (exprs, name, max) = (&self.program.exprs, self.name, self.max);
         let reads: Vec<Read> = exprs.reads(item).into_iter().filter(|read| read.buffer == self.of.buffer).collect();
@@ -179,7 +179,7 @@ impl Finder<'_> {
         let own: Option<Vec<AxisId>> = read.index.iter().map(plain).collect();
         let distinct = |own: &Vec<AxisId>| own.iter().enumerate().all(|(n, axis)| !own[..n].contains(axis));
         let Some(own) = own.filter(|own| reads.len() == 1 && read.outside == Outside::Never && distinct(own)) else {
-            let error = self.error(format!("`{name}` reads `{max}` at another point than its own, or at several"));
+            let error = self.error(format!("`{name}` reads `{max}` at another point than its own, or at several points"));
             return Err(error.help(format!("read `{max}` at one point: at axes of `{name}` itself, each alone and once")));
         };
         if over.len() != self.of.over.len() {
@@ -198,12 +198,12 @@ impl Finder<'_> {
         };
         let (name, max) = (self.name, self.max);
         let error = self.error(format!("`{name}` runs over another range than `{max}`"));
-        let error =
-            error.note(format!("`{max}` is of {} scores, and `{name}` sums {} items", extents(&self.of.over), extents(over)));
+        let error = error.note(format!("`{max}` has {} scores, and `{name}` sums {} items", extents(&self.of.over), extents(over)));
         error.help("let both run over the same scores, with their axes in the same order")
     }
 
-    /// What is stored, with the factors of the items that are made of other sums: they count once, and not for a sum of nothing.
+    /// Returns the stored value, multiplied by the factors that were taken out of the items. They are applied once, and not to an
+    /// empty sum.
     fn with_totals(&self, finish: ExprId, factors: &[Factor], over: &[AxisId]) -> ExprId {
         let exprs = &self.program.exprs;
         if factors.is_empty() {
@@ -225,7 +225,8 @@ impl Finder<'_> {
 /// A factor, or a divisor.
 type Factor = (Binary, ExprId);
 
-/// An item without the factors that are made of other sums and do not depend on the reduction's axes, and these.
+/// Splits off the factors of an item that depend on other sums and not on the reduction's axes. Returns the remaining item and the
+/// factors.
 pub(super) fn without_totals(program: &Program, item: ExprId, over: &[AxisId], totals: &[BufferId]) -> (ExprId, Vec<Factor>) {
     let exprs = &program.exprs;
     let total = |e: ExprId| {
@@ -275,15 +276,16 @@ impl Walk<'_, '_> {
 
     fn other(&self) -> Error {
         let (name, max) = (self.finder.name, self.finder.max);
-        let error =
-            self.finder.error(format!("the items of `{name}` depend on `{max}` otherwise than by one factor `(s - {max}).exp()`"));
+        let error = self
+            .finder
+            .error(format!("the items of `{name}` depend on `{max}` in another way than by one factor `(s - {max}).exp()`"));
         error.help(format!(
-            "write each item as that, with the scores of `{max}` for `s`, times what does not depend on `{max}`: only such a sum is brought \
-             below another maximum by a factor"
+            "write each item as this factor, with the scores of `{max}` for `s`, times a value that does not depend on `{max}`: only such a sum \
+             can be rescaled to another maximum by a factor"
         ))
     }
 
-    /// The item without its exponential. `under`: a condition that holds here.
+    /// Returns the item without its exponential. `under` is a condition that holds here.
     fn weight(&mut self, e: ExprId, under: Option<ExprId>) -> Result<ExprId, Error> {
         let dtype = self.exprs().dtype(e);
         match *self.exprs().get(e) {
@@ -321,7 +323,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// What is chosen: it has the exponential, or is 0.
+    /// Returns the weight of an operand of a selection: it has the exponential, or is 0.
     fn side(&mut self, e: ExprId, under: Option<ExprId>) -> Result<ExprId, Error> {
         match self.exprs().get(e) {
             Expr::Const(c) if c.value() == 0.0 => Ok(e),
@@ -329,12 +331,12 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The scores, the maximum and what their difference is multiplied by, of an exponent: `(s - m) * scale`, also multiplied out, or as
-    /// `s.mul_add(scale, -m * scale)`; or `a.mul_add(b, -m)` for the score `a * b`.
+    /// Decomposes an exponent into the scores, the maximum and the factor of their difference. It accepts `(s - m) * scale`, also
+    /// multiplied out, or as `s.mul_add(scale, -m * scale)`, and `a.mul_add(b, -m)` for the score `a * b`.
     fn exponent(&self, of: ExprId) -> Option<(ExprId, ExprId, Option<ExprId>)> {
         let exprs = self.exprs();
         let negated = |e: ExprId| if let Expr::Unary(Unary::Neg, of) = *exprs.get(e) { Some(of) } else { None };
-        // The other factor of a product with the maximum.
+        // Returns the factor that depends on the maximum, and the other factor.
         let scaled = |e: ExprId| match *exprs.get(e) {
             Expr::Binary(Binary::Mul, a, b) if self.sees(a) => Some((a, b)),
             Expr::Binary(Binary::Mul, a, b) if self.sees(b) => Some((b, a)),
@@ -366,7 +368,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// An exponential of `scale * (score - m)`.
+    /// Checks an exponential of `scale * (score - m)`.
     fn exponential(&mut self, function: Unary, of: ExprId, under: Option<ExprId>) -> Result<(), Error> {
         if let Expr::Binary(Binary::Div, a, b) = *self.exprs().get(of)
             && self.sees(a) != self.sees(b)
@@ -382,11 +384,10 @@ impl Walk<'_, '_> {
         self.scale(scale)?;
         if !self.is_score(score, under) {
             let (name, max) = (self.finder.name, self.finder.max);
-            let error =
-                self.finder.error(format!("`{name}` takes exponentials of other scores than those that `{max}` is the maximum of"));
+            let error = self.finder.error(format!("`{name}` takes exponentials of other scores than the scores of `{max}`"));
             let mut texts = [score, self.score].map(|e: ExprId| print::expr(self.finder.program, e));
             if texts[0] == texts[1] {
-                // They differ in what conditions keep inside.
+                // They differ only in the conditions that keep reads in bounds, which this printer shows.
                 texts = [score, self.score].map(|e| print::Printer::new(self.finder.program).expr(e));
             }
             let [here, there] = texts;
@@ -396,16 +397,16 @@ impl Walk<'_, '_> {
         let found = Rescale { function, scale };
         match self.rescale.replace(found) {
             Some(other) if other != found => {
-                let what = "takes exponentials of another base, or of scores times another factor, than before";
+                let what = "takes exponentials with another base, or with another factor of the scores, than an earlier sum";
                 let error = self.finder.error(format!("`{}` {what}", self.finder.name));
                 Err(error
-                    .help("use `exp` or `exp2`, and one factor, for all: all sums are brought below a new maximum by one number"))
+                    .help("use the same function (`exp` or `exp2`) and the same factor in all sums, because one number rescales all of them"))
             }
             _ => Ok(()),
         }
     }
 
-    /// Refuses what the scores are multiplied by within the exponential.
+    /// Refuses a factor of the scores that is not allowed within the exponential.
     fn scale(&self, scale: Option<ExprId>) -> Result<(), Error> {
         let (finder, before) = (self.finder, "multiply the scores by it, before their maximum is taken");
         match scale.map(|scale| self.exprs().get(scale)) {
@@ -417,19 +418,19 @@ impl Walk<'_, '_> {
             }
             Some(_) if scale.is_some_and(|scale| self.varies(scale)) => {
                 let error =
-                    finder.error(format!("the factor within the exponential of `{}` is not the same everywhere", finder.name));
-                Err(error.note("one number brings all sums below a new maximum").help(before))
+                    finder.error(format!("the factor within the exponential of `{}` is not the same for all items", finder.name));
+                Err(error.note("one number must rescale all sums to a new maximum").help(before))
             }
             Some(_) => Ok(()),
         }
     }
 
-    /// Whether a value differs by place.
+    /// True if a value depends on data or on axes.
     fn varies(&self, e: ExprId) -> bool {
         !self.exprs().reads(e).is_empty() || self.exprs().uses_axis(e, &mut |_| true)
     }
 
-    /// Whether a value is the score, where a condition holds.
+    /// True if a value is the score, given that a condition holds.
     fn is_score(&self, e: ExprId, under: Option<ExprId>) -> bool {
         let masked = match *self.exprs().get(self.score) {
             Expr::Select(cond, score, masked) => Some(cond) == under && score == e && self.is_literal(masked),
@@ -438,7 +439,7 @@ impl Walk<'_, '_> {
         masked || e == self.score
     }
 
-    /// Whether a value is a literal, or one with a sign.
+    /// True if a value is a literal, or a negated one.
     fn is_literal(&self, e: ExprId) -> bool {
         match *self.exprs().get(e) {
             Expr::Const(_) => true,
@@ -448,13 +449,13 @@ impl Walk<'_, '_> {
     }
 }
 
-/// A product; of 1, the other factor.
+/// Returns a product, or the other factor if one is 1.
 fn times(exprs: &Exprs, a: ExprId, b: ExprId) -> ExprId {
     let one = |e: ExprId| matches!(exprs.get(e), Expr::Const(c) if c.value() == 1.0);
     if one(a) { b } else { exprs.product(a, b) }
 }
 
-/// Whether a buffer is of a pointwise intermediate that sees another buffer.
+/// True if a buffer belongs to a pointwise intermediate that depends on another buffer.
 pub(super) fn sees(program: &Program, buffer: BufferId, other: BufferId) -> bool {
     let (mut open, mut seen) = (vec![buffer], HashSet::new());
     while let Some(buffer) = open.pop() {
@@ -474,7 +475,7 @@ pub(super) fn expanded(program: &Program, e: ExprId, which: &dyn Fn(BufferId) ->
     expanded_once(program, e, which, &mut HashMap::new())
 }
 
-/// Does the same as [`expanded`], and looks expanded values up in `done`.
+/// Implements [`expanded`]; `done` caches expanded values.
 fn expanded_once(program: &Program, e: ExprId, which: &dyn Fn(BufferId) -> bool, done: &mut HashMap<ExprId, ExprId>) -> ExprId {
     if let Some(known) = done.get(&e) {
         return *known;
@@ -498,7 +499,7 @@ fn expanded_once(program: &Program, e: ExprId, which: &dyn Fn(BufferId) -> bool,
     new
 }
 
-/// An expression on other axes.
+/// Renames axes in an expression.
 pub(super) fn renamed(exprs: &Exprs, e: ExprId, axes: &HashMap<AxisId, AxisId>) -> ExprId {
     exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
         Expr::Axis(axis) => axes.get(axis).map(|new| exprs.axis(*new)),

@@ -1,10 +1,11 @@
-//! `mask: s`: the scores are -inf past the range, where the maximum does not count them, and no item that is made of them is masked once more.
+//! `mask: s`: makes the scores -inf beyond the range. The maximum ignores such scores, and items computed from them need no mask of
+//! their own.
 //!
-//! That is right where an item of the score -inf is 0. It is, as `(s * scale - m * scale).exp()`, for a `scale` that is above 0 and a maximum
-//! that is finite: so bounds of `scale` have to be stated, and what the scores are made of to be finite.
+//! This is correct if an item of the score -inf is 0. For example, `(s * scale - m * scale).exp()` is 0 for a `scale` above 0 and a
+//! finite maximum. So bounds of `scale` must be stated, and the inputs of the scores must be finite.
 //!
-//! Refused: what is no stage whose elements the maximum takes as they are, or something else reads; blocks that pass its end; and items that are
-//! not proved to be 0.
+//! Refused: a stage whose elements the maximum does not take directly, or that another stage also reads; blocks that exceed its
+//! end; items that are not proved to be 0.
 
 use super::blocks::Blocked;
 use super::recognize::{expanded, sees};
@@ -24,11 +25,11 @@ use std::collections::HashMap;
 /// Scores that are masked.
 pub(super) struct Scores {
     buffer: BufferId,
-    /// Whether an element counts, on the axes of its stage.
+    /// The condition that an element is in the range, on the axes of its stage.
     counts: ExprId,
 }
 
-/// Looks at the scores.
+/// Analyzes the scores.
 struct Finder<'f> {
     program: &'f Program,
     whole: &'f Decomposition<'f>,
@@ -36,7 +37,7 @@ struct Finder<'f> {
     stage: StageId,
 }
 
-/// The scores of a name. `stages`: the block's, the maximum first; `gone`: those of the kernel's whose place they take.
+/// Finds the scores by name. `stages` are the block's, the maximum first; `gone` are the kernel's stages that they replace.
 pub(super) fn scores(
     program: &Program,
     whole: &Decomposition<'_>,
@@ -81,7 +82,7 @@ impl Finder<'_> {
         self.program.stages[self.stage].buffer
     }
 
-    /// The stage's own axes for those at which it is read, if each index is an axis, once.
+    /// Maps the axes at which the stage is read to the stage's own axes, if each index is an axis and all are distinct.
     fn own(&self, read: &Read) -> Option<HashMap<AxisId, ExprId>> {
         let exprs = &self.program.exprs;
         let mut own = HashMap::new();
@@ -98,7 +99,7 @@ impl Finder<'_> {
         self.program.exprs.reads(value).into_iter().filter(|read| read.buffer == self.buffer()).collect()
     }
 
-    /// Where the range ends, on the stage's own axes, and which of them runs over it.
+    /// Returns the end of the range on the stage's own axes, and the axis that runs over the range.
     fn end(&self, stages: &[&Blocked]) -> Result<(ExprId, AxisId), Error> {
         let (program, name, max) = (self.program, self.name, &self.whole.members[0]);
         let read = match program.exprs.get(stages[0].value) {
@@ -106,13 +107,13 @@ impl Finder<'_> {
             _ => None,
         };
         let Some(own) = read else {
-            let error = self.error(format!("`{max}` is not the maximum of the elements of `{name}`, each as it is"));
+            let error = self.error(format!("`{max}` is not the maximum of the unchanged elements of `{name}`"));
             return Err(error.help(format!(
-                "name what `{max}` is the maximum of, from 0 on and at axes alone: in the kernel, `let s[i, j]: f32[N, M] = …;`"
+                "name the stage whose elements `{max}` takes, from index 0 and indexed by axes only: in the kernel, `let s[i, j]: f32[N, M] = …;`"
             )));
         };
         let Some(mask) = stages[0].mask else {
-            let error = self.error("blocks divide the range, so that nothing is masked".to_owned());
+            let error = self.error("blocks divide the range, so no score needs a mask".to_owned());
             return Err(error.help("leave `mask` out"));
         };
         let over = own
@@ -120,12 +121,12 @@ impl Finder<'_> {
             .and_then(|axis| if let Expr::Axis(axis) = *program.exprs.get(*axis) { Some(axis) } else { None });
         let known = !program.exprs.uses_axis(mask.end, &mut |axis| !own.contains_key(&axis));
         over.filter(|_| known).map(|over| (replaced(&program.exprs, mask.end, &own), over)).ok_or_else(|| {
-            let error = self.error(format!("where the range of `{max}` ends is not told by the axes of `{name}`"));
+            let error = self.error(format!("the end of the range of `{max}` is not determined by the axes of `{name}`"));
             error.help("leave `mask` out")
         })
     }
 
-    /// That nothing else reads the scores, and what reads them does so at the points where the maximum does.
+    /// Checks that no other stage reads the scores, and that their readers read them at the same points as the maximum.
     fn check_readers(&self, stages: &[&Blocked], gone: &[StageId], (end, over): (ExprId, AxisId)) -> Result<(), Error> {
         let (program, name) = (self.program, self.name);
         let buffer = &program.buffers[self.buffer()];
@@ -137,12 +138,12 @@ impl Finder<'_> {
         let finishes = || self.whole.of.sums.iter().any(|sum| !self.reads(stored(sum.finish)).is_empty());
         let other = match readers.next() {
             _ if buffer.space != Space::Temporary => Some("it is an output".to_owned()),
-            Some((_, reader)) => Some(format!("`{}` reads it, too", reader.name)),
-            None if finishes() => Some("what is stored of the sums reads it, too".to_owned()),
+            Some((_, reader)) => Some(format!("`{}` also reads it", reader.name)),
+            None if finishes() => Some("the stored value of a sum also reads it".to_owned()),
             None => None,
         };
         if let Some(other) = other {
-            let error = self.error(format!("`{name}` is needed past the range")).note(other);
+            let error = self.error(format!("`{name}` is needed beyond the range")).note(other);
             return Err(error.help("leave `mask` out, or define the scores twice in the kernel, under two names"));
         }
         for of in stages {
@@ -160,7 +161,7 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// That no block passes the end of the scores themselves, where nothing is.
+    /// Checks that no block exceeds the end of the scores themselves, because there are no elements beyond it.
     fn check_blocks(&self, over: AxisId, size: i64) -> Result<(), Error> {
         let (program, name) = (self.program, self.name);
         let extent = program.axes[over].extent;
@@ -168,11 +169,11 @@ impl Finder<'_> {
             return Ok(());
         }
         let text = print::expr(program, extent);
-        let error = self.error(format!("blocks of {size} can pass the end of `{name}`, at {text}"));
+        let error = self.error(format!("blocks of {size} can exceed the end of `{name}`, at {text}"));
         Err(error.help(format!("state `{text} % {size} == 0`, or leave `mask` out")))
     }
 
-    /// That items are 0 where their score is -inf.
+    /// Checks that items are 0 if their score is -inf.
     fn check_items(&self, stages: &[&Blocked]) -> Result<(), Error> {
         let mut zero: Vec<BufferId> = Vec::new();
         let mut not_zero = None;
@@ -188,13 +189,13 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// What is known of a value at a score that is -inf.
+    /// Returns the known range of a value if the score is -inf.
     fn known(&self, value: ExprId, zero: &[BufferId]) -> Known {
         let max = self.program.stages[self.whole.of.max].buffer;
         known_by(self.program, value, &|e| match self.program.exprs.get(e) {
             Expr::Read(read) if read.buffer == self.buffer() => Some(Known::exactly(f64::NEG_INFINITY)),
             Expr::Read(read) if zero.contains(&read.buffer) => Some(Known::exactly(0.0)),
-            // Exponentials are taken below 0 where all scores are -inf.
+            // If all scores are -inf, exponentials are taken relative to 0.
             Expr::Read(read) if read.buffer == max => {
                 Some(known_of(self.program, max, &|_| true).except(f64::NEG_INFINITY).or(Known::exactly(0.0)))
             }
@@ -202,24 +203,24 @@ impl Finder<'_> {
         })
     }
 
-    /// The error for an item that may be something else, with what is missing.
+    /// Reports an item that is not proved to be 0, and names the missing fact.
     fn unproved(&self, item: &str) -> Error {
         let (program, name) = (self.program, self.name);
         let error = self.error(format!("`{item}` is not proved to be 0 where `{name}` is -inf"));
         if !known_of(program, self.buffer(), &|_| true).is_finite() {
-            let error = error.note(format!("`{name}` is not known to be finite elsewhere, and so is its maximum not"));
+            let error = error
+                .note(format!("`{name}` is not known to be finite elsewhere, so its maximum is not known to be finite either"));
             return error.help(
-                "state in the schedule's head that what it is made of is, and how many items a sum has at most: `where finite(x), D <= 1024`. \
-                 (Products of 16 bits stay finite in f32, and those of f32 may not.)",
+                "state in the schedule's head that its inputs are finite, and the maximum number of items of a sum: `where finite(x), D <= 1024`. \
+                 (Products of 16-bit floats are finite in f32, but products of f32 may not be.)",
             );
         }
         let scale = self.whole.of.rescale.scale;
         if let Some(scale) = scale.filter(|scale| !known_by(program, *scale, &|_| None).is_above_zero()) {
             let error = error.note(format!("`{}` is not known to be finite and above 0", print::expr(program, scale)));
-            return error.help(
-                "state bounds of its scalars in the schedule's head, with which it stays so: `where scale > 1e-6, scale < 1e6`",
-            );
+            return error
+                .help("state bounds of its scalars in the schedule's head that ensure this: `where scale > 1e-6, scale < 1e6`");
         }
-        error.help("leave `mask` out, state closer bounds, or write the item as `((s - m) * scale).exp()`, times what is finite")
+        error.help("leave `mask` out, state closer bounds, or write the item as `((s - m) * scale).exp()`, times a finite value")
     }
 }

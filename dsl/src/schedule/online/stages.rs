@@ -1,14 +1,14 @@
-//! The stage that takes the members' places. Its state is the maximum so far and the sums below it; two states become one below the larger of
-//! both maxima (Milakov and Gimelshein, *Online normalizer calculation for softmax*, 2018). That is associative and commutative, so the
-//! reduction is scheduled as any.
+//! The stage that replaces the members. Its state is the maximum so far and the sums relative to it. Two states combine relative to
+//! the larger of both maxima (Milakov and Gimelshein, *Online normalizer calculation for softmax*, 2018). The combination is
+//! associative and commutative, so the reduction is scheduled like any other.
 //!
-//! For members `m`, `l` and `o` with the scores `s[i, j]`, the last one computes all:
+//! For members `m`, `l` and `o` with the scores `s[i, j]`, the stages are:
 //!
 //! | | without blocks | with blocks |
 //! |---|---|---|
 //! | `m_b[j_o, i]` | | the largest score of a block |
-//! | `p[j_o, i, j]` | | the kernel's own pointwise `p`, where the members alone read it: below the block's maximum |
-//! | `l_b[j_o, i]`, `o_b[j_o, i, e]` | | the sums of a block, below its maximum |
+//! | `p[j_o, i, j]` | | the kernel's own pointwise `p`, if only members read it, relative to the block's maximum |
+//! | `l_b[j_o, i]`, `o_b[j_o, i, e]` | | the sums of a block, relative to its maximum |
 //! | `o[i, e]` | over `j`, of `(s, 1, v)` | over `j_o`, of `(m_b, l_b, o_b)` |
 
 use super::blocks::{Blocks, Wanted};
@@ -22,12 +22,12 @@ use crate::schedule::pack::rewrite::guard;
 use crate::syntax::Name;
 use std::collections::{HashMap, HashSet};
 
-/// What the stages are made of.
+/// The inputs of the decomposition.
 pub(super) struct Decomposition<'d> {
     pub(super) of: Online,
     /// The members' names, for errors.
     pub(super) members: &'d [Name],
-    /// The blocks that are wanted.
+    /// The requested blocks.
     pub(super) blocks: Option<Wanted<'d>>,
     /// The stages that the schedule places within others.
     pub(super) placed: Vec<String>,
@@ -81,7 +81,7 @@ impl Decomposition<'_> {
         let whole = program.stages[target].name.clone();
         for part in gone.iter().map(|stage| moved(*stage)) {
             let part = program.stages[part].name.clone();
-            // A block has its own of some.
+            // A block can have its own stage of that name.
             if program.stages.values().filter(|stage| stage.name == part).count() == 1 {
                 program.merged.push((part, whole.clone()));
             }
@@ -97,13 +97,13 @@ impl Decomposition<'_> {
         }
     }
 
-    /// The members that the last one computes.
+    /// Returns the members that the last one computes.
     pub(super) fn merged(&self) -> impl Iterator<Item = StageId> {
         let sums = &self.of.sums[..self.of.sums.len() - 1];
         [self.of.max].into_iter().chain(sums.iter().map(|sum| sum.stage))
     }
 
-    /// The target's axes for those of a member.
+    /// Maps the axes of a member to the target's axes.
     pub(super) fn in_target(&self, member: usize) -> HashMap<AxisId, AxisId> {
         match member.checked_sub(1) {
             None => self.last().axes.clone(),
@@ -111,12 +111,12 @@ impl Decomposition<'_> {
         }
     }
 
-    /// The target's axes for those of a sum.
+    /// Maps the axes of a sum to the target's axes.
     fn to_target(&self, sum: &Sum) -> HashMap<AxisId, AxisId> {
         sum.axes.iter().filter_map(|(of, own)| Some((*own, *self.last().axes.get(of)?))).collect()
     }
 
-    /// The pointwise intermediates that see the maximum and that members alone read, or others of them.
+    /// Returns the pointwise intermediates that depend on the maximum, and that only members or other such intermediates read.
     fn hidden(&self, program: &Program) -> Vec<StageId> {
         let max = program.stages[self.of.max].buffer;
         let (mut hidden, mut read_elsewhere) = (Vec::new(), HashSet::new());
@@ -133,7 +133,7 @@ impl Decomposition<'_> {
         hidden
     }
 
-    /// The members that others read, too, and which component of the state they are.
+    /// Returns the members that other stages also read, each with its component of the state.
     fn also(&self, program: &Program, gone: &[StageId]) -> Result<Vec<(BufferId, usize)>, Error> {
         let mut also = Vec::new();
         for (n, member) in self.merged().enumerate() {
@@ -149,7 +149,7 @@ impl Decomposition<'_> {
             let of = self.in_target(n);
             let here = program.stages[member].axes.iter().map(|axis| of.get(axis).copied());
             if !here.eq(program.stages[self.target()].axes.iter().map(|axis| Some(*axis))) {
-                let error = Error::new(name.span, format!("`{name}` is needed besides `{last}`, and has other axes"));
+                let error = Error::new(name.span, format!("`{name}` is needed besides `{last}`, but has other axes"));
                 let (error, other) = match readers.first() {
                     Some((_, reader)) => (error.note(format!("`{}` reads it", reader.name)), format!("`{}`", reader.name)),
                     None => (error.note("it is an output"), "the output".into()),
@@ -166,7 +166,7 @@ impl Decomposition<'_> {
                     true => {
                         format!("name all sums that read `{reader}`, or define it twice: for those that are named, and for others")
                     }
-                    false => format!("define `{reader}` behind `{last}`, which then computes both"),
+                    false => format!("define `{reader}` after `{last}`, which then computes both"),
                 }));
             }
             also.push((buffer, n));
@@ -174,7 +174,7 @@ impl Decomposition<'_> {
         Ok(also)
     }
 
-    /// What is stored of each sum, over the components of the state and the target's axes.
+    /// Returns the stored value of each sum, over the components of the state and the target's axes.
     fn finishes(&self, program: &Program) -> Result<Vec<ExprId>, Error> {
         let exprs = &program.exprs;
         let index = |stage: StageId, of: &HashMap<AxisId, AxisId>| {
@@ -210,7 +210,8 @@ impl Decomposition<'_> {
         Ok(finishes)
     }
 
-    /// Two states become one below the larger maximum. A factor is 0 where its maximum is -inf, also where both are.
+    /// Returns the monoid that combines two states relative to the larger maximum. A factor is 0 if its maximum is -inf, even if
+    /// both are.
     fn monoid(&self, program: &Program, lift: &[ExprId]) -> Monoid {
         let exprs = &program.exprs;
         let dtype = |n: usize| exprs.dtype(lift[n]);
@@ -233,7 +234,7 @@ impl Decomposition<'_> {
         }
     }
 
-    /// The state below an item's maximum that is no less than its own.
+    /// Returns the state relative to an item's maximum, which must be at least the state's own.
     fn below(&self, program: &Program, lift: &[ExprId]) -> Vec<ExprId> {
         let exprs = &program.exprs;
         let state = |n: usize| exprs.add(Expr::State(n as u32), exprs.dtype(lift[n]));
@@ -244,20 +245,21 @@ impl Decomposition<'_> {
     }
 }
 
-/// What exponentials are taken below: the maximum, or 0 where all scores are -inf, so that these have the exponential 0. (Not the least number
-/// instead of -inf: drivers multiply both sides of a difference within an exponential by the logarithm of its base.)
+/// Returns the number that exponentials are taken relative to: the maximum, or 0 if all scores are -inf, so that their exponentials
+/// are 0. The smallest finite number would not work instead of -inf, because drivers multiply both operands of a difference within
+/// an exponential by the logarithm of its base.
 pub(super) fn above_nothing(exprs: &Exprs, max: ExprId) -> ExprId {
     let number = |value: f64| exprs.constant(Const::number(value, exprs.dtype(max)));
     let nothing = exprs.compare(Compare::Eq, max, number(f64::NEG_INFINITY));
     exprs.select(nothing, number(0.0), max)
 }
 
-/// The buffers that a stage reads.
+/// Returns the buffers that a stage reads.
 fn reads(program: &Program, stage: &Stage) -> HashSet<BufferId> {
     stage.values().into_iter().flat_map(|value| program.exprs.reads(value)).map(|read| read.buffer).collect()
 }
 
-/// Takes stages away that nothing reads. Those behind them have other numbers then.
+/// Removes stages. The stages after them get new ids.
 fn remove(program: &mut Program, gone: &HashSet<StageId>) {
     let (old, mut new, mut numbers) = (std::mem::take(&mut program.stages), Arena::new(), HashMap::new());
     for (id, stage) in old.iter().filter(|(id, _)| !gone.contains(id)) {

@@ -1,4 +1,4 @@
-//! From a map in a schedule to a [`Layout`]: that it is one to one.
+//! Converts a map in a schedule to a [`Layout`], and checks that the map is one to one.
 
 use crate::diag::{Error, did_you_mean, list};
 use crate::launch::{Digit, Layout};
@@ -7,7 +7,7 @@ use crate::schedule::number;
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 use crate::syntax::schedule::Pack;
 
-/// The layout that a `pack` asks for, of a tensor of `rank` dimensions.
+/// Returns the layout that a `pack` requests for a tensor of `rank` dimensions.
 pub(super) fn layout(program: &mut Program, pack: &Pack, rank: usize) -> Result<Layout, Error> {
     let Pack { tensor, axes, digits, .. } = pack;
     if axes.len() != rank {
@@ -26,7 +26,7 @@ pub(super) fn layout(program: &mut Program, pack: &Pack, rank: usize) -> Result<
     Ok(Layout(made))
 }
 
-/// `c`, `c / 4`, `c % 4` or `c / 4 % 2`.
+/// Parses one component: `c`, `c / 4`, `c % 4` or `c / 4 % 2`.
 fn one(program: &mut Program, pack: &Pack, expr: &Expr) -> Result<Digit, Error> {
     match &expr.kind {
         ExprKind::Name(name) => match pack.axes.iter().position(|a| a.text == *name) {
@@ -53,37 +53,39 @@ fn one(program: &mut Program, pack: &Pack, expr: &Expr) -> Result<Digit, Error> 
 
 fn factor(program: &mut Program, expr: &Expr) -> Result<u32, Error> {
     let value = number::positive(program, expr, "a factor")?;
-    u32::try_from(value).map_err(|_| Error::new(expr.span, "this factor is beyond 2^31"))
+    u32::try_from(value).map_err(|_| Error::new(expr.span, "this factor is larger than 2^31"))
 }
 
 fn no_digit(expr: &Expr) -> Error {
-    Error::new(expr.span, "this is no digit of an index").help("a digit is `c`, `c / 4`, `c % 4` or `c / 4 % 2`")
+    Error::new(expr.span, "this is not a component of an index").help("write `c`, `c / 4`, `c % 4` or `c / 4 % 2`")
 }
 
-/// That the digits of an index make it up: from the lowest on, each begins where the one before ends, and the last has no end.
+/// Checks that the components of an index determine it. From the lowest on, each component must begin where the previous one ends,
+/// and the last must be unbounded.
 fn is_whole(pack: &Pack, digits: &[Digit], axis: u32) -> Result<(), Error> {
     let name = &pack.axes[axis as usize];
     let mut found: Vec<(&Digit, &Expr)> = digits.iter().zip(&pack.digits).filter(|(d, _)| d.axis == axis).collect();
     found.sort_by_key(|(d, _)| d.divide);
     let Some((_, blame)) = found.last() else {
         return Err(Error::new(name.span, format!("the map is not one to one: `{name}` is not in it"))
-            .help(format!("elements that differ in `{name}` alone would have one place: add it")));
+            .help(format!("elements that differ only in `{name}` would share an address: add it")));
     };
     let mut next = Some(1u32);
     for (digit, expr) in &found {
         if next != Some(digit.divide) {
-            let error = Error::new(expr.span, format!("the map is not one to one: this does not continue the digits of `{name}`"));
+            let error =
+                Error::new(expr.span, format!("the map is not one to one: this does not continue the components of `{name}`"));
             return Err(error.help(match next {
-                Some(1) => format!("the lowest digit is missing: `{name} % {}`", digit.divide),
-                Some(n) => format!("the next digit is of `{name} / {n}`"),
-                None => format!("`{name}` is whole without it"),
+                Some(1) => format!("the lowest component is missing: `{name} % {}`", digit.divide),
+                Some(n) => format!("the next component is of `{name} / {n}`"),
+                None => format!("`{name}` is complete without it"),
             }));
         }
         next = digit.modulo.and_then(|n| n.checked_mul(digit.divide));
     }
     match next {
         None => Ok(()),
-        Some(n) => Err(Error::new(blame.span, format!("the map is not one to one: the digits of `{name}` end below {n}"))
-            .help(format!("add the highest digit: `{name} / {n}`"))),
+        Some(n) => Err(Error::new(blame.span, format!("the map is not one to one: the components of `{name}` end below {n}"))
+            .help(format!("add the highest component: `{name} / {n}`"))),
     }
 }

@@ -1,9 +1,9 @@
-//! `pack(w[o, c, y, x] => [o, c / 4, y, x, c % 4], when: dispatch, fill: 0.0)`: another layout of a tensor in memory.
+//! `pack(w[o, c, y, x] => [o, c / 4, y, x, c % 4], when: dispatch, fill: 0.0)`: gives a tensor another layout in memory.
 //!
-//! It rewrites the algebra, before there are nests: every read of the tensor becomes one at its digits, and the stage that
-//! defines it gets an axis for each digit. So it stands before all directives.
+//! It rewrites the algebra before nests exist: every read of the tensor becomes a read at the components of its indices (their
+//! mixed-radix digits), and the stage that defines it gets an axis for each component. So it must precede all directives.
 //!
-//! | of | `when` | what happens |
+//! | tensor | `when` | what happens |
 //! |---|---|---|
 //! | an input | `caller` | the argument is packed: its layout is in its type |
 //! | an input | `prepare` | a stage packs it once, when the caller prepares it ([`precompute`](super::precompute)) |
@@ -12,13 +12,13 @@
 //! | an output | `dispatch` | the definition fills `y_packed`, and the stage `y` unpacks it at each launch |
 //! | an intermediate | | the temporary is packed |
 //!
-//! Where the digits of an index go beyond its extent, the memory holds `fill` (0 if nothing is said). Nothing that a kernel
-//! computes depends on it: reads are at indices of the algorithm's, and a packed stage's points beyond are not written to
-//! anything else. So a temporary that the kernel computes holds there what its definition makes of the nearest elements, unless a
-//! `fill` is said: a result without a condition can be matrices.
+//! Where the components of an index exceed its extent, the memory holds `fill` (0 by default). The results of a kernel do not
+//! depend on it: reads are at indices of the algorithm, and the elements of a packed stage that are out of bounds are not used
+//! elsewhere. So a temporary that the kernel computes holds there the value of its definition at the nearest elements, unless
+//! `fill` is given. In this way the result has no condition, and can be computed on matrices.
 //!
-//! Refused: a tensor that is updated in place, a constant, what is not there; a map that is not one to one; a tensor that is
-//! packed twice; a `when` that does not fit; `pack` after a directive.
+//! Refused: a tensor that is updated in place, a constant, or a name that does not exist; a map that is not one to one; a tensor
+//! that is packed twice; a `when` that does not fit; `pack` after a directive.
 
 mod layout;
 pub(crate) mod program;
@@ -36,15 +36,15 @@ use crate::syntax::Name;
 use crate::syntax::expr::{Expr, ExprKind};
 use crate::syntax::schedule::{Directive, DirectiveKind, Item, Pack, Schedule, Statement, StatementKind, When};
 
-/// How many digits a layout in a Rust type has at most.
+/// The maximum number of components of a layout in a Rust type.
 const MOST_DIGITS: usize = 12;
 
-/// What the rewrites of the algebra ask of the passes after them.
+/// The requests of the rewrites of the algebra to later passes.
 #[derive(Default)]
 pub(crate) struct Rewritten {
     /// Stages that are stored although they are pointwise.
     pub(crate) stored: Vec<StageId>,
-    /// Those that are computed when an input is prepared, and what says so.
+    /// Stages that are computed when an input is prepared, each with the place of the statement.
     pub(crate) prepared: Vec<(StageId, SpanId)>,
     /// Decompositions whose error is stated when the schedule is complete.
     pub(crate) stated: Vec<Stated>,
@@ -59,7 +59,7 @@ pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut 
     errors.into_result()
 }
 
-/// A schedule's packs.
+/// Returns a schedule's packs.
 pub(crate) fn packs(schedule: &Schedule) -> impl Iterator<Item = (&Pack, &Statement)> {
     schedule.items.iter().filter_map(|item| match item {
         Item::Statement(statement) => match &statement.kind {
@@ -70,13 +70,13 @@ pub(crate) fn packs(schedule: &Schedule) -> impl Iterator<Item = (&Pack, &Statem
     })
 }
 
-/// That rewrites of the algebra come before all directives.
+/// Checks that rewrites of the algebra precede all directives.
 pub(crate) fn come_first(schedule: &Schedule) -> Result<(), Errors> {
     let mut errors = Errors::new();
     let mut directive: Option<SpanId> = None;
     for item in &schedule.items {
         match item {
-            // To show a nest is not to schedule it, and a place is one of the algebra's rewrites.
+            // `show` does not schedule a nest, and a placement is itself a rewrite of the algebra.
             Item::Directive(Directive { kind: DirectiveKind::Show, .. }) => {}
             Item::Directive(Directive { kind, .. }) if is_placement(kind) => {}
             Item::Directive(Directive { span, .. }) => directive = directive.or(Some(*span)),
@@ -84,7 +84,7 @@ pub(crate) fn come_first(schedule: &Schedule) -> Result<(), Errors> {
             Item::Statement(statement) if statement.kind.rewrites() => {
                 if let Some(first) = directive {
                     let name = statement.called;
-                    let error = Error::new(statement.span, format!("`{name}` stands after a directive"));
+                    let error = Error::new(statement.span, format!("`{name}` is written after a directive"));
                     let error = error.note_at(first, "the first directive is here");
                     errors.push(error.help("rewrites of the algebra come first in a schedule: move it to the front"));
                 }
@@ -95,7 +95,7 @@ pub(crate) fn come_first(schedule: &Schedule) -> Result<(), Errors> {
     errors.into_result()
 }
 
-/// That no intermediate is inlined which is packed, precomputed or part of a decomposition, and so stored.
+/// Checks that an intermediate which is packed, precomputed or part of a decomposition is not inlined, because it is stored.
 pub(crate) fn not_inlined(schedule: &Schedule) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for item in &schedule.items {
@@ -107,13 +107,13 @@ pub(crate) fn not_inlined(schedule: &Schedule) -> Result<(), Errors> {
                 _ => "precomputed",
             };
             let error = Error::new(name.span, format!("`{name}` is {what}, and cannot be inlined"));
-            errors.push(error.note_at(stored.span, "it is stored, by this").help("leave one of them out"));
+            errors.push(error.note_at(stored.span, "it is stored by this statement").help("leave one of them out"));
         }
     }
     errors.into_result()
 }
 
-/// The statement that has an intermediate stored.
+/// Returns the statement that requires an intermediate to be stored.
 fn stores<'a>(schedule: &'a Schedule, name: &Name) -> Option<&'a Statement> {
     let statements = schedule.items.iter().filter_map(|item| if let Item::Statement(s) = item { Some(s) } else { None });
     statements.into_iter().find(|statement| match &statement.kind {
@@ -125,14 +125,14 @@ fn stores<'a>(schedule: &'a Schedule, name: &Name) -> Option<&'a Statement> {
     })
 }
 
-/// A tensor, and what becomes of it.
+/// A tensor, and its packed layout.
 struct Packing {
     buffer: BufferId,
     /// The names of its indices.
     axes: Vec<String>,
     layout: Layout,
     fill: ExprId,
-    /// Whether what is beyond the digits holds the filling; else it holds anything.
+    /// True if the elements out of bounds must hold the fill. Otherwise they may hold any value.
     filled: bool,
     span: SpanId,
 }
@@ -178,7 +178,7 @@ fn one(program: &mut Program, pack: &Pack, statement: &Statement, rewritten: &mu
     Ok(())
 }
 
-/// The tensor that a `pack` names.
+/// Finds the tensor that a `pack` names.
 fn tensor(program: &Program, pack: &Pack) -> Result<BufferId, Error> {
     let name = &pack.tensor;
     let Some((id, buffer)) = program.buffers.iter().find(|(_, b)| b.name == name.text) else {
@@ -196,15 +196,15 @@ fn tensor(program: &Program, pack: &Pack) -> Result<BufferId, Error> {
         return Err(Error::new(name.span, format!("`{name}` is packed twice")).note_at(packed.span, "first here"));
     }
     match buffer.space {
-        Space::Update => Err(Error::new(name.span, format!("`{name}` is updated in place, where it lies"))
+        Space::Update => Err(Error::new(name.span, format!("`{name}` is updated in place, and cannot be packed"))
             .help("pack inputs, outputs and intermediates; or make it an input and an output")),
-        Space::Constant(_) => Err(Error::new(name.span, format!("`{name}` is a constant, which has no place in memory"))
-            .help("write the constant in the order in which it is wanted")),
+        Space::Constant(_) => Err(Error::new(name.span, format!("`{name}` is a constant, which is not stored in memory"))
+            .help("write the constant in the required order")),
         _ => Ok(id),
     }
 }
 
-/// When a tensor is packed; `None`: it is an intermediate.
+/// Returns when a tensor is packed, or `None` for an intermediate.
 fn when(program: &Program, pack: &Pack, buffer: BufferId) -> Result<Option<When>, Error> {
     let (name, space) = (&pack.tensor, &program.buffers[buffer].space);
     let choices = match space {
@@ -214,12 +214,12 @@ fn when(program: &Program, pack: &Pack, buffer: BufferId) -> Result<Option<When>
     match (&pack.when, space) {
         (None, Space::Temporary) => Ok(None),
         (Some((_, span)), Space::Temporary) => {
-            let error = Error::new(*span, format!("`{name}` is an intermediate: it is packed where it is computed"));
+            let error =
+                Error::new(*span, format!("`{name}` is an intermediate: it is always packed by the stage that computes it"));
             Err(error.help("leave `when` out"))
         }
-        (None, _) => {
-            Err(Error::new(name.span, format!("when `{name}` is packed is not said")).help(format!("write `when:` {choices}")))
-        }
+        (None, _) => Err(Error::new(name.span, format!("`{name}` needs `when`, which says when it is packed"))
+            .help(format!("write `when:` {choices}"))),
         (Some((When::Prepare, span)), Space::Output) => {
             Err(Error::new(*span, format!("`{name}` is a result, which cannot be prepared")).help(format!("write {choices}")))
         }
@@ -227,20 +227,20 @@ fn when(program: &Program, pack: &Pack, buffer: BufferId) -> Result<Option<When>
     }
 }
 
-/// The literal of a filling, of a tensor's type.
+/// Returns the constant of a fill, in the type of the tensor.
 fn fill(program: &mut Program, fill: Option<&Expr>, dtype: DType) -> Result<ExprId, Error> {
     let value = match fill {
         None => 0.0,
         Some(expr) => match literal(expr) {
             Some(value) if dtype.is_float() || value.fract() == 0.0 => value,
-            Some(_) => return Err(Error::new(expr.span, format!("this is no value of {dtype}"))),
+            Some(_) => return Err(Error::new(expr.span, format!("this is not a value of {dtype}"))),
             None => number::number(program, expr)? as f64,
         },
     };
     let constant = Const::number(value, dtype);
     match fill {
         Some(expr) if constant.value() != value && !dtype.is_float() => {
-            Err(Error::new(expr.span, format!("this is no value of {dtype}")))
+            Err(Error::new(expr.span, format!("this is not a value of {dtype}")))
         }
         _ => Ok(program.exprs.constant(constant)),
     }
@@ -257,7 +257,7 @@ fn literal(expr: &Expr) -> Option<f64> {
 }
 
 impl Packing {
-    /// What the launch has to know of a packed tensor.
+    /// Describes a packed tensor for the launch.
     fn packed(&self, program: &Program, buffer: BufferId, of: Option<BufferId>) -> Packed {
         let shape = program.buffers[self.buffer].shape.clone();
         Packed { buffer, of, axes: self.axes.clone(), shape, layout: self.layout.clone(), fill: self.fill, span: self.span }

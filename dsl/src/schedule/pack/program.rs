@@ -1,7 +1,7 @@
-//! Kernels that pack what a caller has row-major, and unpack what a kernel gave packed.
+//! Kernels that pack a caller's row-major tensors, and unpack the packed results of a kernel.
 //!
-//! They are kernels like any other, of one argument and one output. A dimension that is no literal is a dim of its own: a size of
-//! the packed kernel need not follow from one tensor's shape.
+//! They are ordinary kernels with one argument and one output. A dimension that is not a literal becomes a separate dim, because a
+//! size of the packed kernel need not follow from the shape of one tensor.
 
 use super::{Packing, rewrite};
 use crate::expr::ExprId;
@@ -16,7 +16,7 @@ pub(crate) struct Conversion {
     pub(crate) program: Program,
 }
 
-/// The conversions of a program's packed tensors: inputs are packed, outputs unpacked.
+/// Returns the conversions of a program's packed tensors: inputs are packed, outputs unpacked.
 pub(crate) fn conversions(program: &Program) -> Vec<Conversion> {
     let of_launch = |p: &&Packed| p.of.is_none() && matches!(program.buffers[p.buffer].space, Space::Input | Space::Output);
     let one = |packed: &Packed| Conversion { buffer: packed.buffer, program: conversion(program, packed) };
@@ -56,7 +56,7 @@ fn conversion(of: &Program, packed: &Packed) -> Program {
     program
 }
 
-/// The tensor's shape in a new program, with a dim for each size that is no literal.
+/// Returns the tensor's shape in a new program, with a dim for each size that is not a literal.
 fn dims(of: &Program, packed: &Packed, program: &mut Program) -> Vec<ExprId> {
     let mut known: HashMap<ExprId, ExprId> = HashMap::new();
     let mut size = |extent: &ExprId| {

@@ -1,4 +1,4 @@
-//! The rewrite of the algebra: reads at digits, and stages over digits.
+//! The rewrite of the algebra: reads at components of indices, and stages over components.
 
 use super::Packing;
 use crate::algorithm::inline::rewrite;
@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 
 impl Packing {
-    /// The tensor itself is packed, by the stage that defines it, if one does.
+    /// Packs the tensor itself. `stage` is the stage that defines it, if there is one.
     pub(super) fn in_place(&self, program: &mut Program, stage: Option<StageId>) {
         let packed = self.packed(program, self.buffer, None);
         let shape = memory(program, &self.layout, &packed.shape);
@@ -29,7 +29,7 @@ impl Packing {
         }
     }
 
-    /// An input is copied to a packed temporary, which is read instead.
+    /// Copies an input to a packed temporary, which is read instead.
     pub(super) fn of_input(&self, program: &mut Program) -> StageId {
         let copy = self.temporary(program);
         let stage = pack(program, self, copy);
@@ -41,7 +41,8 @@ impl Packing {
         stage
     }
 
-    /// An output's definition defines a packed temporary; the output is a copy of it. Gives the stage that computes.
+    /// Makes an output's definition define a packed temporary, and the output a copy of it. Returns the stage that computes the
+    /// temporary.
     pub(super) fn of_output(&self, program: &mut Program) -> Option<StageId> {
         let stage = program.definition(self.buffer)?;
         let copy = self.temporary(program);
@@ -59,7 +60,7 @@ impl Packing {
         Some(stage)
     }
 
-    /// A packed temporary of the tensor's elements.
+    /// Adds a packed temporary for the tensor's elements.
     fn temporary(&self, program: &mut Program) -> BufferId {
         let Buffer { name, dtype, shape: logical, .. } = program.buffers[self.buffer].clone();
         let shape = memory(program, &self.layout, &logical);
@@ -70,7 +71,7 @@ impl Packing {
         copy
     }
 
-    /// Reads of the tensor become reads of `from` at its digits, in the stages that `of` accepts.
+    /// Redirects reads of the tensor to `from`, at the components of their indices, in the stages that `of` accepts.
     fn read_at_digits(&self, program: &mut Program, from: BufferId, of: &dyn Fn(StageId) -> bool) {
         let logical = program.packed.last().map(|p| p.shape.clone()).unwrap_or_default();
         for stage in program.stages.ids().filter(|s| of(*s)).collect::<Vec<_>>() {
@@ -80,7 +81,8 @@ impl Packing {
         }
     }
 
-    /// A read at the digits of its indices. An index that may lie outside is first brought inside, if it has several digits.
+    /// Returns a read at the components of its indices. An index that may be out of bounds is first clamped, if it has several
+    /// components.
     fn read(&self, exprs: &Exprs, read: &Read, from: BufferId, logical: &[ExprId]) -> ExprId {
         let dtype = exprs.dtype(self.fill);
         let old = match &read.outside {
@@ -95,8 +97,8 @@ impl Packing {
             points.push(bring_inside(exprs, *index, *extent, (low, high), &mut inside));
         }
         let index = self.layout.0.iter().map(|d| digit(exprs, points[d.axis as usize], *d)).collect();
-        // An index that was brought inside is so for its lower digits by what they are; of the highest, an empty tensor's is not.
-        // Of data nothing is known when this is compiled.
+        // The lower components of a clamped index are in bounds by construction. The highest is not if the tensor is empty. An
+        // index that depends on data is not known at compile time, so its read keeps all sides.
         let data: Vec<bool> = read.index.iter().map(|index| !exprs.reads(*index).is_empty()).collect();
         let side = |d: &Digit| match (sides(d.axis as usize), split(d.axis as usize)) {
             (sides, false) => sides,
@@ -123,12 +125,12 @@ impl Packing {
         }
     }
 
-    /// A stage's axes become the digits of those that it had. Points beyond them have the filling for a value, or any.
-    /// Whether there are such points is given back.
+    /// Replaces a stage's axes by the components of these axes. At points that are out of bounds, the value is the fill, or any
+    /// value. Returns true if there are such points.
     fn over_digits(&self, program: &mut Program, stage: StageId, logical: &[ExprId]) -> bool {
         let old = program.stages[stage].axes.clone();
         let digits: Vec<AxisId> = self.layout.0.iter().map(|d| self.axis(program, stage, &old, *d, logical)).collect();
-        // What an old axis is in all expressions, and what its digits are.
+        // Maps an old axis, and its components, to expressions over the new axes.
         let (mut known, mut inside) = (HashMap::new(), None);
         for (n, axis) in old.iter().enumerate() {
             let mut value = program.exprs.int(0);
@@ -149,8 +151,8 @@ impl Packing {
             if parts.len() > 1 {
                 let state = if whole { State::Proved } else { State::Guarded };
                 let name = &program.axes[*axis].name;
-                let beyond = if self.filled { "holds the filling" } else { "is not read" };
-                let what = format!("the digits of `{name}` end where it does: what is beyond {beyond}");
+                let beyond = if self.filled { "hold the fill" } else { "are not read" };
+                let what = format!("the components of `{name}` end where it does: elements beyond {beyond}");
                 program.owe(what, state, self.span);
             }
             if !whole {
@@ -183,7 +185,7 @@ impl Packing {
         inside.is_some()
     }
 
-    /// The axis of a digit: named as the axis it is of, with `_o` for each digit below it.
+    /// Adds the axis of a component. Its name is that axis's name, with an `o` for each lower component.
     fn axis(&self, program: &mut Program, stage: StageId, old: &[AxisId], d: Digit, logical: &[ExprId]) -> AxisId {
         let below = self.layout.0.iter().filter(|o| o.axis == d.axis && o.divide < d.divide).count();
         let of = old[d.axis as usize];
@@ -205,7 +207,7 @@ impl Packing {
     }
 }
 
-/// The stage that copies a row-major buffer to a packed one.
+/// Adds the stage that copies a row-major buffer to a packed one.
 pub(super) fn pack(program: &mut Program, packing: &Packing, to: BufferId) -> StageId {
     let logical = program.buffers[packing.buffer].shape.clone();
     let (stage, axes) = over_rows(program, to, &packing.axes, &logical, packing.span);
@@ -217,7 +219,7 @@ pub(super) fn pack(program: &mut Program, packing: &Packing, to: BufferId) -> St
     stage
 }
 
-/// The stage that copies a packed buffer to a row-major one.
+/// Adds the stage that copies a packed buffer to a row-major one.
 pub(super) fn unpack(program: &mut Program, packing: &Packing, from: BufferId, to: BufferId) -> StageId {
     let logical = program.buffers[to].shape.clone();
     let (stage, axes) = over_rows(program, to, &packing.axes, &logical, packing.span);
@@ -227,7 +229,7 @@ pub(super) fn unpack(program: &mut Program, packing: &Packing, from: BufferId, t
     stage
 }
 
-/// A new stage that defines a buffer on axes of these names, whose body is still to be set.
+/// Adds a stage that defines a buffer on axes of these names. The caller sets its body.
 fn over_rows(program: &mut Program, to: BufferId, names: &[String], shape: &[ExprId], span: SpanId) -> (StageId, Vec<ExprId>) {
     let (zero, name) = (program.exprs.int(0), program.buffers[to].name.clone());
     let stage = program.stages.push(Stage { name, buffer: to, axes: Vec::new(), body: Body::Map(zero), also: Vec::new(), span });
@@ -241,13 +243,13 @@ fn over_rows(program: &mut Program, to: BufferId, names: &[String], shape: &[Exp
     (stage, values)
 }
 
-/// Reads of a stage that may now lie outside of what they read take the nearest element: what becomes of it is not used.
+/// Clamps reads of a stage that may now be out of bounds to the nearest element. The values computed from them are not used.
 pub(crate) fn guard(program: &mut Program, stage: StageId) {
-    // A read within the index of another makes that another one.
+    // Clamping a read changes the reads whose indices contain it, so this repeats until no read changes.
     while guard_reads(program, stage) {}
 }
 
-/// The same, of reads in which no other has changed; whether there are such.
+/// Clamps the reads that do not contain a changed read. Returns true if there are any.
 fn guard_reads(program: &mut Program, stage: StageId) -> bool {
     let mut clamped: HashMap<Read, Sides> = HashMap::new();
     {
@@ -278,7 +280,7 @@ fn guard_reads(program: &mut Program, stage: StageId) -> bool {
     !clamped.is_empty()
 }
 
-/// Replaces reads in a stage's body: `f` sees each with its indices done, and its dtype.
+/// Replaces reads in a stage's body. `f` sees each read after its indices are rewritten, with its dtype.
 pub(crate) fn change(program: &mut Program, stage: StageId, f: &mut dyn FnMut(&Exprs, &Read, DType) -> Option<ExprId>) {
     let Program { exprs, stages, buffers, .. } = program;
     let mut new = |value: &mut ExprId| {
@@ -287,7 +289,7 @@ pub(crate) fn change(program: &mut Program, stage: StageId, f: &mut dyn FnMut(&E
     stages[stage].values_mut().into_iter().for_each(&mut new);
 }
 
-/// A digit of an index.
+/// Returns a component of an index.
 fn digit(exprs: &Exprs, index: ExprId, digit: Digit) -> ExprId {
     let mut value = index;
     if digit.divide > 1 {
@@ -301,7 +303,7 @@ fn digit(exprs: &Exprs, index: ExprId, digit: Digit) -> ExprId {
     value
 }
 
-/// How many values a digit has.
+/// Returns the number of values of a component.
 fn extent(program: &mut Program, digit: Digit, logical: &[ExprId]) -> ExprId {
     match digit.modulo {
         Some(n) => program.exprs.int(i64::from(n)),
@@ -313,12 +315,12 @@ fn extent(program: &mut Program, digit: Digit, logical: &[ExprId]) -> ExprId {
     }
 }
 
-/// The shape in memory.
+/// Returns the shape in memory.
 pub(super) fn memory(program: &mut Program, layout: &Layout, logical: &[ExprId]) -> Vec<ExprId> {
     layout.0.iter().map(|digit| extent(program, *digit, logical)).collect()
 }
 
-/// Whether the digits of an index end exactly where it does.
+/// True if the components of an index end exactly at its extent.
 fn divides(program: &Program, layout: &Layout, axis: usize, logical: &[ExprId]) -> bool {
     let highest = layout.0.iter().find(|d| d.axis as usize == axis && d.modulo.is_none());
     highest.is_none_or(|d| d.divide == 1 || Prover::new(program).divides(i64::from(d.divide), logical[axis]))

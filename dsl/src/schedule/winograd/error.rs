@@ -1,14 +1,14 @@
-//! The error of a decomposed convolution, known before anything runs: the root mean square of the errors, divided by that of the results, as
-//! expected for inputs and weights that are independent and have the mean 0.
+//! The error of a decomposed convolution, computed before it runs: the expected root mean square of the errors divided by that of
+//! the results, for independent inputs and weights with mean 0.
 //!
 //! With `P` the growth of the transforms ([`Matrices::growth`], one for each dimension) and `e` the unit roundoff:
-//! - what is stored with roundoff `e` contributes `0.58 e sqrt(P P')`: `v` and `u` are each rounded once;
-//! - a sum of `C` products one after another contributes `e sqrt(P P') sqrt(1.5 + 0.085 C)`, the transforms' own rounding among it. A sum in
-//!   blocks of `B` makes `B` additions and then `C / B`: it counts as `B + C / B` products ([`additions`]).
+//! - storing values with roundoff `e` contributes `0.58 e sqrt(P P')`, because `v` and `u` are each rounded once;
+//! - a sequential sum of `C` products contributes `e sqrt(P P') sqrt(1.5 + 0.085 C)`, including the rounding of the transforms. A
+//!   sum in blocks of `B` does `B` additions and then `C / B`, so it counts as `B + C / B` products ([`additions`]).
 //!
 //! The constants were fitted to measured errors of F(2, 3), F(4, 3) and F(6, 3).
 //!
-//! Directives decide how the products are summed, so the error is compared with the tolerance when all of them are applied.
+//! Directives decide how the products are summed, so the error is compared with the tolerance after all of them are applied.
 
 use super::matrices::{self, Matrices};
 use super::tiles;
@@ -20,22 +20,22 @@ use crate::nest::{AxisId, Body, BufferId, Program, Rounding, StageId, State};
 use crate::syntax::Name;
 use crate::syntax::schedule::Winograd;
 
-/// A decomposition whose error is to be stated.
+/// A decomposition whose error must be stated.
 pub(crate) struct Stated {
     result: Name,
     tolerance: (f64, SpanId),
     taps: Vec<usize>,
     model: Model,
-    /// The name of the sum of products, and where it is.
+    /// The name of the sum of products, and its buffer.
     products: (Name, BufferId),
     span: SpanId,
 }
 
 impl Stated {
-    /// What is decomposed at a tolerance.
+    /// Creates the statement of a decomposition with its tolerance.
     ///
     /// # Errors
-    /// There is no tolerance.
+    /// Reports a missing tolerance.
     pub(super) fn new(
         winograd: &Winograd,
         taps: Vec<usize>,
@@ -48,10 +48,10 @@ impl Stated {
         let Some(tolerance) = winograd.tolerance else {
             let stated = stated((0.0, span));
             let expected = stated.model.expected();
-            let error = Error::new(span, "`decompose_winograd` has no `tolerance`: it rounds more than a direct sum");
+            let error = Error::new(span, "`decompose_winograd` has no `tolerance`: its result rounds more than a direct sum");
             return Err(error
                 .note(format!("{} {}", stated.what(), stated.figures()))
-                .help(format!("write `tolerance: {:.1e}`, or what is still right", expected * 1.2)));
+                .help(format!("write `tolerance: {:.1e}`, or the largest error that you accept", expected * 1.2)));
         };
         Ok(stated(tolerance))
     }
@@ -60,7 +60,7 @@ impl Stated {
         format!("the expected relative error of `{}` is", self.result)
     }
 
-    /// The error with each tile that is possible.
+    /// Returns the error for each possible tile, as text.
     fn figures(&self) -> String {
         let of_window = |m: i64, taps: usize| {
             let points = matrices::usual(m as usize + taps - 2)?;
@@ -75,7 +75,7 @@ impl Stated {
         tiles(self.taps[0]).iter().filter_map(figure).collect::<Vec<_>>().join(", ")
     }
 
-    /// Holds the expected error against the tolerance.
+    /// Compares the expected error with the tolerance.
     pub(in crate::schedule) fn judge(mut self, program: &mut Program) -> Result<(), Error> {
         let lengths = program.definition(self.products.1).and_then(|stage| additions(program, stage)).unwrap_or_default();
         if !lengths.is_empty() {
@@ -84,7 +84,7 @@ impl Stated {
         let (expected, what, (tolerance, at)) = (self.model.expected(), self.what(), self.tolerance);
         if expected > tolerance {
             let error = Error::new(at, format!("{what} {expected:.1e}, above the tolerance {tolerance:e}"));
-            let error = error.note(format!("at the usual points it is {}", self.figures()));
+            let error = error.note(format!("at the default points it is {}", self.figures()));
             let blocks = if lengths.len() > 1 { "" } else { " sums in blocks," };
             return Err(error.help(format!("write a smaller `m`, other points,{blocks} or a larger tolerance")));
         }
@@ -109,8 +109,8 @@ impl Stated {
     }
 }
 
-/// How many additions a sum makes one after another, the first ones first: of several where it sums the results of other sums, as
-/// `rfactor` makes them. `None`: one of them has no bound.
+/// Returns the number of sequential additions of a sum. If it sums the results of other sums, as with `rfactor`, it returns several
+/// numbers, innermost first. Returns `None` if one of them is unbounded.
 fn additions(program: &Program, stage: StageId) -> Option<Vec<i64>> {
     let Body::Reduce { monoid, over, lift, .. } = &program.stages[stage].body else { return None };
     let prover = Prover::new(program);
@@ -127,15 +127,15 @@ fn additions(program: &Program, stage: StageId) -> Option<Vec<i64>> {
     Some(lengths)
 }
 
-/// What a decomposition's error depends on.
+/// The quantities that determine a decomposition's error.
 pub(super) struct Model {
-    /// One for each dimension.
+    /// The matrices of each dimension.
     pub(super) dimensions: Vec<Matrices>,
     /// The type of transformed inputs and filters.
     pub(super) store: DType,
     /// The type of the sum.
     pub(super) sum: DType,
-    /// How many additions a product takes part in at most.
+    /// The maximum number of additions that a product takes part in.
     pub(super) additions: i64,
 }
 
@@ -148,17 +148,19 @@ impl Model {
         summed.hypot(stored)
     }
 
-    /// The largest error that is possible, relative to the product of the largest input, the largest weight and the number of products.
+    /// Returns the largest possible error, relative to the product of the largest input, the largest weight and the number of
+    /// products.
     fn worst(&self) -> f64 {
         let growth = self.dimensions.iter().map(|m| m.worst()).product::<f64>();
-        // A transform rounds once a term and dimension, and its coefficients; the sum once a product, a store once.
+        // A transform rounds once for each term and dimension, and rounds its coefficients. The sum rounds once for each product,
+        // and a store once.
         let transforms: usize = self.dimensions.iter().map(|m| 2 * m.input.len() + m.filter[0].len() + 3).sum();
         let rounded = (transforms as f64 + self.additions as f64) * roundoff(self.sum) + 2.0 * roundoff(self.store);
         growth * rounded / self.dimensions.iter().map(|m| m.filter[0].len() as f64).product::<f64>()
     }
 }
 
-/// The unit roundoff: half the distance from 1 to the next larger number.
+/// Returns the unit roundoff: half the distance from 1 to the next larger number.
 fn roundoff(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => 2f64.powi(-11),

@@ -1,8 +1,8 @@
-//! The matrices of F(m, r), exactly: Toom and Cook's interpolation at rational points, transposed to a filter (Winograd, *Arithmetic
+//! The exact matrices of F(m, r): Toom and Cook's interpolation at rational points, transposed to a filter (Winograd, *Arithmetic
 //! Complexity of Computations*, 1980, chapter 5; Lavin and Gray, *Fast Algorithms for Convolutional Neural Networks*, 2016).
 //!
-//! With `n = m + r - 1`, of which `n - 1` points are finite and the last is infinite, `y = AT ((G w) * (BT x))` elementwise has
-//! `y[i] = sum(k) w[k] x[i + k]`.
+//! There are `n = m + r - 1` points: `n - 1` are finite, and the last is infinite. Elementwise, `y = AT ((G w) * (BT x))` has `y[i]
+//! = sum(k) w[k] x[i + k]`.
 
 use num_rational::Ratio;
 use num_traits::{CheckedDiv, CheckedMul, CheckedSub, One, Signed, ToPrimitive, Zero};
@@ -13,16 +13,16 @@ pub(super) type Rational = Ratio<i64>;
 /// The three matrices, by rows.
 #[derive(Clone, Debug)]
 pub(super) struct Matrices {
-    /// `n` rows of `n`: of the input.
+    /// `n` rows of `n`, for the input.
     pub(super) input: Vec<Vec<Rational>>,
-    /// `n` rows of `r`: of the filter.
+    /// `n` rows of `r`, for the filter.
     pub(super) filter: Vec<Vec<Rational>>,
-    /// `m` rows of `n`: of the result.
+    /// `m` rows of `n`, for the result.
     pub(super) result: Vec<Vec<Rational>>,
 }
 
 impl Matrices {
-    /// F(m, r) at `m + r - 2` finite points. `None`: two points are one, or a coefficient does not fit.
+    /// Returns F(m, r) at `m + r - 2` finite points, or `None` if two points are equal or a coefficient overflows.
     pub(super) fn new(m: usize, r: usize, points: &[Rational]) -> Option<Matrices> {
         let n = m + r - 1;
         if points.len() != n - 1 {
@@ -42,7 +42,8 @@ impl Matrices {
             filter.push(powers.into_iter().map(|p| p.checked_div(&norm)).collect::<Option<_>>()?);
         }
         input.push(product(points.iter().copied())?);
-        // The first of the terms with even numbers, if there are any, is not negated, nor is its sum then.
+        // Signs are chosen so that the first term with an even index (or else an odd one) is positive. Then neither it nor its sum
+        // is negated.
         let first = |row: &[Rational]| {
             let of = |odd: usize| row.iter().copied().skip(odd).step_by(2).find(|c| !c.is_zero());
             of(0).or(of(1))
@@ -58,8 +59,8 @@ impl Matrices {
         Some(Matrices { input, filter, result })
     }
 
-    /// How much errors grow: `P = sum(i, p) AT[i, p]^2 |BT_p|^2 |G_p|^2 / (m r)`, the square of the factor by which the transforms of one
-    /// dimension make independent relative errors of the transformed items larger than those of a direct sum.
+    /// Returns the growth of errors: `P = sum(i, p) AT[i, p]^2 |BT_p|^2 |G_p|^2 / (m r)`. Its square root is the factor by which
+    /// the transforms of one dimension enlarge independent relative errors of the transformed items, compared with a direct sum.
     pub(super) fn growth(&self) -> f64 {
         let squares = |row: &[Rational]| row.iter().map(|c| value(*c).powi(2)).sum::<f64>();
         let (m, r) = (self.result.len(), self.filter[0].len());
@@ -70,7 +71,8 @@ impl Matrices {
         self.result.iter().map(of_row).sum::<f64>() / (m * r) as f64
     }
 
-    /// The most that rounding of all transformed items by one unit can change a result, where no input and no weight is larger than 1.
+    /// Returns the largest change of a result if all transformed items are rounded by one unit, and no input or weight is larger
+    /// than 1.
     pub(super) fn worst(&self) -> f64 {
         let size = |row: &[Rational]| row.iter().map(|c| value(*c).abs()).sum::<f64>();
         let of_row = |row: &Vec<Rational>| {
@@ -81,12 +83,12 @@ impl Matrices {
     }
 }
 
-/// A coefficient as the nearest `f64`.
+/// Converts a coefficient to the nearest `f64`.
 pub(super) fn value(c: Rational) -> f64 {
     c.to_f64().unwrap_or(f64::NAN)
 }
 
-/// The points that are used where none are named, for `n - 1` finite ones: of all small rationals those of the least growth.
+/// Returns the default points for `n - 1` finite points. Among small rationals they have the least growth.
 pub(super) fn usual(count: usize) -> Option<Vec<Rational>> {
     let pairs: &[(i64, i64)] = match count {
         3 => &[(1, 1)],
@@ -98,7 +100,7 @@ pub(super) fn usual(count: usize) -> Option<Vec<Rational>> {
     Some([Rational::zero()].into_iter().chain(both).collect())
 }
 
-/// The coefficients of the product of `x - p`, from the constant on.
+/// Returns the coefficients of the product of `x - p`, from the constant term on.
 fn product(points: impl Iterator<Item = Rational>) -> Option<Vec<Rational>> {
     points.into_iter().try_fold(vec![Rational::one()], |poly, point| {
         let shifted = [Rational::zero()].into_iter().chain(poly.iter().copied());
@@ -112,7 +114,7 @@ fn powers(of: Rational, count: usize) -> Option<Vec<Rational>> {
     std::iter::successors(Some(Some(Rational::one())), next).take(count).collect()
 }
 
-/// What picks the highest coefficient: the row of the infinite point.
+/// Returns the row of the infinite point, which selects the highest coefficient.
 fn unit(count: usize) -> Vec<Rational> {
     (0..count).map(|k| if k + 1 == count { Rational::one() } else { Rational::zero() }).collect()
 }
@@ -121,7 +123,7 @@ fn unit(count: usize) -> Vec<Rational> {
 mod tests {
     use super::*;
 
-    /// `sum(j) AT[i, j] G[j, k] BT[j, s]` is 1 where `s = i + k`, else 0: what the three matrices are for, exactly.
+    /// Checks the defining identity exactly: `sum(j) AT[i, j] G[j, k] BT[j, s]` is 1 if `s = i + k`, and 0 otherwise.
     fn check(m: usize, r: usize, points: &[Rational]) {
         let matrices = Matrices::new(m, r, points).expect("distinct points");
         for i in 0..m {

@@ -1,13 +1,13 @@
-//! `decompose_winograd(y => v, u, g, m: 4, store: f16, tolerance: 2e-3, points: [0, 1, -1, 2, -2])`: a convolution by Winograd's minimal
-//! filtering (Lavin and Gray, *Fast Algorithms for Convolutional Neural Networks*, 2016). Tiles of `m` results in each dimension take
-//! `m + r - 1` products in place of `m r`.
+//! `decompose_winograd(y => v, u, g, m: 4, store: f16, tolerance: 2e-3, points: [0, 1, -1, 2, -2])`: computes a convolution by
+//! Winograd's minimal filtering (Lavin and Gray, *Fast Algorithms for Convolutional Neural Networks*, 2016). A tile of `m` results
+//! needs `m + r - 1` products instead of `m r` in each dimension.
 //!
-//! It rewrites the algebra, before there are nests: other stages replace the convolution ([`stages`]), and directives schedule these as any.
-//! The result rounds differently. The expected error is stated ([`error`]) and compared with a tolerance.
+//! It rewrites the algebra before nests exist: other stages replace the convolution ([`stages`]), and directives schedule them like
+//! any other. The result rounds differently, so the expected error is stated ([`error`]) and compared with a tolerance.
 //!
-//! Refused: a stage that is not a convolution of 3 or 5 taps with stride and dilation 1 in one or two dimensions ([`recognize`]); other tiles
-//! than of 2, 4 or 6 results for 3 taps and of 2 for 5; names that are used; points that are equal, or of the wrong number; an error that is
-//! above the tolerance or has no bound.
+//! Refused: a stage that is not a convolution of 3 or 5 taps with stride and dilation 1 in one or two dimensions ([`recognize`]);
+//! tiles other than 2, 4 or 6 results for 3 taps, and 2 for 5 taps; names that are already used; points that are equal, or of the
+//! wrong number; an error that exceeds the tolerance or is unbounded.
 
 mod error;
 mod matrices;
@@ -30,10 +30,10 @@ use num_traits::CheckedDiv;
 use recognize::{Convolution, convolution};
 use stages::{Decomposition, Dimension};
 
-/// The largest tiles for windows of 3 and 5 taps, and all smaller ones.
+/// The possible tiles for windows of 3 and 5 taps.
 const TILES: [(usize, &[i64]); 2] = [(3, &[2, 4, 6]), (5, &[2])];
 
-/// The directive. Gives what it has stored.
+/// Applies the directive, and returns the stored buffers.
 pub(super) fn apply(
     program: &mut Program,
     winograd: &Winograd,
@@ -54,9 +54,9 @@ pub(super) fn apply(
     Ok(made)
 }
 
-/// The transforms of each window.
+/// Returns the transforms of each window.
 fn dimensions(program: &mut Program, winograd: &Winograd, of: &Convolution) -> Result<Vec<Dimension>, Error> {
-    let m = number::positive(program, &winograd.m, "a tile").map_err(|error| {
+    let m = number::positive(program, &winograd.m, "the size of a tile").map_err(|error| {
         if error.help.is_some() { error } else { error.help("tiles of 2, 4 and 6 results are possible for 3 taps, and of 2 for 5") }
     })?;
     if let (Some((_, span)), [a, b]) = (&winograd.points, &of.windows[..])
@@ -81,21 +81,21 @@ fn dimensions(program: &mut Program, winograd: &Winograd, of: &Convolution) -> R
         .collect()
 }
 
-/// The tiles that are possible for a window.
+/// Returns the possible tiles for a window.
 fn tiles(taps: usize) -> &'static [i64] {
     TILES.iter().find(|(of, _)| *of == taps).map_or(&[], |(_, tiles)| *tiles)
 }
 
-/// F(m, r) at the points that are named, or the usual ones.
+/// Returns F(m, r) at the given points, or at the default ones.
 fn matrices(winograd: &Winograd, m: usize, taps: usize) -> Result<Matrices, Error> {
     let count = m + taps - 2;
     let Some((points, span)) = &winograd.points else {
         let usual = matrices::usual(count).and_then(|points| Matrices::new(m, taps, &points));
-        return usual.ok_or_else(|| Error::new(winograd.m.span, format!("there are no usual points for F({m}, {taps})")));
+        return usual.ok_or_else(|| Error::new(winograd.m.span, format!("there are no default points for F({m}, {taps})")));
     };
     if points.len() != count {
-        let error = Error::new(*span, format!("F({m}, {taps}) has {count} finite points, and {} are given", points.len()));
-        return Err(error.help("the infinite one is not written"));
+        let error = Error::new(*span, format!("F({m}, {taps}) needs {count} finite points, but {} are given", points.len()));
+        return Err(error.help("do not write the infinite point"));
     }
     let points = points.iter().map(rational).collect::<Result<Vec<_>, _>>()?;
     Matrices::new(m, taps, &points).ok_or_else(|| {
@@ -104,7 +104,7 @@ fn matrices(winograd: &Winograd, m: usize, taps: usize) -> Result<Matrices, Erro
     })
 }
 
-/// `-2 / 3`.
+/// Parses a point, for example `-2 / 3`.
 fn rational(expr: &Expr) -> Result<Rational, Error> {
     let small = |n: u64| i64::try_from(n).ok().map(Rational::from_integer);
     let value = match &expr.kind {
@@ -114,14 +114,14 @@ fn rational(expr: &Expr) -> Result<Rational, Error> {
         _ => None,
     };
     let value = value.filter(|value| value.numer().abs() <= 1000 && *value.denom() <= 1000);
-    value.ok_or_else(|| Error::new(expr.span, "this is no small fraction").help("write points as `0`, `-2` or `2/3`"))
+    value.ok_or_else(|| Error::new(expr.span, "this is not a small fraction").help("write points as `0`, `-2` or `2/3`"))
 }
 
-/// The type in which transformed inputs and filters are stored.
+/// Returns the type in which transformed inputs and filters are stored.
 fn store(winograd: &Winograd, sum: DType) -> Result<DType, Error> {
     match winograd.store {
         Some((DType::F32, span)) if sum == DType::F16 => {
-            let error = Error::new(span, "what is stored as f32 is summed as f16");
+            let error = Error::new(span, "values stored as f32 would be summed as f16");
             Err(error.help("leave `store` out, or sum in f32: `x[…] as f32 * w[…] as f32`"))
         }
         Some((dtype, _)) => Ok(dtype),
@@ -129,7 +129,7 @@ fn store(winograd: &Winograd, sum: DType) -> Result<DType, Error> {
     }
 }
 
-/// The most products that a sum has.
+/// Returns the maximum number of products of a sum.
 fn channels(program: &Program, winograd: &Winograd, of: &Convolution) -> Result<i64, Error> {
     let prover = Prover::new(program);
     of.channels.iter().try_fold(1i64, |product, axis| {

@@ -1,5 +1,5 @@
-//! A convolution is recognized by its axes, in any layout: a sum of products of two factors, of which one, the input, depends on an axis of the
-//! result and one of the sum only as on their sum (a window), and the other, the filter, on the latter alone.
+//! Recognizes a convolution by its axes, in any layout: a sum of products of two factors. The input depends on an axis of the
+//! result and an axis of the sum only through their sum (a window). The filter depends on the latter axis only.
 
 use crate::diag::Error;
 use crate::expr::ExprId;
@@ -15,7 +15,7 @@ pub(super) struct Window {
     pub(super) out: AxisId,
     /// The axis of the sum.
     pub(super) tap: AxisId,
-    /// How many taps the filter has there.
+    /// The number of taps of the filter in this dimension.
     pub(super) taps: usize,
 }
 
@@ -23,31 +23,31 @@ pub(super) struct Window {
 #[derive(Debug)]
 pub(super) struct Convolution {
     pub(super) stage: StageId,
-    /// One or two.
+    /// One or two windows.
     pub(super) windows: Vec<Window>,
     /// The factor over which the windows slide.
     pub(super) input: ExprId,
-    /// The other one.
+    /// The other factor.
     pub(super) filter: ExprId,
-    /// All its axes.
+    /// All axes of the stage.
     pub(super) axes: Vec<AxisId>,
-    /// The axes that are summed besides those of the windows.
+    /// The axes of the sum that do not belong to windows.
     pub(super) channels: Vec<AxisId>,
     pub(super) monoid: Monoid,
-    /// What the result is, over the sum.
+    /// The result as a function of the sum.
     pub(super) finish: ExprId,
 }
 
-/// What is wanted of a stage.
+/// The required form of a stage.
 const SUM: &str = "Winograd's algorithm is for a sum of products: `y[i] = sum(f in 0..3, c in 0..C) { x[i + f, c] * w[f, c] }`";
 
-/// The convolution of a name.
+/// Recognizes the convolution that a name denotes.
 pub(super) fn convolution(program: &Program, name: &Name) -> Result<Convolution, Error> {
     let sum = |what: &str| Err(convolution::no_sum(name, what, SUM));
     let Sum { stage, monoid, over, item, finish } = convolution::sum(program, name, SUM)?;
     let dtype = program.exprs.dtype(item);
     if !matches!(dtype, DType::F32 | DType::F16) {
-        let error = Error::new(name.span, format!("`{name}` is a sum of {dtype}, and the transforms have fractions"));
+        let error = Error::new(name.span, format!("`{name}` is a sum of {dtype}, but the transforms need fractions"));
         return Err(error.help("Winograd's algorithm is for f32 and f16"));
     }
     let factors = convolution::factors(program, item);
@@ -55,14 +55,14 @@ pub(super) fn convolution(program: &Program, name: &Name) -> Result<Convolution,
         return sum("a sum whose items are not products");
     }
     let all: Vec<AxisId> = program.root_axes(stage);
-    convolution::check_ranges(program, name, &all, "Winograd's algorithm is for ranges that sizes alone tell")?;
+    convolution::check_ranges(program, name, &all, "Winograd's algorithm needs extents that depend on sizes only")?;
     let outs = program.stages[stage].axes.clone();
     let pairs = |e: ExprId| convolution::pairs(program, e, &outs, &over);
     let (slid, others): (Vec<ExprId>, Vec<ExprId>) = factors.into_iter().partition(|factor| !pairs(*factor).is_empty());
     let [input] = slid[..] else {
         return sum(if slid.is_empty() { "a sum without a window" } else { "a sum of products in which several factors slide" });
     };
-    let Some(filter) = others.into_iter().reduce(|a, b| program.exprs.product(a, b)) else { return sum("no product") };
+    let Some(filter) = others.into_iter().reduce(|a, b| program.exprs.product(a, b)) else { return sum("not a sum of products") };
     let (pairs, found) = (pairs(input), Found { program, name, input, filter });
     let windows = found.windows(pairs)?;
     found.check(&windows)?;
@@ -70,7 +70,7 @@ pub(super) fn convolution(program: &Program, name: &Name) -> Result<Convolution,
     Ok(Convolution { stage, axes: all, windows, input, filter, channels, monoid, finish })
 }
 
-/// What is found so far.
+/// The state of the analysis.
 struct Found<'f> {
     program: &'f Program,
     name: &'f Name,
@@ -87,7 +87,7 @@ impl Found<'_> {
         Error::new(self.name.span, what)
     }
 
-    /// The windows that pairs are.
+    /// Converts pairs of axes to windows.
     fn windows(&self, pairs: Pairs) -> Result<Vec<Window>, Error> {
         let mut windows: Vec<Window> = Vec::new();
         for ((out, tap), (stride, dilation)) in pairs {
@@ -101,11 +101,11 @@ impl Found<'_> {
             let taps = taps.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| self.unknown(tap))?;
             if !matches!(taps, 3 | 5) {
                 let error = self.error(format!("the window over `{f}` has {taps} taps"));
-                return Err(error.help("windows of 3 and 5 are possible"));
+                return Err(error.help("windows of 3 and 5 taps are possible"));
             }
             if windows.iter().any(|w| w.out == out || w.tap == tap) {
-                let error = self.error(format!("the window of `{o}` and `{f}` shares one of them with another window"));
-                return Err(error.help("Winograd's algorithm is for one axis of the sum to one of the result"));
+                let error = self.error(format!("the window of `{o}` and `{f}` shares an axis with another window"));
+                return Err(error.help("Winograd's algorithm needs one axis of the sum for each axis of the result"));
             }
             windows.push(Window { out, tap, taps });
         }
@@ -121,27 +121,27 @@ impl Found<'_> {
 
     fn unknown(&self, tap: AxisId) -> Error {
         let text = crate::nest::print::expr(self.program, self.program.axes[tap].extent);
-        let error = self.error(format!("how many taps the window over `{}` has is not known: `{text}`", self.axis(tap)));
+        let error = self.error(format!("the number of taps of the window over `{}` is not known: `{text}`", self.axis(tap)));
         error.help("make it a parameter of the kernel, as `FH = 3`, or state it as a fact")
     }
 
-    /// That the factors depend on a window's axes as a convolution's do.
+    /// Checks that the factors depend on a window's axes as in a convolution.
     fn check(&self, windows: &[Window]) -> Result<(), Error> {
         for window in windows {
             let (o, f) = (self.axis(window.out), self.axis(window.tap));
             if self.program.exprs.uses_axis(self.filter, &mut |axis| axis == window.out) {
                 let error = self.error(format!("the filter depends on `{o}`, over which it slides"));
-                return Err(error.help("Winograd's algorithm is for one filter for all results"));
+                return Err(error.help("Winograd's algorithm needs one filter for all results"));
             }
             if !self.slides(self.input, window) {
-                let error = self.error(format!("the input depends on `{o}` and `{f}` otherwise than on `{o} + {f}`"));
-                return Err(error.help("Winograd's algorithm is for an input of which each element meets each tap"));
+                let error = self.error(format!("the input depends on `{o}` and `{f}` in another way than through `{o} + {f}`"));
+                return Err(error.help("Winograd's algorithm needs an input that every tap reads at every element"));
             }
         }
         Ok(())
     }
 
-    /// Whether a value depends on a window's axes only as on their sum.
+    /// True if a value depends on a window's axes only through their sum.
     fn slides(&self, e: ExprId, window: &Window) -> bool {
         let exprs = &self.program.exprs;
         if !exprs.uses_axis(e, &mut |axis| axis == window.out || axis == window.tap) {

@@ -1,14 +1,14 @@
-//! The stages that take a convolution's place. For windows over `oh` and `ow` (of one window, `q` is left out):
+//! The stages that replace a convolution. For windows over `oh` and `ow` (`q` is left out if there is only one window):
 //!
-//! | stage | axes | what |
+//! | stage | axes | value |
 //! |---|---|---|
-//! | `v` | `p`, `q`, and the input's, with `th`, `tw` for `oh`, `ow` | `BT x B` of the tile's inputs `x`; 0 where no result needs them |
+//! | `v` | `p`, `q`, and the input's, with `th`, `tw` for `oh`, `ow` | `BT x B` of the tile's inputs `x`; 0 where no result needs an input |
 //! | `u` | `p`, `q`, and the filter's | `G w GT` |
 //! | `g` | `p`, `q`, and the result's, with `th`, `tw` | `v * u`, summed over the channels |
 //! | `y_tile` | `i`, `j`, and the result's, with `th`, `tw` | `AT g A` |
-//! | `y` | as before | the kernel's own value, of `y_tile` at `oh % m`, `ow % m` in the tile `oh / m`, `ow / m` |
+//! | `y` | as before | the kernel's own value, from `y_tile` at `oh % m`, `ow % m` in the tile `oh / m`, `ow / m` |
 //!
-//! Each dimension is transformed after the other. A stage's axes stand in the order in which its factor's first read has them.
+//! The dimensions are transformed one after another. The axes of a stage have the order of its factor's first read.
 
 use super::matrices::{Matrices, Rational, value};
 use super::recognize::{Convolution, Window};
@@ -28,28 +28,30 @@ pub(super) struct Dimension {
     pub(super) window: Window,
     pub(super) m: i64,
     pub(super) matrices: Matrices,
-    /// Whether tiles end where the result does.
+    /// True if the last tile ends at the end of the result.
     pub(super) is_exact: bool,
 }
 
-/// What the stages are made of.
+/// The inputs of the decomposition.
 pub(super) struct Decomposition {
     pub(super) of: Convolution,
     pub(super) dimensions: Vec<Dimension>,
-    /// Of `v`, `u` and `g`.
+    /// The names of `v`, `u` and `g`.
     pub(super) names: [String; 3],
     pub(super) store: DType,
     pub(super) span: SpanId,
 }
 
-/// One stage's axes for those of the convolution.
+/// Maps axes of the convolution to the axes of one stage.
 struct Renamed {
-    /// The stage's axes after those of the transforms, each for one of the convolution's; tiles for windows.
+    /// The stage's axes after those of the transforms, each paired with the convolution's axis. A window's axis becomes an axis
+    /// over tiles.
     axes: Vec<(AxisId, AxisId)>,
 }
 
 impl Decomposition {
-    /// Makes the stages, before that of the convolution, which takes its values from them. Gives what is stored: `v`, `u`, `g` and `y`.
+    /// Makes the stages before the convolution's stage, which then takes its values from them. Returns the stored buffers: `v`,
+    /// `u`, `g` and `y`.
     pub(super) fn make(&self, program: &mut Program) -> [BufferId; 4] {
         let at = self.of.stage;
         convolution::open_before(program, at, 4);
@@ -63,12 +65,12 @@ impl Decomposition {
         [input, filter, product, y].map(|stage| program.stages[stage].buffer)
     }
 
-    /// The type of the sum.
+    /// Returns the type of the sum.
     fn dtype(&self, program: &Program) -> DType {
         program.exprs.dtype(self.of.monoid.identity[0])
     }
 
-    /// The transformed inputs.
+    /// Defines the transformed inputs.
     fn input(&self, program: &mut Program, stage: StageId) -> Renamed {
         let points = self.points(program, stage, ["p", "q"], |d| d.matrices.input.len());
         let of = self.axes_of(program, self.of.input);
@@ -80,7 +82,7 @@ impl Decomposition {
         renamed
     }
 
-    /// The input that stands at a place of the tile.
+    /// Returns the input at a place of the tile.
     fn input_at(&self, program: &Program, renamed: &Renamed, at: &[i64]) -> ExprId {
         let exprs = &program.exprs;
         let (mut known, mut inside) = (renamed.known(exprs), None);
@@ -90,7 +92,7 @@ impl Decomposition {
             let here = exprs.sum(first, exprs.int(*place));
             known.insert(out, here);
             known.insert(tap, exprs.int(0));
-            // Every tile has one result, and that has all its taps.
+            // Every tile has at least one result, and all taps of that result are in bounds.
             let extent = program.axes[out].extent;
             if *place >= taps as i64 && !d.is_exact {
                 let more = exprs.int(taps as i64 - 1);
@@ -104,7 +106,7 @@ impl Decomposition {
         inside.map_or(value, |inside| exprs.select(inside, value, zero))
     }
 
-    /// The transformed filter.
+    /// Defines the transformed filter.
     fn filter(&self, program: &mut Program, stage: StageId) -> Renamed {
         let points = self.points(program, stage, ["p", "q"], |d| d.matrices.filter.len());
         let of = self.axes_of(program, self.of.filter);
@@ -121,7 +123,7 @@ impl Decomposition {
         renamed
     }
 
-    /// The products, summed over the channels.
+    /// Defines the products, summed over the channels.
     fn product(&self, program: &mut Program, stage: StageId, v: (StageId, &Renamed), u: (StageId, &Renamed)) -> Renamed {
         let points = self.points(program, stage, ["p", "q"], |d| d.matrices.input.len());
         let outs = program.stages[StageId::new(stage.index() + 2)].axes.clone();
@@ -152,7 +154,7 @@ impl Decomposition {
         renamed
     }
 
-    /// The results of a tile.
+    /// Defines the results of a tile.
     fn tile(&self, program: &mut Program, stage: StageId, (product, g): (StageId, &Renamed)) {
         let places = self.points(program, stage, ["i", "j"], |d| d.matrices.result.len());
         let outs: Vec<AxisId> = g.axes.iter().map(|(old, _)| *old).collect();
@@ -169,7 +171,7 @@ impl Decomposition {
         self.define(program, stage, name, (places, &renamed), Body::Map(value), dtype);
     }
 
-    /// The convolution itself, which is what the kernel makes of a result in its tile.
+    /// Redefines the convolution itself: the kernel's finish of a result in its tile.
     fn result(&self, program: &mut Program, stage: StageId, tile: StageId, g: &Renamed) {
         let exprs = &program.exprs;
         let place = |axis: AxisId, op: Binary| {
@@ -184,7 +186,7 @@ impl Decomposition {
         program.stages[stage].body = Body::Map(value);
     }
 
-    /// An axis for each dimension, over what `count` says.
+    /// Adds an axis for each dimension, with the extent that `count` returns.
     fn points(&self, program: &mut Program, stage: StageId, names: [&str; 2], count: impl Fn(&Dimension) -> usize) -> Vec<AxisId> {
         let named = self.dimensions.iter().zip(names);
         named.map(|(d, name)| self.axis(program, stage, name, count(d) as i64)).collect()
@@ -196,7 +198,7 @@ impl Decomposition {
         program.axes.push(Axis { name, extent, kind, def, fate: Fate::Live, span: self.span })
     }
 
-    /// The axes that a factor depends on besides its taps, in the order of its first read's indices.
+    /// Returns the axes that a factor depends on besides its taps, in the order of its first read's indices.
     fn axes_of(&self, program: &Program, factor: ExprId) -> Vec<AxisId> {
         let exprs = &program.exprs;
         let mut found = Vec::new();
@@ -212,7 +214,8 @@ impl Decomposition {
         found
     }
 
-    /// The stage's own axes for some of the convolution's. A window's becomes one over tiles, `t` and what follows its first letter.
+    /// Adds the stage's own axes for some axes of the convolution. The axis of a window becomes an axis over tiles, named `t` and
+    /// the rest of its name.
     fn rename(&self, program: &mut Program, stage: StageId, of: &[AxisId]) -> Renamed {
         let own = |program: &mut Program, axis: &AxisId| {
             let Axis { mut name, mut extent, span, .. } = program.axes[*axis].clone();
@@ -227,7 +230,7 @@ impl Decomposition {
         Renamed { axes: of.iter().map(|axis| own(program, axis)).collect() }
     }
 
-    /// A name that no axis of the convolution has, nor one of the stage.
+    /// Returns a name that no axis of the convolution or of the stage has.
     fn unused(&self, program: &Program, stage: StageId, name: &str) -> String {
         let own = program.axes.values().filter(|axis| axis.def == AxisDef::Root(stage));
         let taken: Vec<&str> =
@@ -239,7 +242,7 @@ impl Decomposition {
         name
     }
 
-    /// Fills a place that [`convolution::open_before`] made, with a stage on axes of its own.
+    /// Defines a stage at an id that [`convolution::open_before`] reserved, on its own axes.
     fn define(
         &self,
         program: &mut Program,
@@ -253,7 +256,8 @@ impl Decomposition {
         convolution::define(program, stage, name, axes, body, (dtype, self.span));
     }
 
-    /// The rows that `points` choose of a matrix for each dimension, applied to the items at all places: one dimension after the other.
+    /// Applies, in each dimension, the matrix row that `points` selects to the items at all places. The dimensions are transformed
+    /// one after another.
     fn transformed<'d>(
         &'d self,
         program: &mut Program,
@@ -267,10 +271,10 @@ impl Decomposition {
     }
 }
 
-/// A matrix, by rows, and what these share.
+/// The rows of a matrix, and the terms that they share.
 type Transform<'m> = (&'m [Vec<Rational>], Shared);
 
-/// The transform along the last dimensions, of items at `at` in those before.
+/// Transforms the items along the last dimensions. `at` is the position in the earlier ones.
 fn along(
     program: &Program,
     dimensions: &[(AxisId, Transform<'_>)],
@@ -289,7 +293,7 @@ fn along(
     let exprs = &program.exprs;
     let mut rows = matrix.iter().map(|row| shared.combination(exprs, row, &items)).enumerate().rev();
     let last = rows.next().map(|(_, value)| value);
-    // Where the axis is written out, each copy has one of these rows.
+    // If the axis is unrolled, each copy computes one of these rows.
     let point = exprs.axis(*point);
     let chosen = |others: Option<ExprId>, (n, value): (usize, ExprId)| {
         let is = exprs.compare(Compare::Eq, point, exprs.int(n as i64));
@@ -298,17 +302,17 @@ fn along(
     rows.fold(last, chosen).unwrap_or_else(|| item(program, at))
 }
 
-/// Where rows have terms in common, which are then computed once.
+/// The way in which rows have terms in common, which are then computed once.
 #[derive(Clone, Copy)]
 enum Shared {
-    /// Rows of `p` and `-p` have the same even terms, and odd ones of the other sign.
+    /// The rows of `p` and `-p` have the same even terms, and odd terms with the opposite sign.
     Rows,
-    /// The columns of `p` and `-p` have coefficients of the same size in every row.
+    /// The columns of `p` and `-p` have coefficients of the same magnitude in every row.
     Columns,
 }
 
 impl Shared {
-    /// A row's sum of products. What is multiplied by 0 is left out, and nothing is multiplied by 1.
+    /// Returns a row's sum of products. Terms with coefficient 0 are left out, and coefficients of 1 need no multiplication.
     fn combination(self, exprs: &Exprs, row: &[Rational], items: &[ExprId]) -> ExprId {
         let terms: Vec<(Rational, ExprId)> = row.iter().copied().zip(items.iter().copied()).collect();
         let sum = match self {
@@ -335,10 +339,10 @@ impl Shared {
     }
 }
 
-/// A sign, and a sum whose first term is not negated; `None`: a sum of no terms.
+/// A sign, and a sum whose first term is not negated. `None` is a sum without terms.
 type Sum = Option<(Rational, ExprId)>;
 
-/// The sum of terms. A sum and its negative differ in the sign alone, so they share an expression.
+/// Returns the sum of terms. A sum and its negation differ only in the sign, so they share an expression.
 fn total(exprs: &Exprs, terms: impl Iterator<Item = (Rational, ExprId)>) -> Sum {
     let mut terms = terms.filter(|(c, _)| !c.is_zero());
     let (first, item) = terms.next()?;
@@ -347,7 +351,7 @@ fn total(exprs: &Exprs, terms: impl Iterator<Item = (Rational, ExprId)>) -> Sum 
     Some((sign, terms.fold(start, |sum, (c, item)| plus(exprs, sum, c * sign, item))))
 }
 
-/// The sum of two.
+/// Adds two sums.
 fn added(exprs: &Exprs, a: Sum, b: Sum) -> Sum {
     match (a, b) {
         (Some((s, a)), Some((t, b))) => Some((s, plus(exprs, a, s * t, b))),
@@ -355,7 +359,7 @@ fn added(exprs: &Exprs, a: Sum, b: Sum) -> Sum {
     }
 }
 
-/// The value of a sum; 0, if it has no terms.
+/// Returns the value of a sum. It is 0 if the sum does not have terms.
 fn signed(exprs: &Exprs, sum: Sum, items: &[ExprId]) -> ExprId {
     let dtype = items.first().map_or(DType::F32, |item| exprs.dtype(*item));
     match sum {
@@ -365,7 +369,7 @@ fn signed(exprs: &Exprs, sum: Sum, items: &[ExprId]) -> ExprId {
     }
 }
 
-/// `sum + c * item`.
+/// Returns `sum + c * item`.
 fn plus(exprs: &Exprs, sum: ExprId, c: Rational, item: ExprId) -> ExprId {
     let term = times(exprs, c.abs(), item);
     exprs.binary(if c.is_negative() { Binary::Sub } else { Binary::Add }, sum, term)
@@ -385,7 +389,7 @@ impl Renamed {
     }
 }
 
-/// An expression with other values for some axes; indices stay sums.
+/// Replaces axes by values in an expression. Indices are kept in linear form.
 pub(in crate::schedule) fn replaced(exprs: &Exprs, e: ExprId, known: &HashMap<AxisId, ExprId>) -> ExprId {
     exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
         Expr::Axis(axis) => known.get(axis).copied(),
