@@ -87,7 +87,7 @@ fn check(wanted: &Wanted<'_>) -> Applied {
     let kind = match promote.to {
         Memory::Shared => return Ok(()),
         Memory::Register => "registers",
-        Memory::Fragment => "fragments, if it is on matrix units,",
+        Memory::Fragment => "fragments if it is on matrix units",
     };
     let error = Error::new(promote.to_span, format!("`{name}` is already computed in {kind}"));
     Err(error.help("a reduction has an accumulator; promote to `shared` to write back cooperatively"))
