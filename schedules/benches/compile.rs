@@ -1,13 +1,13 @@
-//! What a variant costs the user's build: from the tokens of a kernel and a schedule to the encoded words, for every schedule of
-//! this crate.
+//! Measures the compile time of every schedule of this crate: from the tokens of a kernel and a schedule to the encoded SPIR-V
+//! module.
 //!
 //! ```text
 //! cargo bench -p tilewright-schedules                       the compiler optimized
 //! cargo bench -p tilewright-schedules --profile plain       as the dev build of a workspace that does not optimize it
 //! ```
 //!
-//! After criterion's own report comes a summary: the median over all variants, and the slowest. There a variant's time is the least of
-//! several, as whatever else runs on the machine can only add to it.
+//! Criterion's own report is followed by a summary: the median over all variants, and the slowest. In the summary, the time of a
+//! variant is the minimum of several runs, because other load on the machine can only increase it.
 
 #![allow(unreachable_pub, reason = "a benchmark has no users")]
 
@@ -19,7 +19,7 @@ use sources::{Written, compile, schedules};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Compilations behind each figure of the summary.
+/// The number of compilations for each figure of the summary.
 const RUNS: usize = 15;
 
 fn main() {

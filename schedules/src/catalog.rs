@@ -1,4 +1,4 @@
-//! Every kernel with its variants, as data: what can be timed, and at which sizes.
+//! Every kernel with its variants, as data for programs that time them: the variants, and default sizes.
 
 use crate::{ampere, hopper, kernels, lavapipe, plain, rdna3, valhall, xe2};
 use tilewright::{Kernel, Result, Variant};
@@ -12,17 +12,17 @@ pub type Dim<'a> = &'a dyn Fn(&str) -> f64;
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
-    /// What it computes.
+    /// A description of the computation.
     pub about: &'static str,
     /// Its variants, compiled.
     pub programs: fn() -> Result<Vec<Program>>,
-    /// The dims that its inputs' shapes name, and what they are unless said otherwise.
+    /// The dims that the shapes of its inputs name, with their default values.
     pub dims: &'static [(&'static str, i64)],
-    /// Arithmetic operations, a multiply-add as two, for dims by name.
+    /// Returns the number of arithmetic operations for given dims. A multiply-add counts as two.
     pub operations: fn(Dim<'_>) -> f64,
 }
 
-/// Every kernel; one with variants for another shape of problem has an entry for these, too.
+/// Every kernel. Variants for another shape of problem have a separate entry.
 pub const ALL: [Entry; 41] = [
     Entry {
         name: "conv2d",
@@ -41,14 +41,14 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "conv2d_f16",
-        about: "3x3 convolution of halves, NHWC x HWCF",
+        about: "3x3 convolution of f16, NHWC x HWCF",
         programs: || programs(&[valhall::conv2d::PRELOADED_F16]),
         dims: &[("N", 1), ("IH", 66), ("IW", 66), ("IC", 64), ("OC", 64)],
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
     },
     Entry {
         name: "conv3x3_f16",
-        about: "3x3 convolution of halves, with sums in f32, NHWC x HWCF",
+        about: "3x3 convolution of f16, with accumulation in f32, NHWC x HWCF",
         programs: || {
             use hopper::conv3x3_f16::{WINDOWS_128X64, WINDOWS_128X128};
             programs(&[WINDOWS_128X128, WINDOWS_128X64])
@@ -58,7 +58,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "conv2d_f16_f32",
-        about: "3x3 convolution of halves, with sums in f32, NHWC x HWCF",
+        about: "3x3 convolution of f16, with accumulation in f32, NHWC x HWCF",
         programs: || {
             programs(&[
                 hopper::conv_f16::NHWC_CHANNELS_32,
@@ -120,14 +120,14 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "conv_nchw_f16",
-        about: "3x3 convolution of halves, NCHW x FCHW",
+        about: "3x3 convolution of f16, NCHW x FCHW",
         programs: || programs(&[rdna3::conv_nchw::IMPLICIT_GEMM]),
         dims: &[("N", 2), ("IC", 64), ("IH", 130), ("IW", 130), ("OC", 32)],
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
     },
     Entry {
         name: "conv_nchw_f16_f32",
-        about: "3x3 convolution of halves, with sums in f32, NCHW x FCHW",
+        about: "3x3 convolution of f16, with accumulation in f32, NCHW x FCHW",
         programs: || {
             programs(&[
                 hopper::conv_f16::NCHW,
@@ -208,7 +208,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "matmul_f16",
-        about: "product of halves, with sums in f32",
+        about: "product of f16, with accumulation in f32",
         programs: || {
             use hopper::matmul_f16 as hopper;
             programs(&[
@@ -231,7 +231,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "batched_matmul_f16",
-        about: "products of many pairs of halves, with sums in f32",
+        about: "products of many pairs of f16, with accumulation in f32",
         programs: || {
             use hopper::products_f16 as hopper;
             programs(&[
@@ -248,7 +248,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "matmul_f16_rounded",
-        about: "product of halves, with sums in f32 and a result in halves",
+        about: "product of f16, with accumulation in f32 and a result in f16",
         programs: || {
             use hopper::products_f16 as hopper;
             programs(&[
@@ -265,7 +265,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "matmul_f16_sums",
-        about: "product of halves, with sums and a result in halves",
+        about: "product of f16, with accumulation and a result in f16",
         programs: || {
             use hopper::products_f16 as hopper;
             programs(&[
@@ -282,7 +282,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "matmul_f16_residual",
-        about: "product of halves, with sums in f32, bias, ReLU and residual",
+        about: "product of f16, with accumulation in f32, bias, ReLU and residual",
         programs: || {
             use hopper::products_f16 as hopper;
             programs(&[
@@ -323,7 +323,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "attention",
-        about: "attention of f32, 64 elements a head",
+        about: "attention of f32, 64 elements per head",
         programs: || {
             programs(&[
                 lavapipe::attention::ROWS,
@@ -342,7 +342,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "attention_f16",
-        about: "attention of halves, 64 elements a head",
+        about: "attention of f16, 64 elements per head",
         programs: || {
             programs(&[
                 valhall::attention::F16,
@@ -357,7 +357,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "attention_mixed",
-        about: "attention of halves on matrix units, 64 elements a head",
+        about: "attention of f16 on matrix units, 64 elements per head",
         programs: || {
             programs(&[
                 hopper::attention_mixed::HEADS_64,
@@ -374,7 +374,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "attention_mixed_128",
-        about: "attention of halves on matrix units, 128 elements a head",
+        about: "attention of f16 on matrix units, 128 elements per head",
         programs: || {
             programs(&[
                 hopper::attention_mixed::HEADS_128,
@@ -391,7 +391,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "attention_grouped",
-        about: "attention of halves on matrix units, with queries in groups, 64 elements a head",
+        about: "attention of f16 on matrix units, with queries in groups, 64 elements per head",
         programs: || {
             programs(&[
                 hopper::attention_mixed::GROUPED_64,
@@ -406,7 +406,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "causal_attention_mixed",
-        about: "attention of halves on matrix units, of which each row sees the keys up to its own, 64 elements a head",
+        about: "causal attention of f16 on matrix units, 64 elements per head",
         programs: || {
             programs(&[
                 hopper::attention_mixed::CAUSAL_64,
@@ -422,7 +422,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "causal_attention_mixed_128",
-        about: "attention of halves on matrix units, of which each row sees the keys up to its own, 128 elements a head",
+        about: "causal attention of f16 on matrix units, 128 elements per head",
         programs: || {
             programs(&[
                 hopper::attention_mixed::CAUSAL_128,
@@ -439,7 +439,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "causal_attention",
-        about: "attention of which each row sees the keys up to its own, 64 elements a head",
+        about: "causal attention of f32, 64 elements per head",
         programs: || {
             programs(&[
                 lavapipe::attention::CAUSAL_ROWS,
@@ -493,7 +493,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "resize_bilinear",
-        about: "an image in other numbers of rows and columns, NHWC",
+        about: "an image resized to other numbers of rows and columns, NHWC",
         programs: || programs(&[lavapipe::resize::PIXELS_4, lavapipe::resize::PIXELS, kernels::resize_bilinear::DEFAULT]),
         dims: &[("N", 1), ("IH", 540), ("IW", 960), ("C", 4), ("rows", 1080), ("columns", 1920)],
         operations: |dim| 9.0 * dim("N") * dim("rows") * dim("columns") * dim("C"),
@@ -521,7 +521,7 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "gelu_f16",
-        about: "the Gaussian error linear unit of halves, exact",
+        about: "the Gaussian error linear unit of f16, exact",
         programs: || programs(&[lavapipe::vectors::GELU_F16, hopper::vectors::GELU_F16]),
         dims: &[("N", 1 << 24)],
         operations: |dim| 33.0 * dim("N"),
@@ -561,14 +561,14 @@ pub const ALL: [Entry; 41] = [
     },
     Entry {
         name: "argmax",
-        about: "where a vector is largest",
+        about: "the index of the largest element of a vector",
         programs: || programs(&[lavapipe::vectors::ARGMAX, ampere::vectors::ARGMAX, kernels::argmax::DEFAULT]),
         dims: &[("K", 1 << 24)],
         operations: |dim| dim("K"),
     },
 ];
 
-/// The programs of variants.
+/// Returns the programs of variants.
 fn programs<K: Kernel>(variants: &[Variant<K>]) -> Result<Vec<Program>> {
     variants.iter().map(Variant::program).collect()
 }

@@ -1,4 +1,4 @@
-//! Ready kernels, and schedules of them: algorithms once, a folder for each device.
+//! Kernels with schedules that are ready to use. Each algorithm is written once, and each device has a folder of schedules.
 //!
 //! ```text
 //! kernels/      what is computed
@@ -11,7 +11,7 @@
 //! plain.rs      any device, any size
 //! ```
 //!
-//! A schedule is a constant; a program loads those that it wants, in order of preference:
+//! A schedule is a constant. A program loads the schedules that it needs, in order of preference:
 //!
 //! ```no_run
 //! use tilewright_schedules::{hopper, kernels::matmul, lavapipe};
@@ -25,7 +25,7 @@
 //! # }
 //! ```
 //!
-//! [`catalog`] lists them all as data, for programs that time or try them.
+//! [`catalog`] lists all of them as data, for programs that time or test them.
 
 pub mod ampere;
 pub mod catalog;

@@ -1,4 +1,5 @@
-//! Any device, any size: the heuristic schedule of kernels that have several dtypes. The others have it as their `DEFAULT`.
+//! Schedules for any device and any size: the heuristic schedule of kernels with several dtypes. Other kernels have it as their
+//! `DEFAULT`.
 
 use crate::kernels::{attention, causal_attention, conv_nchw, conv2d, gelu};
 use tilewright::devices::vulkan_1_1;
@@ -24,7 +25,7 @@ schedule! {
 }
 
 schedule! {
-    /// As [`CONV2D_WINOGRAD`], NCHW.
+    /// [`CONV2D_WINOGRAD`], NCHW.
     pub CONV_NCHW_WINOGRAD: conv_nchw<T = f32> for vulkan_1_1 where IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
         precompute(u);
@@ -33,14 +34,14 @@ schedule! {
 }
 
 schedule! {
-    /// f32, in one pass for each row's largest score, total and output.
+    /// f32, with the largest score, the total and the output of each row in one pass.
     pub ATTENTION: attention<T = f32> for vulkan_1_1 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
     }
 }
 
 schedule! {
-    /// As [`ATTENTION`], causal.
+    /// Causal [`ATTENTION`].
     pub CAUSAL_ATTENTION: causal_attention<T = f32> for vulkan_1_1 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
     }

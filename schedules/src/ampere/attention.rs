@@ -1,12 +1,12 @@
-//! Attention in one dispatch: the scores of a block of keys are in shared memory, and the output's sums in registers, which each block brings
-//! below the largest score so far. These ran on no such device: they are the Hopper's.
+//! Attention in one dispatch: the scores of a block of keys are in shared memory, and the output's sums in registers. Each block
+//! rescales the sums to the largest score so far. Not run on such a device: the schedules are derived from those for Hopper.
 
 use crate::kernels::{attention, causal_attention};
 use tilewright::devices::nvidia_ampere;
 use tilewright::schedule;
 
 schedule! {
-    /// 64 queries a workgroup, blocks of 32 keys; an invocation has 4x4 of the output and 4x2 of the scores.
+    /// 64 queries per workgroup, blocks of 32 keys; an invocation has 4x4 of the output and 4x2 of the scores.
     pub F32: attention<T = f32> for nvidia_ampere where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);
@@ -27,8 +27,8 @@ schedule! {
 }
 
 schedule! {
-    /// 64 queries a workgroup, blocks of 32 keys; an invocation has 4x4 of the output and 4x2 of the scores.
-    /// Products and sums of f16 items are of f32.
+    /// 64 queries per workgroup, blocks of 32 keys; an invocation has 4x4 of the output and 4x2 of the scores. Products and sums of
+    /// f16 items are computed in f32.
     pub F16: attention<T = f16> for nvidia_ampere where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);
@@ -50,7 +50,7 @@ schedule! {
 }
 
 schedule! {
-    /// The same up to the row's own key: a workgroup's blocks end with its last row.
+    /// Causal [`F32`]. The blocks of a workgroup end with the key of its last row.
     pub CAUSAL_F32: causal_attention<T = f32> for nvidia_ampere where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);

@@ -5,8 +5,8 @@ use tilewright::devices::nvidia_ampere;
 use tilewright::schedule;
 
 schedule! {
-    /// A product of the filters with the image's windows, which are made in shared memory, 16 elements of 64 windows at a time:
-    /// 64 channels x 64 pixels a workgroup of 256, 4x4 an invocation. Any size.
+    /// A product of the filters with the image's windows, which are gathered in shared memory, 16 elements of 64 windows at a time:
+    /// 64 channels x 64 pixels per workgroup of 256, 4x4 per invocation. Any size.
     pub IMPLICIT_GEMM: conv_nchw<T = f32> for nvidia_ampere {
         fuse(oh, ow => p);
         fuse(ic, fh, fw => k);

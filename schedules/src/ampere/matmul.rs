@@ -5,7 +5,8 @@ use tilewright::devices::nvidia_ampere;
 use tilewright::schedule;
 
 schedule! {
-    /// For few results and long sums: 256 of the sum a workgroup, 4x4 an invocation; a second dispatch adds up, each result by eight.
+    /// For few results and long sums: each workgroup sums 256 products, 4x4 results per invocation. A second dispatch adds the
+    /// partial sums, with eight invocations per result.
     pub SPLIT_K: matmul for nvidia_ampere where M % 64 == 0, N % 64 == 0, K % 256 == 0 {
         split(k, [_, 64, 4] => k_o, k_m, k);
         rfactor(k_o => part);

@@ -1,4 +1,4 @@
-//! NVIDIA's Ampere: subgroups of 32, much shared memory, and reuse in registers.
+//! NVIDIA's Ampere: subgroups of 32, large shared memory, and reuse in registers.
 
 pub mod attention;
 pub mod attention_mixed;

@@ -5,8 +5,8 @@ use tilewright::devices::nvidia_ampere;
 use tilewright::schedule;
 
 schedule! {
-    /// Any size: 128x128 a workgroup of 256, through shared memory; 8x8 an invocation, as 2x2 of 4x4, so that neighbours read
-    /// neighbours.
+    /// Any size: 128x128 per workgroup of 256, through shared memory. An invocation has 8x8 results, as 2x2 blocks of 4x4, so that
+    /// adjacent invocations read adjacent elements.
     pub SGEMM: sgemm for nvidia_ampere {
         tile(i: 128 round_up, j: 128 round_up) => workgroup(y, x);
         tile(k: 8 round_up => k_o);

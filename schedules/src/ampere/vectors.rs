@@ -5,7 +5,7 @@ use tilewright::devices::nvidia_ampere;
 use tilewright::schedule;
 
 schedule! {
-    /// Two dispatches: 16384 elements a workgroup of 256, four at a time, by subgroups; then one workgroup for the partial sums.
+    /// Two dispatches: 16384 elements per workgroup of 256, four at a time, by subgroups; then one workgroup for the partial sums.
     pub TOTAL: total for nvidia_ampere where K % 16384 == 0 {
         tile(k: 16384 => k_o);
         rfactor(k_o => part);
@@ -21,7 +21,7 @@ schedule! {
 }
 
 schedule! {
-    /// As [`TOTAL`], by trees.
+    /// Like [`TOTAL`], but reduced by trees.
     pub ARGMAX: argmax for nvidia_ampere where K % 16384 == 0 {
         tile(k: 16384 => k_o);
         rfactor(k_o => part);

@@ -1,6 +1,6 @@
-//! Convolutions of 3x3 pixels by Winograd's algorithm, tiles of 4x4 results: three dispatches, with the filter prepared. The product takes
-//! the time: for each of the 36 points a matrix of tiles times one of the filter, both through shared memory, 128 tiles x 64 channels a
-//! workgroup of 256. No such device has run them; on Hopper, the first one is fast.
+//! Convolutions of 3x3 pixels by Winograd's algorithm, tiles of 4x4 results: three dispatches, with the filter prepared. The
+//! product dominates the time: for each of the 36 points, a matrix of tiles times a matrix of the filter, both through shared
+//! memory, 128 tiles x 64 channels per workgroup of 256. Not run on such a device; on Hopper, [`F4`] is fast.
 
 use crate::kernels::{conv_nchw, conv2d};
 use tilewright::devices::nvidia_ampere;
@@ -45,7 +45,7 @@ schedule! {
 }
 
 schedule! {
-    /// The same with transformed inputs and filters stored as halves, which are half to read.
+    /// [`F4`] with transformed inputs and filters stored as f16, which halves the memory traffic.
     pub F4_F16: conv2d<T = f32> for nvidia_ampere
     where OH % 4 == 0, OW % 4 == 0, IC % 16 == 0, OC % 64 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, store: f16, tolerance: 1.5e-3);
@@ -83,7 +83,7 @@ schedule! {
 }
 
 schedule! {
-    /// NCHW, whole tiles: 64 channels x 64 tiles of an image a workgroup, 4x4 an invocation.
+    /// NCHW, whole tiles: 64 channels x 64 tiles of an image per workgroup, 4x4 per invocation.
     pub F4_NCHW: conv_nchw<T = f32> for nvidia_ampere
     where OH % 4 == 0, OW % 4 == 0, IC % 8 == 0, OC % 64 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);

@@ -1,12 +1,12 @@
-//! Attention in one dispatch: the scores of a block of keys are in shared memory, and the output's sums in registers, which each block brings
-//! below the largest score so far. Where blocks divide the sizes, no score and no sum has a predicate.
+//! Attention in one dispatch: the scores of a block of keys are in shared memory, and the output's sums in registers. Each block
+//! rescales the sums to the largest score so far. If blocks divide the sizes, scores and sums do not need predicates.
 
 use crate::kernels::{attention, causal_attention};
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// 64 queries a workgroup, blocks of 32 keys; an invocation has 8x4 of the output and 8x2 of the scores.
+    /// 64 queries per workgroup, blocks of 32 keys; an invocation has 8x4 of the output and 8x2 of the scores.
     pub F32: attention<T = f32> for nvidia_hopper where D == 64, E == 64, M % 32 == 0, N % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);
@@ -27,7 +27,7 @@ schedule! {
 }
 
 schedule! {
-    /// [`F32`] of any number of rows and keys.
+    /// [`F32`] for any number of rows and keys.
     pub F32_ANY: attention<T = f32> for nvidia_hopper where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);
@@ -48,8 +48,8 @@ schedule! {
 }
 
 schedule! {
-    /// 64 queries a workgroup, blocks of 32 keys; an invocation has 8x4 of the output and 8x2 of the scores.
-    /// Products and sums of f16 items are of f32.
+    /// 64 queries per workgroup, blocks of 32 keys; an invocation has 8x4 of the output and 8x2 of the scores. Products and sums of
+    /// f16 items are computed in f32.
     pub F16: attention<T = f16> for nvidia_hopper where D == 64, E == 64, M % 32 == 0, N % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);
@@ -71,7 +71,7 @@ schedule! {
 }
 
 schedule! {
-    /// [`F16`] of any number of rows and keys.
+    /// [`F16`] for any number of rows and keys.
     pub F16_ANY: attention<T = f16> for nvidia_hopper where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);
@@ -93,7 +93,7 @@ schedule! {
 }
 
 schedule! {
-    /// The same up to the row's own key: a workgroup's blocks end with its last row.
+    /// Causal [`F32`]. The blocks of a workgroup end with the key of its last row.
     pub CAUSAL_F32: causal_attention<T = f32> for nvidia_hopper where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);

@@ -1,15 +1,16 @@
-//! Attention on matrix units, in one dispatch: scores, weights and the output's sums stay in fragments. Keys and values of the next block are
-//! fetched while this one is computed.
+//! Attention on matrix units, in one dispatch: scores, weights and the output's sums stay in fragments. The keys and values of the
+//! next block are prefetched while the current block is computed.
 //!
-//! Where the device reduces and converts matrices, so do a row's maximum and sum, and the weights become a factor where they are; elsewhere
-//! (`…_KHR`) these go through shared memory. Shapes are those that won on an H200.
+//! If the device can reduce and convert matrices, the maximum and sum of a row stay in fragments, and the weights become a factor
+//! without a copy. Otherwise (`…_KHR`), these go through shared memory. The shapes are the fastest ones on an H200.
 
 use crate::kernels::{attention_grouped, attention_mixed, causal_attention_mixed};
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// 128 queries a workgroup of four subgroups, blocks of 64 keys. Bounds of the scale spare choices for a maximum of -inf.
+    /// 128 queries per workgroup of four subgroups, blocks of 64 keys. The bounds of the scale make selections for a maximum of
+    /// -inf unnecessary.
     pub HEADS_64: attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, M % 64 == 0, scale > 1e-6, scale < 1e6 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
@@ -36,7 +37,7 @@ schedule! {
 }
 
 schedule! {
-    /// 128 queries a workgroup of eight subgroups, blocks of 64 keys, for heads of 128 elements.
+    /// 128 queries per workgroup of eight subgroups, blocks of 64 keys, for heads of 128 elements.
     pub HEADS_128: attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, M % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
@@ -63,8 +64,9 @@ schedule! {
 }
 
 schedule! {
-    /// 128 queries a workgroup of four subgroups, blocks of 64 keys up to the row's own: a workgroup's blocks end with its last row. Those of
-    /// the most blocks come first. Scores are masked once, which needs bounds of the scale.
+    /// Causal: 128 queries per workgroup of four subgroups, blocks of 64 keys up to the key of the workgroup's last row. The
+    /// workgroups with the most blocks come first, so that the last ones to finish are short. The mask is applied to the scores
+    /// only, which needs bounds of the scale.
     pub CAUSAL_64: causal_attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0,
         finite(query), finite(key), finite(value), scale > 1e-6, scale < 1e6
     {
@@ -93,7 +95,7 @@ schedule! {
 }
 
 schedule! {
-    /// 128 queries a workgroup of eight subgroups, blocks of 64 keys up to the row's own, for heads of 128 elements.
+    /// Causal, for heads of 128 elements: 128 queries per workgroup of eight subgroups, blocks of 64 keys.
     pub CAUSAL_128: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x down);
@@ -120,7 +122,7 @@ schedule! {
 }
 
 schedule! {
-    /// 128 queries a workgroup of four subgroups, blocks of 64 keys, whose weights go through shared memory 32 at a time.
+    /// 128 queries per workgroup of four subgroups, blocks of 64 keys. Weights go through shared memory, 32 keys at a time.
     pub HEADS_64_KHR: attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, M % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
@@ -157,7 +159,8 @@ schedule! {
 }
 
 schedule! {
-    /// 128 queries a workgroup of eight subgroups, blocks of 64 keys, for heads of 128 elements. Weights go through shared memory 16 at a time.
+    /// 128 queries per workgroup of eight subgroups, blocks of 64 keys, for heads of 128 elements. Weights go through shared
+    /// memory, 16 keys at a time.
     pub HEADS_128_KHR: attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, M % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
@@ -195,7 +198,7 @@ schedule! {
 }
 
 schedule! {
-    /// [`HEADS_128_KHR`] with 64 queries a workgroup, of four subgroups, for numbers of queries that 128 does not divide.
+    /// [`HEADS_128_KHR`] with 64 queries per workgroup of four subgroups, for numbers of queries that 128 does not divide.
     pub HEADS_128_KHR_64: attention_mixed for nvidia_hopper where D == 128, E == 128, N % 64 == 0, M % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 64) => workgroup(y, x);
@@ -225,7 +228,7 @@ schedule! {
 }
 
 schedule! {
-    /// [`HEADS_64_KHR`] up to the row's own key, the most blocks first.
+    /// Causal [`HEADS_64_KHR`]. The workgroups with the most blocks come first, so that the last ones to finish are short.
     pub CAUSAL_64_KHR: causal_attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x down);
@@ -262,7 +265,7 @@ schedule! {
 }
 
 schedule! {
-    /// [`HEADS_128_KHR`] up to the row's own key, the most blocks first.
+    /// Causal [`HEADS_128_KHR`]. The workgroups with the most blocks come first, so that the last ones to finish are short.
     pub CAUSAL_128_KHR: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x down);
@@ -300,7 +303,7 @@ schedule! {
 }
 
 schedule! {
-    /// [`CAUSAL_128_KHR`] with 64 queries a workgroup.
+    /// [`CAUSAL_128_KHR`] with 64 queries per workgroup.
     pub CAUSAL_128_KHR_64: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 64 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 64) => workgroup(y, x down);
@@ -330,7 +333,7 @@ schedule! {
 }
 
 schedule! {
-    /// [`HEADS_64_KHR`] of queries in groups.
+    /// [`HEADS_64_KHR`] of grouped queries.
     pub GROUPED_64: attention_grouped for nvidia_hopper where D == 64, E == 64, M % 64 == 0, N % 128 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, h: 1, g: 1, i: 128) => workgroup(z, y, y, x);
@@ -361,7 +364,7 @@ schedule! {
 }
 
 schedule! {
-    /// [`HEADS_64_KHR`] of any number of rows: 64 queries a workgroup, blocks of 32 keys.
+    /// [`HEADS_64_KHR`] for any number of rows: 64 queries per workgroup, blocks of 32 keys.
     pub HEADS_64_ROWS: attention_mixed for nvidia_hopper where D == 64, E == 64, M % 32 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);

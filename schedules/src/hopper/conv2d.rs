@@ -5,7 +5,8 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// 1x2x4 (OH x OW x OC) an invocation, the filter written out: small workgroups, so that a small image fills the GPU.
+    /// 1x2x4 (OH x OW x OC) per invocation, with unrolled filter loops. The workgroups are small, so that a small image fills the
+    /// GPU.
     pub STRIDED_3: conv2d<T = f32, S = 2> for nvidia_hopper
     where OW % 8 == 0, OC % 32 == 0, IC == 3 {
         tile(n: 1, oh: 1, ow: 8, oc: 32) => workgroup(z, z, y, x);
@@ -18,8 +19,8 @@ schedule! {
 }
 
 schedule! {
-    /// Stride 1, many channels: a product of the image's windows with the filter, 128 pixels x 64 channels a workgroup of 256 through shared
-    /// memory, 8x4 an invocation.
+    /// Stride 1, many channels: a product of the image's windows with the filter, 128 pixels x 64 channels per workgroup of 256
+    /// through shared memory, 8x4 per invocation.
     pub IMPLICIT_GEMM: conv2d<T = f32> for nvidia_hopper where IC % 8 == 0, OC % 64 == 0 {
         fuse(n, oh, ow => t);
         tile(t: ROUNDS * 64 round_up, oc: 64) => workgroup(y, x);

@@ -1,11 +1,11 @@
-//! Convolutions of halves with sums in f32, on matrix units: products of the image's windows with the filter.
+//! Convolutions of f16 with accumulation in f32, on matrix units: products of the image's windows with the filter.
 
 use crate::kernels::conv3x3_f16;
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// 128 pixels x 64 channels a workgroup of four subgroups. The steps go through the filter's taps and 32 channels at a time.
+    /// 128 pixels x 64 channels per workgroup of four subgroups. Each step covers one filter tap and 32 channels.
     pub WINDOWS_128X64: conv3x3_f16 for nvidia_hopper where N % 32 == 0, OH % 2 == 0, OW % 2 == 0, IC % 32 == 0, OC % 64 == 0 {
         fuse(n, oh, ow => t);
         tile(t: 128, oc: 64) => workgroup(y, x);
@@ -24,7 +24,7 @@ schedule! {
 }
 
 schedule! {
-    /// The same with 128 channels a workgroup, and 64 channels at a time.
+    /// 128 pixels x 128 channels per workgroup of four subgroups. Each step covers one filter tap and 64 channels.
     pub WINDOWS_128X128: conv3x3_f16 for nvidia_hopper where N % 32 == 0, OH % 2 == 0, OW % 2 == 0, IC % 64 == 0, OC % 128 == 0 {
         fuse(n, oh, ow => t);
         tile(t: 128, oc: 128) => workgroup(y, x);

@@ -1,12 +1,12 @@
-//! Convolutions of halves with sums in f32, on matrix units: products of the image's windows with the filter.
+//! Convolutions of f16 with accumulation in f32, on matrix units: products of the image's windows with the filter.
 
 use crate::kernels::{conv_nchw_f16_f32, conv2d_f16_f32};
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// Channels last, where 32 divides those of the image: 128 pixels x 64 channels a workgroup of 4 subgroups. The steps go through the
-    /// filter's taps and 32 channels at a time.
+    /// Channels last, if 32 divides the number of input channels: 128 pixels x 64 channels per workgroup of 4 subgroups. Each step
+    /// covers one filter tap and 32 channels.
     pub NHWC_CHANNELS_32: conv2d_f16_f32 for nvidia_hopper where IC % 32 == 0 {
         fuse(n, oh, ow => t);
         tile(t: 128 round_up, oc: 64 round_up) => workgroup(y, x);
@@ -25,7 +25,7 @@ schedule! {
 }
 
 schedule! {
-    /// Channels last, any sizes: the steps go through 32 elements of the windows at a time.
+    /// Channels last, any sizes. Each step covers 32 elements of the windows.
     pub NHWC: conv2d_f16_f32 for nvidia_hopper {
         fuse(n, oh, ow => t);
         fuse(fh, fw, ic => k);
@@ -44,7 +44,7 @@ schedule! {
 }
 
 schedule! {
-    /// Channels first, any sizes: 64 channels x 128 pixels of an image a workgroup.
+    /// Channels first, any sizes: 64 channels x 128 pixels of an image per workgroup.
     pub NCHW: conv_nchw_f16_f32 for nvidia_hopper {
         fuse(oh, ow => p);
         fuse(ic, fh, fw => k);

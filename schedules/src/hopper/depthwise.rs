@@ -5,7 +5,7 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// Invocations over eight vectors of channels and 4x8 pixels, some pixels of a row each.
+    /// Invocations over eight vectors of channels and 4x8 pixels, several pixels of a row each.
     pub PIXELS: depthwise for nvidia_hopper where OW % 8 == 0, C % 32 == 0 {
         tile(n: 1, oh: 4, ow: 8, c: 32) => workgroup(z, z, y, x);
         tile(oh: ROWS, ow: COLUMNS, c: 4) => thread(z, y, x);

@@ -5,7 +5,7 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// 4x4 an invocation, 16x16 invocations.
+    /// 4x4 per invocation, 16x16 invocations.
     pub REGISTERS_4X4: matmul for nvidia_hopper where M % 64 == 0, N % 64 == 0, K % 4 == 0 {
         tile(i: 64, j: 64) => workgroup(y, x);
         tile(i: 4, j: 4) => thread(y, x);
@@ -17,8 +17,8 @@ schedule! {
 }
 
 schedule! {
-    /// 64x128 a workgroup of 128, 8x8 an invocation, 16 steps of k at a time, which are loaded to registers while others are computed. The driver
-    /// folds the sizes.
+    /// 64x128 per workgroup of 128, 8x8 per invocation, 16 steps of k at a time. The next steps are prefetched to registers while
+    /// the current ones are computed. The sizes are specialization constants.
     pub PREFETCH_64X128: matmul for nvidia_hopper where M % 64 == 0, N % 128 == 0, K % 16 == 0 {
         tile(i: 64, j: 128) => workgroup(y, x);
         tile(k: STEP => k_o);

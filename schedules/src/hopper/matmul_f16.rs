@@ -1,15 +1,16 @@
-//! Products of halves with sums in f32, on matrix units.
+//! Products of f16 with accumulation in f32, on matrix units.
 //!
-//! Tiles and pipelines are those that won on an H200: four subgroups of 64x64 a workgroup, 64 steps of k at a time, in one buffer for each
-//! factor that is filled from registers between two barriers. Steps of 32 would leave room for a second workgroup on a core, and are slower all
-//! the same. Workgroups go through the tiles in bands, which keeps in the cache what they share.
+//! Tiles and pipelines are the fastest ones on an H200: four subgroups of 64x64 per workgroup, 64 steps of k at a time, and one
+//! buffer for each factor, which is filled from registers between two barriers. With 32 steps a second workgroup would fit on a
+//! core, but this is slower. Workgroups process the tiles in bands, so that shared parts of the factors stay in the cache.
 
 use crate::kernels::matmul_f16;
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// Large products, whose sizes the driver folds: 128x128 a workgroup of four subgroups, each with 64x64 in fragments.
+    /// Large products, with sizes as specialization constants: 128x128 per workgroup of four subgroups, each with 64x64 in
+    /// fragments.
     pub PINNED_128X128: matmul_f16 for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 64 == 0 {
         tile(i: 128 => i_o, j: 128 => j_o);
         split(i_o, [_, BAND] => band, i_b);
@@ -32,7 +33,7 @@ schedule! {
 }
 
 schedule! {
-    /// The same with 128x64 a workgroup: up to about 1024x1024, where fewer tiles would leave cores idle, it stands first among those to load.
+    /// 128x64 per workgroup. Load it first for sizes up to about 1024x1024, because larger tiles would leave cores idle there.
     pub PINNED_128X64: matmul_f16 for nvidia_hopper where M % 128 == 0, N % 64 == 0, K % 64 == 0 {
         tile(i: 128, j: 64) => workgroup(y, x);
         tile(k: STEP => k_o);
@@ -52,7 +53,7 @@ schedule! {
 }
 
 schedule! {
-    /// Sizes at run time: 128x128 a workgroup.
+    /// Sizes at run time: 128x128 per workgroup.
     pub TILES_128X128: matmul_f16 for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 64 == 0 {
         tile(i: 128 => i_o, j: 128 => j_o);
         split(i_o, [_, 8] => band, i_b);
@@ -71,8 +72,8 @@ schedule! {
 }
 
 schedule! {
-    /// Large products whose rows lie at multiples of 16 bytes: the factors are read where they are, and only the result is made in whole tiles,
-    /// which a second dispatch copies.
+    /// Large products whose rows begin at multiples of 16 bytes. The factors are read in place. Only the result is computed in
+    /// whole tiles, and a second dispatch copies it.
     pub PADDED_RESULT: matmul_f16 for nvidia_hopper where N % 8 == 0, K % 64 == 0 {
         pack(c[i, j] => [i / (128 * BAND), i / 128 % BAND, i % 128, j / 128, j % 128], when: dispatch);
         c_packed {
@@ -98,8 +99,9 @@ schedule! {
 }
 
 schedule! {
-    /// Large products of any sizes: the factors are copied to whole tiles, filled with zeros, and the product of these has no guards. Its rows lie
-    /// at multiples of 512 bytes, from where a last dispatch copies the result. 128x128 a workgroup of four subgroups.
+    /// Large products of any sizes. The factors are copied to whole tiles, padded with zeros, so that their product does not need
+    /// guards. Its rows begin at multiples of 512 bytes, and a last dispatch copies them to the result. 128x128 per workgroup of
+    /// four subgroups.
     pub PADDED_128X128: matmul_f16 for nvidia_hopper {
         pack(a[i, k] => [i / (128 * BAND), k / 64, i / 128 % BAND, i % 128, k % 64], when: dispatch);
         pack(b[k, j] => [k / 64, j / 128, k % 64, j % 128], when: dispatch);
@@ -143,7 +145,7 @@ schedule! {
 }
 
 schedule! {
-    /// Any sizes: 128x64 a workgroup, whose result leaves through shared memory.
+    /// Any sizes: 128x64 per workgroup. The result is written through shared memory.
     pub ANY: matmul_f16 for nvidia_hopper {
         tile(i: 128 round_up, j: 64 round_up) => workgroup(y, x);
         tile(k: 32 round_up => k_o);

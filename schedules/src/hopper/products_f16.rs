@@ -1,11 +1,11 @@
-//! Products of halves beside the plain one: of many pairs, with results or sums in halves, and with an epilogue. On matrix units.
+//! Further products of f16 on matrix units: of many pairs, with results or accumulation in f16, and with an epilogue.
 
 use crate::kernels::{batched_matmul_f16, matmul_f16_residual, matmul_f16_rounded, matmul_f16_sums};
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// Any sizes: 128x64 a workgroup of 4 subgroups, whose result leaves through shared memory.
+    /// Any sizes: 128x64 per workgroup of 4 subgroups. The result is written through shared memory.
     pub BATCHED: batched_matmul_f16 for nvidia_hopper {
         tile(n: 1, i: 128 round_up, j: 64 round_up) => workgroup(z, y, x);
         tile(k: 32 round_up => k_o);
@@ -22,7 +22,7 @@ schedule! {
 }
 
 schedule! {
-    /// Whole tiles of 128x128, with sizes that the driver folds.
+    /// Whole tiles of 128x128. The sizes are specialization constants.
     pub BATCHED_128X128: batched_matmul_f16 for nvidia_hopper where M % 128 == 0, N % 128 == 0, K % 64 == 0 {
         tile(n: 1, i: 128, j: 128) => workgroup(z, y, x);
         tile(k: 64 => k_o);
@@ -38,8 +38,8 @@ schedule! {
 }
 
 schedule! {
-    /// Sums in f32, and a result in halves, of any sizes: 128x64 a workgroup of 4 subgroups.
-    /// The sums leave through shared memory, and are rounded as they are written.
+    /// Accumulation in f32 and a result in f16, for any sizes: 128x64 per workgroup of 4 subgroups. The sums go through shared
+    /// memory, and are rounded when they are written.
     pub ROUNDED: matmul_f16_rounded for nvidia_hopper {
         tile(i: 128 round_up, j: 64 round_up) => workgroup(y, x);
         tile(k: 32 round_up => k_o);
@@ -56,7 +56,8 @@ schedule! {
 }
 
 schedule! {
-    /// Large products, whose sizes the driver folds: 128x128 a workgroup of four subgroups. The sums are rounded in fragments.
+    /// Large products, with sizes as specialization constants: 128x128 per workgroup of four subgroups. The sums are rounded in
+    /// fragments.
     pub ROUNDED_128X128: matmul_f16_rounded for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 64 == 0 {
         tile(i: 128 => i_o, j: 128 => j_o);
         split(i_o, [_, 8] => band, i_b);
@@ -76,7 +77,8 @@ schedule! {
 }
 
 schedule! {
-    /// Sums in halves, too, of any sizes: 128x64 a workgroup of 4 subgroups, which need half the registers and half the shared memory.
+    /// Accumulation in f16, for any sizes: 128x64 per workgroup of 4 subgroups. The accumulators need half the registers and half
+    /// the shared memory.
     pub SUMS: matmul_f16_sums for nvidia_hopper {
         tile(i: 128 round_up, j: 64 round_up) => workgroup(y, x);
         tile(k: 32 round_up => k_o);
@@ -93,7 +95,7 @@ schedule! {
 }
 
 schedule! {
-    /// Large products, whose sizes the driver folds: 128x128 a workgroup of four subgroups.
+    /// Large products, with sizes as specialization constants: 128x128 per workgroup of four subgroups.
     pub SUMS_128X128: matmul_f16_sums for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 64 == 0 {
         tile(i: 128 => i_o, j: 128 => j_o);
         split(i_o, [_, 8] => band, i_b);
@@ -113,7 +115,7 @@ schedule! {
 }
 
 schedule! {
-    /// Bias, ReLU and residual where the result is written, of any sizes: 128x64 a workgroup of 4 subgroups.
+    /// Bias, ReLU and residual are applied when the result is written. For any sizes: 128x64 per workgroup of 4 subgroups.
     pub RESIDUAL: matmul_f16_residual for nvidia_hopper {
         tile(i: 128 round_up, j: 64 round_up) => workgroup(y, x);
         tile(k: 32 round_up => k_o);
@@ -130,7 +132,8 @@ schedule! {
 }
 
 schedule! {
-    /// Large products, whose sizes the driver folds: 128x128 a workgroup of four subgroups. Bias, ReLU and residual in fragments.
+    /// Large products, with sizes as specialization constants: 128x128 per workgroup of four subgroups. Bias, ReLU and residual are
+    /// applied in fragments.
     pub RESIDUAL_128X128: matmul_f16_residual for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 64 == 0 {
         tile(i: 128 => i_o, j: 128 => j_o);
         split(i_o, [_, 8] => band, i_b);

@@ -1,11 +1,11 @@
-//! Random numbers: an invocation makes all four words of a counter, once, and stores them as one vector.
+//! Random numbers: an invocation computes all four words of a counter once, and stores them as one vector.
 
 use crate::kernels::{philox, philox_uniform};
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// A counter an invocation.
+    /// One counter per invocation.
     pub PHILOX: philox for nvidia_hopper {
         tile(i: 128) => workgroup(x);
         distribute(i => thread(x));
@@ -14,7 +14,7 @@ schedule! {
 }
 
 schedule! {
-    /// A counter an invocation.
+    /// One counter per invocation.
     pub PHILOX_UNIFORM: philox_uniform for nvidia_hopper {
         tile(i: 128) => workgroup(x);
         distribute(i => thread(x));

@@ -1,4 +1,4 @@
-//! Rows of a matrix. A row is a workgroup's and lies in its invocations' registers: it is read from memory once.
+//! Rows of a matrix, one row per workgroup. The row is in the registers of the invocations, so it is read from memory only once.
 
 use crate::kernels::{layernorm, softmax};
 use tilewright::devices::nvidia_hopper;

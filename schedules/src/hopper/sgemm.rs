@@ -5,8 +5,8 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// Any size: 128x128 a workgroup of 128, 16x8 an invocation, 16 steps of k at a time. The next ones are loaded to registers meanwhile:
-    /// with one buffer, several workgroups fit a core.
+    /// Any size: 128x128 per workgroup of 128, 16x8 per invocation, 16 steps of k at a time. The next steps are prefetched to
+    /// registers, so that one buffer is enough and several workgroups fit on a core.
     pub PREFETCH_128X128: sgemm for nvidia_hopper {
         tile(i: 128 round_up, j: 128 round_up) => workgroup(y, x);
         tile(k: 16 round_up => k_o);
@@ -26,7 +26,7 @@ schedule! {
 }
 
 schedule! {
-    /// Any size: as before, with 64x128 a workgroup and 8x8 an invocation, which leaves no core idle where there are few tiles.
+    /// Any size: 64x128 per workgroup and 8x8 per invocation, so that few tiles still use all cores.
     pub PREFETCH_64X128: sgemm for nvidia_hopper {
         tile(i: 64 round_up, j: 128 round_up) => workgroup(y, x);
         tile(k: 16 round_up => k_o);
@@ -46,7 +46,7 @@ schedule! {
 }
 
 schedule! {
-    /// Any size: 128x128 a workgroup of 128, 8 steps of k at a time, in two buffers.
+    /// Any size: 128x128 per workgroup of 128, 8 steps of k at a time, in two buffers.
     pub BUFFERS_128X128: sgemm for nvidia_hopper {
         tile(i: 128 round_up, j: 128 round_up) => workgroup(y, x);
         tile(k: 8 round_up => k_o);

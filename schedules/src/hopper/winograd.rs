@@ -1,15 +1,16 @@
-//! Convolutions of 3x3 pixels by Winograd's algorithm: three dispatches, with the filter prepared. The product takes the time: for each point
-//! of the transforms a matrix of tiles times one of the filter, both through shared memory, 128 tiles x 64 channels a workgroup of 256.
+//! Convolutions of 3x3 pixels by Winograd's algorithm: three dispatches, with the filter prepared. The product dominates the time:
+//! for each point of the transforms, a matrix of tiles times a matrix of the filter, both through shared memory, 128 tiles x 64
+//! channels per workgroup of 256.
 //!
-//! Of a convolution that pads its input, on an H200, F(4, 3) and F(2, 3) so took 140 and 211 us for 32x56x56x64 -> 64, 103 and 165 for
-//! 32x16x16x256 -> 256, and 370 and 245 for 2x8x8x1280 -> 1280, where the filter's traffic decides.
+//! On an H200, for a convolution that pads its input, F(4, 3) and F(2, 3) took 140 and 211 us for 32x56x56x64 -> 64, 103 and 165 us
+//! for 32x16x16x256 -> 256, and 370 and 245 us for 2x8x8x1280 -> 1280. In the last case, the traffic of the filter dominates.
 
 use crate::kernels::{conv_nchw, conv2d};
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// Tiles of 4x4 results, whole ones.
+    /// Whole tiles of 4x4 results.
     pub F4: conv2d<T = f32> for nvidia_hopper
     where OH % 4 == 0, OW % 4 == 0, IC % 16 == 0, OC % 64 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
@@ -47,8 +48,9 @@ schedule! {
 }
 
 schedule! {
-    /// The same for any image: the results of a tile are a dispatch of their own, and a fourth one takes those that there are. Workgroups of the
-    /// product are half as large, as small images leave fewer: 32x16x16x256 -> 256 takes 103 us so, and 112 with those of [`F4`].
+    /// [`F4`] for any image: a separate dispatch computes the results of whole tiles, and a fourth dispatch copies those that are
+    /// in bounds. The workgroups of the product are half as large, because small images give fewer of them: 32x16x16x256 -> 256
+    /// takes 103 us in this way, and 112 us with the workgroups of [`F4`].
     pub F4_ANY: conv2d<T = f32> for nvidia_hopper
     where IC % 16 == 0, OC % 64 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
@@ -94,7 +96,7 @@ schedule! {
 }
 
 schedule! {
-    /// Tiles of 2x2 results, whole ones: fewer weights to read, for small images of many channels.
+    /// Whole tiles of 2x2 results. Fewer weights are read than by [`F4`], which suits small images of many channels.
     pub F2: conv2d<T = f32> for nvidia_hopper
     where OH % 2 == 0, OW % 2 == 0, IC % 16 == 0, OC % 64 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 2, tolerance: 1.5e-6);
@@ -132,8 +134,8 @@ schedule! {
 }
 
 schedule! {
-    /// [`F2`] of a few small images of many channels: 32 tiles x 64 channels a workgroup of 128, and a sum in parts of 256 channels, so that all
-    /// of the device reads weights: on an H200, 2x8x8x1280 -> 1280 takes 89 us.
+    /// [`F2`] for a few small images of many channels: 32 tiles x 64 channels per workgroup of 128. The sum is split into parts of
+    /// 256 channels, so that the whole device reads weights: on an H200, 2x8x8x1280 -> 1280 takes 89 us.
     pub F2_SMALL: conv2d<T = f32> for nvidia_hopper
     where OH % 2 == 0, OW % 2 == 0, OH <= 8, OW <= 8, N <= 4, IC % 256 == 0, OC % 64 == 0, IC <= 4096 {
         decompose_winograd(output => v, u, g, m: 2, tolerance: 6e-7);
@@ -177,7 +179,7 @@ schedule! {
 }
 
 schedule! {
-    /// [`F4`] with transformed inputs and filters stored as halves, which are half to read. No such device has run it.
+    /// [`F4`] with transformed inputs and filters stored as f16, which halves the memory traffic. Not run on such a device.
     pub F4_F16: conv2d<T = f32> for nvidia_hopper
     where OH % 4 == 0, OW % 4 == 0, IC % 16 == 0, OC % 64 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, store: f16, tolerance: 1.5e-3);
@@ -215,7 +217,7 @@ schedule! {
 }
 
 schedule! {
-    /// NCHW, whole tiles: 64 channels x 64 tiles of an image a workgroup, 4x4 an invocation. No such device has run it.
+    /// NCHW, whole tiles: 64 channels x 64 tiles of an image per workgroup, 4x4 per invocation. Not run on such a device.
     pub F4_NCHW: conv_nchw<T = f32> for nvidia_hopper
     where OH % 4 == 0, OW % 4 == 0, IC % 8 == 0, OC % 64 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);

@@ -28,7 +28,7 @@ kernel! {
 }
 
 kernel! {
-    /// 3x3 convolution of halves with sums in f32, stride 1, without padding, NHWC x HWCF.
+    /// 3x3 convolution of f16 with accumulation in f32, stride 1, without padding, NHWC x HWCF.
     pub fn conv3x3_f16<N, IH, IW, IC, OC, OH = IH - 2, OW = IW - 2>(
         input: f16[N, IH, IW, IC],
         filter: f16[3, 3, IC, OC],
@@ -40,7 +40,7 @@ kernel! {
 }
 
 kernel! {
-    /// [`conv2d`] of halves, with sums in f32.
+    /// [`conv2d`] of f16, with accumulation in f32.
     pub fn conv2d_f16_f32<N, IH, IW, IC, OC, FH = 3, FW = 3, S = 1, OH = (IH - FH) / S + 1, OW = (IW - FW) / S + 1>(
         input: f16[N, IH, IW, IC],
         filter: f16[FH, FW, IC, OC],
@@ -52,7 +52,7 @@ kernel! {
 }
 
 kernel! {
-    /// [`conv_nchw`] of halves, with sums in f32.
+    /// [`conv_nchw`] of f16, with accumulation in f32.
     pub fn conv_nchw_f16_f32<N, IC, IH, IW, OC, FH = 3, FW = 3, OH = IH - FH + 1, OW = IW - FW + 1>(
         input: f16[N, IC, IH, IW],
         filter: f16[OC, IC, FH, FW],

@@ -3,7 +3,8 @@
 use tilewright::kernel;
 
 kernel! {
-    /// Five weights along rows, then along columns; past the border stands the nearest pixel.
+    /// Filters an image by five weights along rows, then along columns. Pixels beyond the border have the value of the nearest
+    /// pixel.
     pub fn blur<H, W>(image: f32[H, W], weights: f32[5]) -> blurred: f32[H, W] {
         let rows[y, x]: f32[H, W] = sum(k in 0..5) { image.clamp()[y, x + k - 2] * weights[k] };
         blurred[y, x] = sum(k in 0..5) { rows.clamp()[y + k - 2, x] * weights[k] };
@@ -11,10 +12,11 @@ kernel! {
 }
 
 kernel! {
-    /// An image in as many rows and columns as are wanted, between the four nearest pixels; past the border stands the nearest one.
+    /// Resizes an image to the given numbers of rows and columns by bilinear interpolation. Pixels beyond the border have the value
+    /// of the nearest pixel.
     ///
-    /// Both images cover the same area, and pixels are where their centres are: result `y` lies at `(y + 1/2) * IH / rows - 1/2`. That is
-    /// computed exactly, in whole numbers; `2 * rows * IH` and `2 * columns * IW` are below 2^31.
+    /// Both images cover the same area, and the position of a pixel is its centre: result `y` is at `(y + 1/2) * IH / rows - 1/2`.
+    /// The position is computed exactly, in integers, so `2 * rows * IH` and `2 * columns * IW` must be below 2^31.
     pub fn resize_bilinear<N, IH, IW, C>(image: f32[N, IH, IW, C], rows: dim, columns: dim) -> resized: f32[N, rows, columns, C]
     where IH >= 1, IW >= 1 {
         resized[n, y, x, c] = {

@@ -17,35 +17,35 @@ kernel! {
 }
 
 kernel! {
-    /// `c = a * b` of halves, with sums in f32.
+    /// `c = a * b` of f16, with accumulation in f32.
     pub fn matmul_f16<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f32[M, N] {
         c[i, j] = sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 };
     }
 }
 
 kernel! {
-    /// [`matmul_f16`] whose result is rounded to halves.
+    /// [`matmul_f16`] whose result is rounded to f16.
     pub fn matmul_f16_rounded<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f16[M, N] {
         c[i, j] = sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 } as f16;
     }
 }
 
 kernel! {
-    /// `c = a * b` of halves, with sums in halves, too: fast on some devices, and less exact the longer the sums are.
+    /// `c = a * b` of f16, with accumulation in f16: fast on some devices, but less precise, especially for long sums.
     pub fn matmul_f16_sums<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f16[M, N] {
         c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] };
     }
 }
 
 kernel! {
-    /// `c = max(a * b + bias, 0) + residual` of halves, with all arithmetic in f32: a layer of a network and what goes around it.
+    /// `c = max(a * b + bias, 0) + residual` of f16, with all arithmetic in f32: a layer of a network with its residual connection.
     pub fn matmul_f16_residual<M, N, K>(a: f16[M, K], b: f16[K, N], bias: f16[N], residual: f16[M, N]) -> c: f16[M, N] {
         c[i, j] = ((sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 } + bias[j] as f32).max(0.0) + residual[i, j] as f32) as f16;
     }
 }
 
 kernel! {
-    /// `c[n] = a[n] * b[n]` of halves, with sums in f32.
+    /// `c[n] = a[n] * b[n]` of f16, with accumulation in f32.
     pub fn batched_matmul_f16<B, M, N, K>(a: f16[B, M, K], b: f16[B, K, N]) -> c: f32[B, M, N] {
         c[n, i, j] = sum(k in 0..K) { a[n, i, k] as f32 * b[n, k, j] as f32 };
     }

@@ -1,16 +1,16 @@
-//! What networks for mobile devices are made of: convolutions of each pixel, of each channel, and both. NHWC.
+//! Convolutions in networks for mobile devices: pointwise, depthwise, and separable. NHWC.
 
 use tilewright::kernel;
 
 kernel! {
-    /// Each pixel's channels by a matrix, plus a bias, not below 0.
+    /// Pointwise convolution with bias and ReLU.
     pub fn conv1x1<N, H, W, IC, OC>(input: f32[N, H, W, IC], filter: f32[IC, OC], bias: f32[OC]) -> output: f32[N, H, W, OC] {
         output[n, h, w, oc] = (sum(ic in 0..IC) { input[n, h, w, ic] * filter[ic, oc] } + bias[oc]).max(0.0);
     }
 }
 
 kernel! {
-    /// Each pixel's channels by a matrix, plus a bias, brought into 0 to 6.
+    /// Pointwise convolution with bias and ReLU6: results are clamped to 0 to 6.
     pub fn conv1x1_relu6<N, H, W, IC, OC>(
         input: f32[N, H, W, IC],
         filter: f32[IC, OC],
@@ -21,7 +21,7 @@ kernel! {
 }
 
 kernel! {
-    /// Each channel by its own filter, stride 1, no padding.
+    /// Depthwise convolution: each channel has its own filter. Stride 1, no padding.
     pub fn depthwise<N, IH, IW, C, FH = 3, FW = 3, OH = IH - FH + 1, OW = IW - FW + 1>(
         input: f32[N, IH, IW, C],
         filter: f32[FH, FW, C],
@@ -31,7 +31,7 @@ kernel! {
 }
 
 kernel! {
-    /// A depthwise convolution, and a pointwise one of its result.
+    /// A depthwise convolution, followed by a pointwise one.
     pub fn separable<N, IH, IW, C, OC, FH = 3, FW = 3, OH = IH - FH + 1, OW = IW - FW + 1>(
         input: f32[N, IH, IW, C],
         filter: f32[FH, FW, C],

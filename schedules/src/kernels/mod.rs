@@ -1,4 +1,4 @@
-//! What is computed. No schedule can change it.
+//! The kernels: the algorithms, which a schedule cannot change.
 
 mod convolutions;
 mod images;

@@ -1,18 +1,18 @@
-//! Random numbers by counters: each is a function of a key and of its own number, so that none waits for another, and any can be
-//! had again.
+//! Counter-based random numbers: each is a function of a key and its own index. So they can be computed in parallel, and any of
+//! them can be reproduced.
 //!
-//! Philox-4x32-10 of Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as easy as 1, 2, 3* (SC'11). Ten rounds
-//! make four words of a counter of four words and a key of two. It is no cipher.
+//! Philox-4x32-10 of Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as easy as 1, 2, 3* (SC'11). Ten rounds compute four
+//! 32-bit words from a counter of four and a key of two. The generator is not cryptographically secure.
 //!
-//! The sizes of a kernel's outputs follow from those of its inputs. These have no input, so they write a tensor of the caller's:
-//! all of it, and read none of it. Row `i` of it is made of the counter `first_0, first_1, first_2, first_3` plus `i`. The sum
-//! has 64 bits, of `first_0`, which is the low word, and `first_1`, and wraps there; the other two words can number streams.
-//! Counters that are used again give the same numbers, so the next launch begins `N` further.
+//! The sizes of a kernel's outputs follow from the sizes of its inputs. These kernels have no input, so they overwrite a tensor of
+//! the caller without reading it. Row `i` is computed from the counter `first_0, first_1, first_2, first_3` plus `i`. The addition
+//! has 64 bits: `first_0` is the low word, `first_1` the high word, and it wraps there. The other two words can number streams. A
+//! counter that is used again gives the same numbers, so the next launch must begin `N` further.
 
 use tilewright::kernel;
 
 kernel! {
-    /// `u32` words, each value as likely as any other.
+    /// Uniformly distributed `u32` values.
     pub fn philox<N>(
         key_0: u32,
         key_1: u32,
@@ -77,8 +77,8 @@ kernel! {
 }
 
 kernel! {
-    /// Floats that are at least 0 and less than 1: multiples of 2^-24, each as likely as any other. They are the upper 24 bits
-    /// of the words of [`philox`], in the same places.
+    /// Uniformly distributed floats that are at least 0 and less than 1: multiples of 2^-24. They are the upper 24 bits of the
+    /// words of [`philox`], at the same indices.
     pub fn philox_uniform<N>(
         key_0: u32,
         key_1: u32,

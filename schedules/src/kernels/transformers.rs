@@ -3,8 +3,8 @@
 use tilewright::kernel;
 
 kernel! {
-    /// Each row of the output is the mean of all values, weighted by the softmax of the row's scores, which are products of its query with
-    /// all keys, times `scale`. Batches and heads are one dimension.
+    /// Each row of the output is the mean of all values, weighted by the softmax of the row's scores. The scores are the products
+    /// of its query with all keys, times `scale`. Batches and heads are one dimension.
     pub fn attention<T: f32 | f16, B, N, M, D, E>(query: T[B, N, D], key: T[B, M, D], value: T[B, M, E], scale: f32) -> output: f32[B, N, E] {
         let score[b, i, j]: f32[B, N, M] = scale * sum(d in 0..D) { query[b, i, d] as f32 * key[b, j, d] as f32 };
         let largest[b, i]: f32[B, N] = max(j in 0..M) { score[b, i, j] };
@@ -15,7 +15,7 @@ kernel! {
 }
 
 kernel! {
-    /// [`attention`] of which each row sees the keys up to its own.
+    /// Causal [`attention`]: each row sees the keys up to its own.
     pub fn causal_attention<T: f32 | f16, B, N, D, E>(query: T[B, N, D], key: T[B, N, D], value: T[B, N, E], scale: f32) -> output: f32[B, N, E] {
         let score[b, i, j]: f32[B, N, N] = scale * sum(d in 0..D) { query[b, i, d] as f32 * key[b, j, d] as f32 };
         let largest[b, i]: f32[B, N] = max(j in 0..i + 1) { score[b, i, j] };
@@ -26,8 +26,9 @@ kernel! {
 }
 
 kernel! {
-    /// [`attention`](fn@attention) of halves as matrix units compute it: products are summed in f32, and the weights are rounded to f16
-    /// before they meet the values. Exponentials are of base 2, and `scale` is above 0: the largest product is that of the largest weight.
+    /// [`attention`](fn@attention) of f16 as matrix units compute it: products are accumulated in f32, and the weights are rounded
+    /// to f16 before they are multiplied by the values. Exponentials have base 2. `scale` must be above 0, so that the largest
+    /// product has the largest weight.
     pub fn attention_mixed<B, N, M, D, E>(query: f16[B, N, D], key: f16[B, M, D], value: f16[B, M, E], scale: f32) -> output: f16[B, N, E] {
         let product[b, i, j]: f32[B, N, M] = sum(d in 0..D) { query[b, i, d] as f32 * key[b, j, d] as f32 };
         let largest[b, i]: f32[B, N] = max(j in 0..M) { product[b, i, j] };
@@ -42,7 +43,7 @@ kernel! {
 }
 
 kernel! {
-    /// [`attention_mixed`](fn@attention_mixed) of which each row sees the keys up to its own.
+    /// Causal [`attention_mixed`](fn@attention_mixed): each row sees the keys up to its own.
     pub fn causal_attention_mixed<B, N, D, E>(query: f16[B, N, D], key: f16[B, N, D], value: f16[B, N, E], scale: f32) -> output: f16[B, N, E] {
         let product[b, i, j]: f32[B, N, N] = sum(d in 0..D) { query[b, i, d] as f32 * key[b, j, d] as f32 };
         let largest[b, i]: f32[B, N] = max(j in 0..i + 1) { product[b, i, j] };
@@ -57,8 +58,8 @@ kernel! {
 }
 
 kernel! {
-    /// [`attention_mixed`](fn@attention_mixed) of queries in groups, of which each has one head of keys and values (Ainslie and others, *GQA:
-    /// Training Generalized Multi-Query Transformer Models from Multi-Head Checkpoints*, 2023).
+    /// [`attention_mixed`](fn@attention_mixed) of grouped queries: each group shares one head of keys and values (Ainslie and
+    /// others, *GQA: Training Generalized Multi-Query Transformer Models from Multi-Head Checkpoints*, 2023).
     pub fn attention_grouped<B, H, G, N, M, D, E>(
         query: f16[B, H, G, N, D],
         key: f16[B, H, M, D],

@@ -1,4 +1,4 @@
-//! Vectors: memory and little else.
+//! Operations on vectors, which are bound by memory bandwidth.
 
 use tilewright::kernel;
 
@@ -24,7 +24,7 @@ kernel! {
 }
 
 kernel! {
-    /// Where a vector is largest; of equals, the first.
+    /// The index of the largest element of a vector; the first of several equal ones.
     pub fn argmax<K>(x: f32[K]) -> y: i32[] {
         y[] = argmax(k in 0..K) { x[k] };
     }

@@ -1,12 +1,12 @@
-//! Attention in one dispatch, with all that an invocation's rows need in registers: the rows of a workgroup read the same keys and values, and
-//! each access serves eight invocations. Mesa 25 is fastest with four rows each, and Mesa 26 with one.
+//! Attention in one dispatch, with the state of an invocation's rows in registers. The rows of a workgroup read the same keys and
+//! values, so each access serves eight invocations. Mesa 25 is fastest with four rows per invocation, and Mesa 26 with one.
 
 use crate::kernels::{attention, causal_attention};
 use tilewright::devices::{mesa_lavapipe, mesa_lavapipe_26};
 use tilewright::schedule;
 
 schedule! {
-    /// 32 rows a workgroup, four keys at a time.
+    /// 32 rows per workgroup, four keys at a time.
     pub ROWS: attention<T = f32> for mesa_lavapipe where D == 64, E == 64, M % 4 == 0, N % 32 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 4);
         tile(b: 1, i: 32) => workgroup(y, x);
@@ -29,8 +29,8 @@ schedule! {
 }
 
 schedule! {
-    /// One row an invocation, eight keys at a time, from Mesa 26 on, whose accesses cost less and whose registers are fewer. The sizes are the
-    /// driver's to know.
+    /// One row per invocation, eight keys at a time. For Mesa 26 and later, because accesses are cheaper there and registers are
+    /// fewer. The sizes are specialization constants.
     pub ROW: attention<T = f32> for mesa_lavapipe_26 where D == 64, E == 64, M % 8 == 0, N % 8 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 8);
         tile(b: 1, i: 8) => workgroup(y, x);
@@ -76,7 +76,7 @@ schedule! {
 }
 
 schedule! {
-    /// 32 rows a workgroup, two keys at a time, up to the last row's own.
+    /// Causal: 32 rows per workgroup, two keys at a time, up to the key of the workgroup's last row.
     pub CAUSAL_ROWS: causal_attention<T = f32> for mesa_lavapipe where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 2);
         tile(b: 1, i: 32) => workgroup(y, x);

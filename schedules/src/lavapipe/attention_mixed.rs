@@ -1,13 +1,15 @@
-//! Attention on matrix units, in one dispatch: scores, weights and the output's sums stay in fragments, and what rows have alone goes through
-//! shared memory. Keys and values are read where they lie. From Mesa 26 on, whose matrices are slow: they show that these schedules are
-//! right, and attention of f32 is many times as fast. Loops of products stay loops, as the driver takes minutes for long code with matrices.
+//! Attention on matrix units, in one dispatch: scores, weights and the output's sums stay in fragments, and values per row go
+//! through shared memory. Keys and values are read directly from device memory.
+//!
+//! These need Mesa 26, whose matrix units are slow: attention of f32 is many times faster. The schedules exist to test the same
+//! structure as on GPUs. Loops of products are not unrolled, because the driver takes minutes to compile long code with matrices.
 
 use crate::kernels::{attention_grouped, attention_mixed, causal_attention_mixed};
 use tilewright::devices::mesa_lavapipe_26;
 use tilewright::schedule;
 
 schedule! {
-    /// 32 queries a workgroup of four subgroups, blocks of 16 keys, any number of rows.
+    /// 32 queries per workgroup of four subgroups, blocks of 16 keys, any number of rows.
     pub HEADS_64: attention_mixed for mesa_lavapipe_26 where D == 64, E == 64, M % 16 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
         tile(b: 1, i: 32) => workgroup(y, x);
@@ -35,7 +37,7 @@ schedule! {
 }
 
 schedule! {
-    /// 32 queries a workgroup of four subgroups, blocks of 16 keys, for heads of 128 elements.
+    /// 32 queries per workgroup of four subgroups, blocks of 16 keys, for heads of 128 elements.
     pub HEADS_128: attention_mixed for mesa_lavapipe_26 where D == 128, E == 128, M % 16 == 0, N % 32 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
         tile(b: 1, i: 32) => workgroup(y, x);
@@ -61,7 +63,7 @@ schedule! {
 }
 
 schedule! {
-    /// 32 queries a workgroup of four subgroups, blocks of 16 keys up to the row's own: a workgroup's blocks end with its last row.
+    /// Causal: 32 queries per workgroup of four subgroups, blocks of 16 keys up to the key of the workgroup's last row.
     pub CAUSAL_64: causal_attention_mixed for mesa_lavapipe_26 where D == 64, E == 64, N % 32 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
         tile(b: 1, i: 32) => workgroup(y, x);
@@ -87,7 +89,7 @@ schedule! {
 }
 
 schedule! {
-    /// [`HEADS_128`] up to the row's own key.
+    /// Causal [`HEADS_128`].
     pub CAUSAL_128: causal_attention_mixed for mesa_lavapipe_26 where D == 128, E == 128, N % 32 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
         tile(b: 1, i: 32) => workgroup(y, x);
@@ -113,7 +115,7 @@ schedule! {
 }
 
 schedule! {
-    /// [`HEADS_64`] of queries in groups.
+    /// [`HEADS_64`] of grouped queries.
     pub GROUPED_64: attention_grouped for mesa_lavapipe_26 where D == 64, E == 64, M % 16 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
         tile(b: 1, h: 1, g: 1, i: 32) => workgroup(z, y, y, x);

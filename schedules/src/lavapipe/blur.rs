@@ -5,7 +5,7 @@ use tilewright::devices::mesa_lavapipe;
 use tilewright::schedule;
 
 schedule! {
-    /// One dispatch of tiles of 32 rows and 8 columns, an invocation a column; the tile's blurred rows lie in shared memory.
+    /// One dispatch of tiles of 32 rows and 8 columns, one column per invocation. The tile's blurred rows are in shared memory.
     pub TILES: blur for mesa_lavapipe {
         tile(y: 32, x: 8) => workgroup(y, x);
         distribute(x => thread(x));
@@ -17,7 +17,7 @@ schedule! {
 }
 
 schedule! {
-    /// Two dispatches of an invocation a pixel.
+    /// Two dispatches, one pixel per invocation.
     pub TWO_DISPATCHES: blur for mesa_lavapipe {
         rows { tile(y: 1, x: 64) => workgroup(y, x); distribute(x => thread(x)); unroll(k); }
         tile(y: 1, x: 64) => workgroup(y, x);

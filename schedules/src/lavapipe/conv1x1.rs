@@ -5,7 +5,7 @@ use tilewright::devices::mesa_lavapipe;
 use tilewright::schedule;
 
 schedule! {
-    /// Pixels fused; 4x8 (pixels x channels) an invocation.
+    /// Fused pixels: 4x8 (pixels x channels) per invocation.
     pub PIXELS_4X8: conv1x1 for mesa_lavapipe where OC % 8 == 0 {
         fuse(n, h, w => pixel);
         tile(pixel: 32, oc: 64) => workgroup(y, x);
@@ -19,8 +19,8 @@ schedule! {
 }
 
 schedule! {
-    /// Eight invocations over 32 channels, four each of four rows of eight pixels: what is read of a pixel is uniform. The sizes are
-    /// the driver's to know.
+    /// Eight invocations over 32 channels. Each has four channels of four rows of eight pixels, so the reads of pixels are uniform.
+    /// The sizes are specialization constants.
     pub ROWS_4X8: conv1x1 for mesa_lavapipe where H % 4 == 0, W % 8 == 0, OC % 32 == 0, IC % 4 == 0 {
         tile(n: 1, h: 4, w: 8, oc: 32) => workgroup(z, z, y, x);
         tile(oc: 4) => thread(x);
@@ -33,7 +33,7 @@ schedule! {
 }
 
 schedule! {
-    /// As [`PIXELS_4X8`].
+    /// Like [`PIXELS_4X8`].
     pub RELU6_PIXELS_4X8: conv1x1_relu6 for mesa_lavapipe where OC % 8 == 0 {
         fuse(n, h, w => pixel);
         tile(pixel: 32, oc: 64) => workgroup(y, x);

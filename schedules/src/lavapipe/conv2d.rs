@@ -5,8 +5,8 @@ use tilewright::devices::mesa_lavapipe;
 use tilewright::schedule;
 
 schedule! {
-    /// Three channels with stride 2: eight invocations over the channels of two pixels, four channels each; the filter written
-    /// out.
+    /// Three channels with stride 2: eight invocations over the channels of two pixels, four channels each. The filter loops are
+    /// unrolled.
     pub STRIDED_3: conv2d<T = f32, S = 2> for mesa_lavapipe
     where OW % 16 == 0, OC % 32 == 0, IC == 3 {
         tile(n: 1, oh: 1, ow: 16, oc: 32) => workgroup(z, z, y, x);
@@ -18,8 +18,8 @@ schedule! {
 }
 
 schedule! {
-    /// Eight invocations over 32 channels, four each of some rows of pixels: what is read of a pixel is uniform. The filter is
-    /// written out, and the sizes are the driver's to know.
+    /// Eight invocations over 32 channels. Each has four channels of several rows of pixels, so the reads of pixels are uniform.
+    /// The filter loops are unrolled, and the sizes are specialization constants.
     pub STRIDED_3_ROWS: conv2d<T = f32, S = 2> for mesa_lavapipe
     where OH % 4 == 0, OW % 8 == 0, OC % 32 == 0, IC == 3 {
         tile(n: 1, oh: ROWS, ow: COLUMNS, oc: 32) => workgroup(z, z, y, x);
@@ -34,8 +34,8 @@ schedule! {
 }
 
 schedule! {
-    /// Stride 1, many channels: eight invocations over 64 channels, eight each of some rows of pixels. The sizes are the driver's to
-    /// know.
+    /// Stride 1, many channels: eight invocations over 64 channels, with eight channels of several rows of pixels each. The sizes
+    /// are specialization constants.
     pub CHANNELS_64: conv2d<T = f32> for mesa_lavapipe
     where OH % 2 == 0, OW % 4 == 0, OC % 64 == 0, IC % 4 == 0 {
         tile(n: 1, oh: ROWS, ow: COLUMNS, oc: 64) => workgroup(z, z, y, x);
@@ -52,8 +52,8 @@ schedule! {
 }
 
 schedule! {
-    /// The same for Mesa 26, where what is uniform costs little: eight invocations over eight pixels, 32 channels each, so that every load of
-    /// the filter is uniform. The sizes are the driver's to know.
+    /// For Mesa 26, where uniform loads are cheap: eight invocations over eight pixels, 32 channels each, so that every load of the
+    /// filter is uniform. The sizes are specialization constants.
     pub PIXELS_8X32: conv2d<T = f32> for mesa_lavapipe where OC % 32 == 0, IC % 4 == 0 {
         fuse(n, oh, ow => t);
         tile(t: 8 round_up, oc: 32) => workgroup(y, x);

@@ -15,7 +15,7 @@ schedule! {
 }
 
 schedule! {
-    /// 32 invocations over 128 columns of a row, four columns of 32 channels each; the sizes are the driver's to know.
+    /// 32 invocations over 128 columns of a row, four columns of 32 channels each. The sizes are specialization constants.
     pub CHANNELS_32X4: conv_nchw<T = f32> for mesa_lavapipe where OC % 32 == 0, OW % 128 == 0 {
         tile(n: 1, oc: 32, oh: 1, ow: 128) => workgroup(z, z, y, x);
         tile(ow: 4) => thread(x);

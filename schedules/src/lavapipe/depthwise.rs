@@ -5,7 +5,7 @@ use tilewright::devices::mesa_lavapipe;
 use tilewright::schedule;
 
 schedule! {
-    /// Eight invocations over the channels, four each, of a row of four pixels.
+    /// Eight invocations over 32 channels, four each, of a row of four pixels.
     pub PIXELS_4: depthwise for mesa_lavapipe where OW % 4 == 0, C % 32 == 0 {
         tile(n: 1, oh: 1, ow: 4, c: 32) => workgroup(z, z, y, x);
         tile(c: 4) => thread(x);
@@ -16,7 +16,7 @@ schedule! {
 }
 
 schedule! {
-    /// Invocations over eight vectors of channels and 4x16 pixels, some pixels each; the sizes are the driver's to know.
+    /// Invocations over eight vectors of channels and 4x16 pixels, several pixels each. The sizes are specialization constants.
     pub PIXELS_PINNED: depthwise for mesa_lavapipe where OH % 4 == 0, OW % 16 == 0, C % 32 == 0 {
         tile(n: 1, oh: 4, ow: 16, c: 32) => workgroup(z, z, y, x);
         tile(oh: ROWS, ow: COLUMNS, c: 4) => thread(z, y, x);

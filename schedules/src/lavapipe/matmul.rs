@@ -17,7 +17,7 @@ schedule! {
 }
 
 schedule! {
-    /// 8x8 (rows x columns) an invocation, in registers.
+    /// 8x8 (rows x columns) per invocation, in registers.
     pub REGISTERS_8X8: matmul for mesa_lavapipe where M % 64 == 0, N % 64 == 0, K % 4 == 0 {
         tile(i: 64, j: 64) => workgroup(y, x);
         tile(i: 8, j: 8) => thread(y, x);
@@ -30,8 +30,8 @@ schedule! {
 }
 
 schedule! {
-    /// Eight invocations side by side, each with some rows of some columns, row by row: what is held of `b` serves them all. The sizes are
-    /// the driver's to know.
+    /// Eight adjacent invocations, each with several rows and columns, row by row, so that all rows reuse the loaded part of `b`.
+    /// The sizes are specialization constants.
     pub ROWS_PINNED: matmul for mesa_lavapipe where M % 32 == 0, N % 64 == 0, K % 4 == 0 {
         tile(i: ROWS, j: COLUMNS * 8) => workgroup(y, x);
         tile(j: COLUMNS) => thread(x);
@@ -47,7 +47,8 @@ schedule! {
 }
 
 schedule! {
-    /// For few results and long sums: a dispatch for each 512 of the sum, 8x8 (rows x columns) an invocation, and one that adds up.
+    /// For few results and long sums: one dispatch computes partial sums of 512 products, 8x8 (rows x columns) per invocation, and
+    /// a second dispatch adds them up.
     pub SPLIT_K: matmul for mesa_lavapipe where M % 64 == 0, N % 64 == 0, K % 512 == 0 {
         split(k, [_, 128, 4] => k_o, k_m, k);
         rfactor(k_o => part);

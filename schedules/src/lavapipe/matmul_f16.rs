@@ -1,11 +1,11 @@
-//! Products of halves with sums in f32. From Mesa 26 on.
+//! Products of f16 with accumulation in f32. For Mesa 26 and later.
 
 use crate::kernels::matmul_f16;
 use tilewright::devices::mesa_lavapipe_26;
 use tilewright::schedule;
 
 schedule! {
-    /// On matrix units, any sizes: a tile for each workgroup of 4 subgroups, whose result leaves through shared memory.
+    /// On matrix units, any sizes: one tile per workgroup of 4 subgroups. The result is written through shared memory.
     pub ANY: matmul_f16 for mesa_lavapipe_26 {
         tile(i: ROWS * 2 round_up, j: COLUMNS * 2 round_up) => workgroup(y, x);
         tile(k: DEPTH round_up => k_o);
@@ -24,8 +24,8 @@ schedule! {
 }
 
 schedule! {
-    /// Without matrix units, which the driver makes of many instructions: eight invocations over 32 columns, 64 rows of four columns each,
-    /// row by row. What is held of `b` serves them all, and the sizes are the driver's to know.
+    /// Without matrix units, because the driver emulates them by many instructions. Eight invocations over 32 columns, 64 rows of
+    /// four columns each, row by row, so that all rows reuse the loaded part of `b`. The sizes are specialization constants.
     pub ROWS_64: matmul_f16 for mesa_lavapipe_26 where M % 64 == 0, N % 32 == 0, K % 2 == 0 {
         tile(i: 64, j: 32) => workgroup(y, x);
         tile(j: 4) => thread(x);
@@ -38,7 +38,7 @@ schedule! {
 }
 
 schedule! {
-    /// [`ROWS_64`] with 32 rows each.
+    /// [`ROWS_64`] with 32 rows per invocation.
     pub ROWS_32: matmul_f16 for mesa_lavapipe_26 where M % 32 == 0, N % 32 == 0, K % 2 == 0 {
         tile(i: 32, j: 32) => workgroup(y, x);
         tile(j: 4) => thread(x);

@@ -1,5 +1,5 @@
-//! Mesa's lavapipe, which runs eight invocations as one vector of the CPU: what is uniform among eight neighbours costs an
-//! eighth, and a row of eight that is contiguous is one access.
+//! Mesa's lavapipe, which runs eight invocations as one vector of the CPU. A computation that is uniform across eight adjacent
+//! invocations is done only once, and eight contiguous elements are one access.
 
 pub mod attention;
 pub mod attention_mixed;

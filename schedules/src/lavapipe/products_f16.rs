@@ -1,11 +1,12 @@
-//! Products of halves beside the plain one: of many pairs, with results or sums in halves, and with an epilogue. On matrix units. From Mesa 26 on.
+//! Further products of f16 on matrix units: of many pairs, with results or accumulation in f16, and with an epilogue. For Mesa 26
+//! and later.
 
 use crate::kernels::{batched_matmul_f16, matmul_f16_residual, matmul_f16_rounded, matmul_f16_sums};
 use tilewright::devices::mesa_lavapipe_26;
 use tilewright::schedule;
 
 schedule! {
-    /// Any sizes: 32x32 a workgroup of 4 subgroups, whose result leaves through shared memory.
+    /// Any sizes: 32x32 per workgroup of 4 subgroups. The result is written through shared memory.
     pub BATCHED: batched_matmul_f16 for mesa_lavapipe_26 {
         tile(n: 1, i: 32 round_up, j: 32 round_up) => workgroup(z, y, x);
         tile(k: 32 round_up => k_o);
@@ -21,8 +22,8 @@ schedule! {
 }
 
 schedule! {
-    /// Sums in f32, and a result in halves, of any sizes: 32x32 a workgroup of 4 subgroups.
-    /// The sums leave through shared memory, and are rounded as they are written.
+    /// Accumulation in f32 and a result in f16, for any sizes: 32x32 per workgroup of 4 subgroups. The sums go through shared
+    /// memory, and are rounded when they are written.
     pub ROUNDED: matmul_f16_rounded for mesa_lavapipe_26 {
         tile(i: 32 round_up, j: 32 round_up) => workgroup(y, x);
         tile(k: 32 round_up => k_o);
@@ -38,7 +39,8 @@ schedule! {
 }
 
 schedule! {
-    /// Sums in halves, too, of any sizes: 32x32 a workgroup of 4 subgroups, which need half the registers and half the shared memory.
+    /// Accumulation in f16, for any sizes: 32x32 per workgroup of 4 subgroups. The accumulators need half the registers and half
+    /// the shared memory.
     pub SUMS: matmul_f16_sums for mesa_lavapipe_26 {
         tile(i: 32 round_up, j: 32 round_up) => workgroup(y, x);
         tile(k: 32 round_up => k_o);
@@ -54,7 +56,7 @@ schedule! {
 }
 
 schedule! {
-    /// Bias, ReLU and residual where the result is written, of any sizes: 32x32 a workgroup of 4 subgroups.
+    /// Bias, ReLU and residual are applied when the result is written. For any sizes: 32x32 per workgroup of 4 subgroups.
     pub RESIDUAL: matmul_f16_residual for mesa_lavapipe_26 {
         tile(i: 32 round_up, j: 32 round_up) => workgroup(y, x);
         tile(k: 32 round_up => k_o);

@@ -1,11 +1,11 @@
-//! Images of other sizes.
+//! Resizing of images.
 
 use crate::kernels::resize_bilinear;
 use tilewright::devices::mesa_lavapipe;
 use tilewright::schedule;
 
 schedule! {
-    /// A row of 64 pixels a workgroup, a pixel an invocation: its channels share the place and the weights.
+    /// A row of 64 pixels per workgroup, one pixel per invocation, because its channels share the position and the weights.
     pub PIXELS: resize_bilinear for mesa_lavapipe {
         tile(n: 1, y: 1, x: 64) => workgroup(z, y, x);
         distribute(x => thread(x));
@@ -14,7 +14,7 @@ schedule! {
 }
 
 schedule! {
-    /// The same for multiples of 4 channels, four at a time.
+    /// [`PIXELS`] for multiples of 4 channels, four at a time.
     pub PIXELS_4: resize_bilinear for mesa_lavapipe where C % 4 == 0 {
         tile(n: 1, y: 1, x: 64) => workgroup(z, y, x);
         distribute(x => thread(x));

@@ -1,12 +1,12 @@
-//! Rows of a matrix. A row is a workgroup's, of one vector of invocations; what is known of a row is in registers of each, so there is
-//! one dispatch without barriers, and the row is read from the cache after the first time.
+//! Rows of a matrix, one row per workgroup of one vector of invocations. The reductions of a row are in the registers of each
+//! invocation, so there is one dispatch without barriers. After the first pass, the row is read from the cache.
 
 use crate::kernels::{layernorm, softmax};
 use tilewright::devices::mesa_lavapipe;
 use tilewright::schedule;
 
 schedule! {
-    /// Eight invocations a row, four neighbours each at a time; the length of a row is the driver's to know.
+    /// Eight invocations per row, four adjacent elements each at a time. The length of a row is a specialization constant.
     pub SOFTMAX: softmax for mesa_lavapipe where C % 32 == 0 {
         tile(i: 1) => workgroup(x);
         tile(j: 32 => j_o);
@@ -21,7 +21,7 @@ schedule! {
 }
 
 schedule! {
-    /// The maximum and the sum in one pass: each of eight invocations reads blocks of neighbours.
+    /// The maximum and the sum in one pass. Each of eight invocations reads blocks of adjacent elements.
     pub SOFTMAX_ONLINE: softmax for mesa_lavapipe where C % 256 == 0 {
         decompose_online(largest, total => block_largest, block_total, block: BLOCK);
         tile(i: 1) => workgroup(x);
@@ -43,7 +43,7 @@ schedule! {
 }
 
 schedule! {
-    /// Rows of any length: eight neighbours at a time.
+    /// Rows of any length, eight adjacent elements at a time.
     pub SOFTMAX_ANY: softmax for mesa_lavapipe {
         tile(i: 1) => workgroup(x);
         tile(j: 8 => j_o);
@@ -56,7 +56,7 @@ schedule! {
 }
 
 schedule! {
-    /// Eight invocations a row, four neighbours each at a time; the length of a row is the driver's to know.
+    /// Eight invocations per row, four adjacent elements each at a time. The length of a row is a specialization constant.
     pub LAYERNORM: layernorm for mesa_lavapipe where C % 32 == 0 {
         tile(i: 1) => workgroup(x);
         tile(j: 32 => j_o);
@@ -71,7 +71,7 @@ schedule! {
 }
 
 schedule! {
-    /// Rows of any length, as much of them as is known in shared memory: eight neighbours at a time.
+    /// Rows of any length, eight adjacent elements at a time. The reductions of a row are in shared memory.
     pub LAYERNORM_ANY: layernorm for mesa_lavapipe {
         tile(i: 1) => workgroup(x);
         tile(j: 8 => j_o);

@@ -5,8 +5,8 @@ use tilewright::devices::mesa_lavapipe;
 use tilewright::schedule;
 
 schedule! {
-    /// Eight invocations over eight pixels of a row, 16 channels of the result each. Each invocation spreads a channel of its own
-    /// pixel when it mixes it: nothing is stored, and the depthwise part is done again for each 16 channels.
+    /// Eight invocations over eight pixels of a row, 16 channels of the result each. Each invocation computes a depthwise channel
+    /// of its own pixel just before its use. So the depthwise result is not stored, but it is recomputed for each 16 channels.
     pub REGISTERS: separable for mesa_lavapipe where OC % 16 == 0 {
         tile(n: 1, oh: 1, ow: 8, oc: 16) => workgroup(z, z, y, x);
         distribute(ow => thread(x));
@@ -19,8 +19,8 @@ schedule! {
 }
 
 schedule! {
-    /// A row of eight pixels for all workgroups' invocations at once, eight channels at a time, in shared memory; 64 channels of the
-    /// result.
+    /// A row of eight pixels and 64 channels of the result per workgroup. The depthwise result is computed eight channels at a
+    /// time, in shared memory.
     pub SHARED: separable for mesa_lavapipe where OC % 4 == 0 {
         tile(n: 1, oh: 1, ow: 8, oc: 64) => workgroup(z, z, y, x);
         tile(oc: 8) => thread(y);

@@ -17,7 +17,7 @@ schedule! {
 }
 
 schedule! {
-    /// The same for any size: whole tiles run, and what is past the ends is not written.
+    /// For any size: whole tiles run, and elements out of bounds are not written.
     pub ROWS_8_ANY: sgemm for mesa_lavapipe {
         tile(i: 8, j: 32) => workgroup(y, x);
         tile(j: 4) => thread(x);

@@ -5,7 +5,7 @@ use tilewright::devices::mesa_lavapipe;
 use tilewright::schedule;
 
 schedule! {
-    /// Four elements an invocation.
+    /// Four elements per invocation.
     pub ADD: add for mesa_lavapipe where N % 4 == 0 {
         tile(i: 256) => workgroup(x);
         tile(i: 4) => thread(x);
@@ -14,7 +14,7 @@ schedule! {
 }
 
 schedule! {
-    /// Four elements an invocation.
+    /// Four elements per invocation.
     pub SAXPY: saxpy for mesa_lavapipe where N % 4 == 0 {
         tile(i: 256) => workgroup(x);
         tile(i: 4) => thread(x);
@@ -23,7 +23,7 @@ schedule! {
 }
 
 schedule! {
-    /// Four elements an invocation.
+    /// Four elements per invocation.
     pub GELU: gelu<T = f32> for mesa_lavapipe where N % 4 == 0 {
         tile(i: 256) => workgroup(x);
         tile(i: 4) => thread(x);
@@ -32,7 +32,7 @@ schedule! {
 }
 
 schedule! {
-    /// Eight halves an invocation.
+    /// Eight f16 elements per invocation.
     pub GELU_F16: gelu<T = f16> for mesa_lavapipe where N % 8 == 0 {
         tile(i: 512) => workgroup(x);
         tile(i: 8) => thread(x);
@@ -41,7 +41,7 @@ schedule! {
 }
 
 schedule! {
-    /// Two dispatches: 16384 elements a workgroup of 64, four at a time; then one workgroup for the partial sums.
+    /// Two dispatches: 16384 elements per workgroup of 64, four at a time; then one workgroup for the partial sums.
     pub TOTAL: total for mesa_lavapipe where K % 16384 == 0 {
         tile(k: 16384 => k_o);
         rfactor(k_o => part);
@@ -57,7 +57,7 @@ schedule! {
 }
 
 schedule! {
-    /// As [`TOTAL`], each workgroup's part by subgroup arithmetic.
+    /// [`TOTAL`] with partial sums by subgroup arithmetic.
     pub TOTAL_SUBGROUPS: total for mesa_lavapipe where K % 16384 == 0 {
         tile(k: 16384 => k_o);
         rfactor(k_o => part);
@@ -73,7 +73,7 @@ schedule! {
 }
 
 schedule! {
-    /// Two dispatches: 65536 elements a workgroup of eight, 16 of each at a time; then one workgroup for the partial sums.
+    /// Two dispatches: 65536 elements per workgroup of eight, 16 at a time per invocation; then one workgroup for the partial sums.
     pub TOTAL_LONG: total for mesa_lavapipe where K % 65536 == 0 {
         tile(k: 65536 => k_o);
         rfactor(k_o => part);
@@ -89,7 +89,7 @@ schedule! {
 }
 
 schedule! {
-    /// One element of the result that all workgroups add to.
+    /// All workgroups add to the result by atomics.
     pub TOTAL_ATOMIC: total for mesa_lavapipe where K % 16384 == 0 {
         tile(k: 16384) => workgroup(x), by: atomic;
         split(k, [_, 64, 4] => k_r, k_t, k_v);
@@ -107,7 +107,7 @@ schedule! {
 }
 
 schedule! {
-    /// Two dispatches: 16384 elements a workgroup of 64, then one workgroup for the parts' largest.
+    /// Two dispatches: 16384 elements per workgroup of 64, then one workgroup for the partial results.
     pub ARGMAX: argmax for mesa_lavapipe where K % 16384 == 0 {
         tile(k: 16384 => k_o);
         rfactor(k_o => part);

@@ -1,15 +1,15 @@
 //! Convolutions of 3x3 pixels by Winograd's algorithm, tiles of 4x4 results: three dispatches, with the filter prepared.
 //!
-//! The product takes the time: for each of the 36 points a matrix of tiles times one of the filter, which lies in blocks of 64 channels, as
-//! it is read. If nothing else is said, eight invocations take eight tiles of 64 channels, eight channels each: what is read of a tile is
-//! uniform.
+//! The product dominates the time: for each of the 36 points, a matrix of tiles times a matrix of the filter. The filter is packed
+//! in blocks of 64 channels, in the order in which it is read. By default, eight invocations compute eight tiles of 64 channels,
+//! eight channels each, so that the reads of tiles are uniform.
 
 use crate::kernels::{conv_nchw, conv2d};
 use tilewright::devices::mesa_lavapipe;
 use tilewright::schedule;
 
 schedule! {
-    /// NHWC, whole tiles. The sizes are the driver's to know.
+    /// NHWC, whole tiles. The sizes are specialization constants.
     pub F4: conv2d<T = f32> for mesa_lavapipe
     where OH % 4 == 0, OW % 4 == 0, IC % 4 == 0, OC % 64 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
@@ -43,7 +43,7 @@ schedule! {
 }
 
 schedule! {
-    /// The same for Mesa 26, where what is uniform costs little: eight invocations over eight tiles, 64 channels each, so that every load
+    /// [`F4`] for Mesa 26, where uniform loads are cheap: eight invocations over eight tiles, 64 channels each, so that every load
     /// of the filter is uniform.
     pub F4_TILES: conv2d<T = f32> for mesa_lavapipe
     where OH % 4 == 0, OW % 4 == 0, IC % 4 == 0, OC % 64 == 0, IC <= 2048 {
@@ -77,8 +77,8 @@ schedule! {
 }
 
 schedule! {
-    /// [`F4`] with transformed inputs and filters stored as halves, which are half to read: where the filter is large, as with many
-    /// channels of a small image.
+    /// [`F4`] with transformed inputs and filters stored as f16, which halves the memory traffic. It pays off for large filters,
+    /// for example with many channels of a small image.
     pub F4_F16: conv2d<T = f32> for mesa_lavapipe
     where OH % 4 == 0, OW % 4 == 0, IC % 4 == 0, OC % 64 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, store: f16, tolerance: 1.5e-3);
@@ -112,7 +112,8 @@ schedule! {
 }
 
 schedule! {
-    /// [`F4`] for any size: the results of a tile are a dispatch of their own, and a fourth one takes those that there are.
+    /// [`F4`] for any size: a separate dispatch computes the results of whole tiles, and a fourth dispatch copies those that are in
+    /// bounds.
     pub F4_ANY: conv2d<T = f32> for mesa_lavapipe where IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
         pack(u[p, q, c, o] => [p, q, o / 64, c, o % 64]);
@@ -151,7 +152,7 @@ schedule! {
 }
 
 schedule! {
-    /// NCHW, whole tiles. What is between the transforms lies as in [`F4`].
+    /// NCHW, whole tiles. The intermediates between the transforms have the same layout as in [`F4`].
     pub F4_NCHW: conv_nchw<T = f32> for mesa_lavapipe
     where OH % 4 == 0, OW % 4 == 0, IC % 4 == 0, OC % 64 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);

@@ -5,8 +5,8 @@ use tilewright::devices::amd_rdna3;
 use tilewright::schedule;
 
 schedule! {
-    /// A product of the filters with the image's windows, which are made in shared memory, 32 elements of 32 windows at a time:
-    /// 32 channels x 32 pixels a workgroup of 64, 4x4 an invocation, written together. Any size.
+    /// A product of the filters with the image's windows, which are gathered in shared memory, 32 elements of 32 windows at a time:
+    /// 32 channels x 32 pixels per workgroup of 64, 4x4 per invocation. The result is written cooperatively. Any size.
     pub IMPLICIT_GEMM: conv_nchw<T = f16> for amd_rdna3 {
         fuse(oh, ow => p);
         fuse(ic, fh, fw => k);

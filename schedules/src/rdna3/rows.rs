@@ -1,11 +1,11 @@
-//! Rows of a matrix: a row is a workgroup's, and what is known of it lies in shared memory.
+//! Rows of a matrix, one row per workgroup. The reductions of a row are in shared memory.
 
 use crate::kernels::{layernorm, softmax};
 use tilewright::devices::amd_rdna3;
 use tilewright::schedule;
 
 schedule! {
-    /// 128 invocations a row, four subgroups.
+    /// 128 invocations (four subgroups) per row.
     pub SOFTMAX: softmax for amd_rdna3 {
         tile(i: 1) => workgroup(x);
         tile(j: 128 => j_o);
@@ -18,7 +18,7 @@ schedule! {
 }
 
 schedule! {
-    /// 128 invocations a row, four subgroups.
+    /// 128 invocations (four subgroups) per row.
     pub LAYERNORM: layernorm for amd_rdna3 {
         tile(i: 1) => workgroup(x);
         tile(j: 128 => j_o);

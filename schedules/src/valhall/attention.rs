@@ -1,12 +1,12 @@
-//! Attention in one dispatch: the scores of a block of keys are in shared memory, and the output's sums in registers, which each block brings
-//! below the largest score so far. These ran on no such device.
+//! Attention in one dispatch: the scores of a block of keys are in shared memory, and the output's sums in registers. Each block
+//! rescales the sums to the largest score so far. Not run on such a device.
 
 use crate::kernels::{attention, causal_attention};
 use tilewright::devices::arm_valhall;
 use tilewright::schedule;
 
 schedule! {
-    /// 16 queries a workgroup, blocks of 16 keys; an invocation has 4x4 of the output and 4x1 of the scores.
+    /// 16 queries per workgroup, blocks of 16 keys; an invocation has 4x4 of the output and 4x1 of the scores.
     pub F32: attention<T = f32> for arm_valhall where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
         tile(b: 1, i: 16) => workgroup(y, x);
@@ -27,8 +27,8 @@ schedule! {
 }
 
 schedule! {
-    /// 16 queries a workgroup, blocks of 16 keys; an invocation has 4x4 of the output and 4x1 of the scores.
-    /// Products and sums of f16 items are of f32.
+    /// 16 queries per workgroup, blocks of 16 keys; an invocation has 4x4 of the output and 4x1 of the scores. Products and sums of
+    /// f16 items are computed in f32.
     pub F16: attention<T = f16> for arm_valhall where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
         tile(b: 1, i: 16) => workgroup(y, x);
@@ -50,7 +50,7 @@ schedule! {
 }
 
 schedule! {
-    /// The same up to the row's own key, with 32 rows a workgroup, whose blocks end with its last row.
+    /// Causal, with 32 rows per workgroup. The blocks of a workgroup end with the key of its last row.
     pub CAUSAL_F32: causal_attention<T = f32> for arm_valhall where D == 64, E == 64 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 16);
         tile(b: 1, i: 32) => workgroup(y, x);

@@ -1,4 +1,4 @@
-//! Convolution, channels last. After Lei Zhang, "Convolution on mobile GPUs" (2020): a patch a workgroup, a register tile a
+//! Convolution, channels last. After Lei Zhang, "Convolution on mobile GPUs" (2020): one patch per workgroup, one register tile per
 //! thread, accesses of four channels.
 
 use crate::kernels::conv2d;
@@ -6,7 +6,7 @@ use tilewright::devices::arm_valhall;
 use tilewright::schedule;
 
 schedule! {
-    /// One 1x8x32 (OH x OW x OC) patch a workgroup, 1x4x4 a thread.
+    /// One 1x8x32 (OH x OW x OC) patch per workgroup, 1x4x4 per thread.
     pub STRIDED_3: conv2d<T = f32, S = 2> for arm_valhall
     where OW % 8 == 0, OC % 32 == 0, IC == 3 {
         tile(n: 1, oh: 1, ow: 8, oc: 32) => workgroup(z, z, y, x);
@@ -18,8 +18,8 @@ schedule! {
 }
 
 schedule! {
-    /// The same in halves: one 2x8x32 patch a workgroup, 1x4x8 a thread. Eight channels of the filter are loaded before the
-    /// pixels that they meet, and a pixel's eight channels at once.
+    /// In f16: one 2x8x32 patch per workgroup, 1x4x8 per thread. Eight channels of the filter are loaded before the pixels that
+    /// they are multiplied by, and the eight channels of a pixel are loaded at once.
     pub PRELOADED_F16: conv2d<T = f16> for arm_valhall
     where OH % 2 == 0, OW % 8 == 0, OC % 32 == 0, IC % 8 == 0 {
         tile(n: 1, oh: 2, ow: 8, oc: 32) => workgroup(z, z, y, x);

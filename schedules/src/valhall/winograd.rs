@@ -1,6 +1,7 @@
-//! Convolutions of 3x3 pixels by Winograd's algorithm, tiles of 4x4 results: three dispatches, with the filter prepared. The product takes
-//! the time: for each of the 36 points a matrix of tiles times one of the filter, 16 tiles x 32 channels a workgroup of 32, 4x4 an
-//! invocation in registers; shared memory is no faster than the cache there. No such device has run them.
+//! Convolutions of 3x3 pixels by Winograd's algorithm, tiles of 4x4 results: three dispatches, with the filter prepared. The
+//! product dominates the time: for each of the 36 points, a matrix of tiles times a matrix of the filter, 16 tiles x 32 channels
+//! per workgroup of 32, 4x4 per invocation in registers. Shared memory is not used, because it is not faster than the cache there.
+//! Not run on such a device.
 
 use crate::kernels::conv2d;
 use tilewright::devices::arm_valhall;
@@ -41,7 +42,7 @@ schedule! {
 }
 
 schedule! {
-    /// The same with transformed inputs and filters stored as halves, which are half to read.
+    /// [`F4`] with transformed inputs and filters stored as f16, which halves the memory traffic.
     pub F4_F16: conv2d<T = f32> for arm_valhall
     where OH % 4 == 0, OW % 4 == 0, IC % 4 == 0, OC % 32 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, store: f16, tolerance: 1.5e-3);

@@ -1,11 +1,11 @@
-//! Products of halves with sums in f32, on matrix units. No such device has run them yet.
+//! Products of f16 with accumulation in f32, on matrix units. Not yet run on such a device.
 
 use crate::kernels::matmul_f16;
 use tilewright::devices::intel_xe2;
 use tilewright::schedule;
 
 schedule! {
-    /// Any sizes: 64x64 a workgroup of 4 subgroups, whose result leaves through shared memory.
+    /// Any sizes: 64x64 per workgroup of 4 subgroups. The result is written through shared memory.
     pub ANY: matmul_f16 for intel_xe2 {
         tile(i: 64 round_up, j: 64 round_up) => workgroup(y, x);
         tile(k: 32 round_up => k_o);

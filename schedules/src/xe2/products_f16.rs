@@ -1,11 +1,12 @@
-//! Products of halves beside the plain one: of many pairs, with results or sums in halves, and with an epilogue. On matrix units. No such device has run them yet.
+//! Further products of f16 on matrix units: of many pairs, with results or accumulation in f16, and with an epilogue. Not yet run
+//! on such a device.
 
 use crate::kernels::{batched_matmul_f16, matmul_f16_residual, matmul_f16_rounded, matmul_f16_sums};
 use tilewright::devices::intel_xe2;
 use tilewright::schedule;
 
 schedule! {
-    /// Any sizes: 64x64 a workgroup of 4 subgroups, whose result leaves through shared memory.
+    /// Any sizes: 64x64 per workgroup of 4 subgroups. The result is written through shared memory.
     pub BATCHED: batched_matmul_f16 for intel_xe2 {
         tile(n: 1, i: 64 round_up, j: 64 round_up) => workgroup(z, y, x);
         tile(k: 32 round_up => k_o);
@@ -22,8 +23,8 @@ schedule! {
 }
 
 schedule! {
-    /// Sums in f32, and a result in halves, of any sizes: 64x64 a workgroup of 4 subgroups.
-    /// The sums leave through shared memory, and are rounded as they are written.
+    /// Accumulation in f32 and a result in f16, for any sizes: 64x64 per workgroup of 4 subgroups. The sums go through shared
+    /// memory, and are rounded when they are written.
     pub ROUNDED: matmul_f16_rounded for intel_xe2 {
         tile(i: 64 round_up, j: 64 round_up) => workgroup(y, x);
         tile(k: 32 round_up => k_o);
@@ -40,7 +41,8 @@ schedule! {
 }
 
 schedule! {
-    /// Sums in halves, too, of any sizes: 64x64 a workgroup of 4 subgroups, which need half the registers and half the shared memory.
+    /// Accumulation in f16, for any sizes: 64x64 per workgroup of 4 subgroups. The accumulators need half the registers and half
+    /// the shared memory.
     pub SUMS: matmul_f16_sums for intel_xe2 {
         tile(i: 64 round_up, j: 64 round_up) => workgroup(y, x);
         tile(k: 32 round_up => k_o);
@@ -57,7 +59,7 @@ schedule! {
 }
 
 schedule! {
-    /// Bias, ReLU and residual where the result is written, of any sizes: 64x64 a workgroup of 4 subgroups.
+    /// Bias, ReLU and residual are applied when the result is written. For any sizes: 64x64 per workgroup of 4 subgroups.
     pub RESIDUAL: matmul_f16_residual for intel_xe2 {
         tile(i: 64 round_up, j: 64 round_up) => workgroup(y, x);
         tile(k: 32 round_up => k_o);

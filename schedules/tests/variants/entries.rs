@@ -1,11 +1,12 @@
-//! The entries of the catalog, each with the sizes that its variants are tried at: odd ones, and what facts ask for, odd times.
+//! The entries of the catalog, each with the sizes at which its variants are tested: odd sizes, and odd multiples of the sizes that
+//! facts require.
 
 use crate::check;
 
-/// A test for each: `name(scalars) (dims) { sizes … }`.
+/// Defines a test for each entry: `name(scalars) (dims) { sizes … }`.
 macro_rules! entries {
     ($($name:ident($($scalar:expr),*) ($($dim:ident),*) { $(($($size:expr),*))* })*) => {
-        /// Those that have a test.
+        /// The entries that have a test.
         pub const TESTED: &[&str] = &[$(stringify!($name)),*];
         $(#[test]
         fn $name() {

@@ -1,6 +1,6 @@
-//! Every variant of this crate, at odd sizes: what the macros embedded is what its source compiles to, `spirv-val` accepts it, and
-//! it computes what the plain evaluation of its kernel does, on the reference device with the limits of the variant's profile and,
-//! where they allow it, on the Vulkan device.
+//! Tests every variant of this crate at odd sizes. The program that the macro embedded must equal the program that its source
+//! compiles to, `spirv-val` must accept it, and its results must match the plain evaluation of its kernel. It runs on the reference
+//! device with the limits of the variant's profile and, if that device meets the profile, on the Vulkan device.
 
 #![allow(unreachable_pub, reason = "a test binary has no users")]
 
@@ -33,18 +33,18 @@ use tilewright_schedules::{catalog, lavapipe};
 /// The values of dims by name.
 type Dims = &'static [(&'static str, i64)];
 
-/// What tells variants apart.
+/// Returns the names that identify a variant.
 fn key(program: &Program) -> [&str; 3] {
     [&program.kernel, &program.variant, &program.profile]
 }
 
-/// The same of a schedule in a file.
+/// Returns the names that identify a schedule in a file.
 fn name(tokens: &Tokens) -> [String; 3] {
     let subject = tokens.parse().expect("trees");
     [subject.kernel.name.text, subject.schedule.name.text, subject.profile.name]
 }
 
-/// A program of the catalog, compiled again from its source.
+/// Compiles a program of the catalog again from its source.
 fn recompiled(program: &Program, written: &[Written]) -> compile::Variant {
     let tokens = match written.iter().find(|w| name(&w.tokens) == key(program)) {
         Some(written) => written.tokens.clone(),
@@ -59,13 +59,13 @@ fn recompiled(program: &Program, written: &[Written]) -> compile::Variant {
     compile::Variant { program: made.program, algorithm, decomposed, nest: made.nest, prepared }
 }
 
-/// The heuristic schedule that a kernel has of itself.
+/// Returns the default schedule of a kernel.
 fn default_of(program: &Program, written: &[Written]) -> Tokens {
     assert_eq!(program.variant, "DEFAULT", "the catalog has {:?}, and no file", key(program));
     let of_kernel = written.iter().find(|w| name(&w.tokens)[0] == program.kernel);
     let Tokens { kernel, files, .. } = of_kernel.expect("a schedule of this kernel").tokens.clone();
     let schedule: TokenStream = format!("DEFAULT: {} for p {{}}", program.kernel).parse().expect("tokens");
-    // It stands where the kernel's name does.
+    // Its span is the span of the kernel's name, as in the macro.
     let name = kernel.clone().into_iter().find(|tree| matches!(tree, TokenTree::Ident(name) if *name == program.kernel));
     let name = name.expect("the kernel's name").span();
     let schedule = schedule.into_iter().map(|mut tree| {
@@ -75,7 +75,7 @@ fn default_of(program: &Program, written: &[Written]) -> Tokens {
     Tokens { schedule: schedule.collect(), kernel, profile: Profile::vulkan_1_1(), files }
 }
 
-/// Checks every variant of an entry of the catalog at those of the sizes at which its facts hold: two at least.
+/// Checks every variant of a catalog entry at the sizes for which its facts hold. There must be at least two such sizes.
 fn check(entry: &str, sizes: &[Dims], scalars: &[f64]) {
     let entry = catalog::ALL.iter().find(|e| e.name == entry).expect("an entry of the catalog");
     let (written, mut asked) = (schedules(), Asked::default());
@@ -92,12 +92,13 @@ fn check(entry: &str, sizes: &[Dims], scalars: &[f64]) {
     }
 }
 
-/// What is asked of the variants of a kernel with the same types and parameters at the same sizes: its evaluation takes longer than theirs.
+/// Caches inputs and expected results for variants with the same kernel, types, parameters and sizes, because the plain evaluation
+/// takes longer than the variants.
 #[derive(Default)]
 struct Asked(Vec<Question>);
 
 struct Question {
-    /// Types, parameters, and how it is decomposed.
+    /// The types, the parameters, and the text of the decomposed algorithm.
     of: (Vec<DType>, Vec<(String, i64)>, String),
     dims: Dims,
     inputs: Inputs,
@@ -120,7 +121,7 @@ impl Asked {
     }
 }
 
-/// All definitions of a program, as text.
+/// Prints all definitions of a program.
 fn definitions(program: &Nest) -> String {
     let text = |e: ExprId| print::expr(program, e);
     let stage = |stage: &Stage| {
@@ -145,15 +146,16 @@ fn compare_at(variant: &compile::Variant, loaded: &[DynKernel], Question { dims,
     }
 }
 
-/// On the reference device, with no more than the variant's profile guarantees.
+/// Loads a program on the reference device, with the limits of the variant's profile.
 fn on_reference(program: &Program) -> DynKernel {
     let device = Options::new().device(format!("reference:{}", program.profile)).open().expect("the reference device");
-    // SAFETY: the compiler made it, and its words are run where each access is checked.
+    // SAFETY: the compiler made the program, and the reference device checks each access.
     unsafe { device.load_programs(vec![program.clone()]) }.expect("it loads")
 }
 
-/// On the Vulkan device that the environment picks, with the validation layers on; `None` if it does not have what the variant
-/// requires. What is made for lavapipe, or for every device, must run there.
+/// Loads a program on the Vulkan device that the environment selects, with validation layers. Returns `None` if the device does not
+/// meet the variant's requirements. Variants for lavapipe must run on llvmpipe, and variants for every device must run on any
+/// device.
 fn on_vulkan(program: &Program) -> Option<DynKernel> {
     static DEVICE: OnceLock<Device> = OnceLock::new();
     let layers = std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0");
@@ -162,7 +164,7 @@ fn on_vulkan(program: &Program) -> Option<DynKernel> {
     });
     let everywhere =
         program.profile == "vulkan_1_1" || program.profile == "mesa_lavapipe" && device.info().name.contains("llvmpipe");
-    // SAFETY: the compiler made it.
+    // SAFETY: the compiler made the program.
     match unsafe { device.load_programs(vec![program.clone()]) } {
         Ok(kernel) => Some(kernel),
         Err(Error::Unsupported { .. }) if !everywhere => None,
@@ -170,7 +172,7 @@ fn on_vulkan(program: &Program) -> Option<DynKernel> {
     }
 }
 
-/// Programs that time all variants find all of them, and so do these tests.
+/// Checks that the catalog lists every variant, and that every entry has a test.
 #[test]
 fn the_catalog_is_complete() {
     let programs: Vec<Program> = catalog::ALL.iter().flat_map(|entry| (entry.programs)().expect("they decode")).collect();
@@ -186,8 +188,9 @@ fn the_catalog_is_complete() {
     assert_eq!(entries, entries::TESTED, "each entry has its test, in the same order");
 }
 
-/// What a variant states of its rounding: for F(4, 3) the transforms make errors 4.76 times as large, and a sum of 2048 products in f32 has
-/// `2^-24 sqrt(1.5 + 0.085 * 2048)`. Stored as halves, two factors are rounded to 11 bits.
+/// Checks the rounding that a variant states. For F(4, 3), the transforms enlarge errors by the factor 4.76, and a sum of 2048
+/// products in f32 has the error `2^-24 sqrt(1.5 + 0.085 * 2048)`. If they are stored as f16, two factors are also rounded to 11
+/// bits.
 #[test]
 fn decomposed_variants_state_their_rounding() {
     let expected = |rounding: &[Rounding]| match rounding {

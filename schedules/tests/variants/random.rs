@@ -1,10 +1,10 @@
-//! The random numbers of this crate, against those that others have published of the same generator.
+//! Compares the random numbers of this crate with published ones of the same generator.
 
 use tilewright::{Device, Options};
 use tilewright_schedules::kernels::{philox, philox_uniform};
 use tilewright_schedules::lavapipe;
 
-/// The key, the counter, and the four words that they make: the known answers that come with Random123, by the authors of the generator.
+/// The key, the counter, and the resulting four words: the known answers of Random123, by the authors of the generator.
 const KNOWN: [([u32; 2], [u32; 4], [u32; 4]); 3] = [
     ([0; 2], [0; 4], [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]),
     ([u32::MAX; 2], [u32::MAX; 4], [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]),
@@ -41,7 +41,7 @@ fn known_answers() {
                 let mut words = device.zeros::<u32>([3, 4]).expect("memory");
                 let ([k, l], [a, b, c, d]) = (key, counter);
                 kernel.run((k, l, a, b, c, d, &mut words)).expect("it runs");
-                // The counter wraps after two words.
+                // The counter wraps after 64 bits.
                 let low = (u64::from(b) << 32) | u64::from(a);
                 let rows = (0..3).flat_map(|i| {
                     let low = low.wrapping_add(i);
@@ -66,7 +66,7 @@ fn uniform_values_are_the_upper_bits_of_the_words() {
         values.run((1, 2, 3, 4, 5, 6, &mut v)).expect("it runs");
         let (w, v) = (w.download().expect("words"), v.download().expect("values"));
         assert!(w.iter().zip(&v).all(|(w, v)| f64::from(*v) == f64::from(w >> 8) / f64::from(1 << 24)));
-        // The mean of 20,000 has a deviation of 0.002.
+        // The mean of 20,000 values has a standard deviation of 0.002.
         let mean = v.iter().map(|v| f64::from(*v)).sum::<f64>() / v.len() as f64;
         assert!((mean - 0.5).abs() < 0.01, "{mean}");
         assert!(v.iter().all(|v| (0.0..1.0).contains(v)));

@@ -1,4 +1,4 @@
-//! The schedules of this crate as they stand in its files, for its tests and its benchmark.
+//! Reads the schedules of this crate from its source files, for its tests and its benchmark.
 
 use std::path::{Path, PathBuf};
 use tilewright_dsl::schedule::tune::Choice;
@@ -9,11 +9,11 @@ use tilewright_explain::source::{Source, Subject, Tokens};
 pub struct Written {
     /// Its file and name.
     pub place: String,
-    /// What it is compiled from.
+    /// The tokens that it is compiled from.
     pub tokens: Tokens,
 }
 
-/// Every schedule, by file.
+/// Returns every schedule, ordered by file.
 pub fn schedules() -> Vec<Written> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
@@ -35,7 +35,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("this crate's sources").flatten() {
         let path = entry.path();
         match path.extension() {
-            // (Records of tunings stand beside the files.)
+            // Other files are records of tunings.
             Some(extension) if extension == "rs" => files.push(path),
             _ if path.is_dir() => collect(&path, files),
             _ => {}
@@ -43,7 +43,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// What the macro does: from tokens to trees, and from these to a program.
+/// Compiles like the macro: from tokens to syntax trees, and from these to a program.
 pub fn compile(tokens: &Tokens) -> (Subject, variant::Variant) {
     let subject = tokens.parse().unwrap_or_else(|e| panic!("{e}"));
     let (kernel, schedule) = (&subject.kernel, &subject.schedule);
