@@ -1,7 +1,7 @@
 //! Kernels with schedules that are ready to use. Each algorithm is written once, and each device has a folder of schedules.
 //!
 //! ```text
-//! kernels/      what is computed
+//! kernels/      the algorithms
 //! lavapipe/     Mesa's lavapipe: eight invocations are one vector of the CPU
 //! valhall/      Arm's Mali GPUs of the Valhall family
 //! ampere/       NVIDIA's Ampere

@@ -8,10 +8,10 @@ use crate::nest::path::Frame;
 use crate::nest::{AxisId, Exec, Level, Slot};
 use crate::syntax::schedule::Target;
 
-/// The number of invocations of a workgroup: half of what Vulkan guarantees, and a multiple of every subgroup size.
+/// The number of invocations of a workgroup: half of the minimum that Vulkan guarantees, and a multiple of every subgroup size.
 const INVOCATIONS: i64 = 64;
 
-/// Schedules a stage that has no directive.
+/// Schedules a stage without directives.
 pub fn apply(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
     let rows: Vec<AxisId> = nest.path.axes().filter(|a| nest.program.rows.contains(a)).collect();
     let parallel: Vec<AxisId> = nest.path.axes().filter(|a| !nest.is_reduction(*a) && !rows.contains(a)).collect();

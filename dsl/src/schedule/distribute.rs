@@ -46,7 +46,7 @@ pub fn check_axis(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId, target:
     }
     if target.level == Level::Workgroup {
         let at = nest.path.position(axis).unwrap_or(0);
-        // The loops of a reduction have no order, so one of its axes can move out of the others.
+        // The loops of a reduction are not ordered, so one of its axes can move out of the others.
         let within = |f: &&Frame| f.as_loop().is_some_and(|(a, e)| e == Exec::Serial && nest.is_reduction(a));
         if let Some(outer) = nest.path.frames[..at].iter().find(within).filter(|_| !nest.is_reduction(axis)) {
             let around = outer.as_loop().map_or_else(String::new, |(a, _)| nest.name(a).to_owned());
@@ -82,8 +82,8 @@ fn within_thread(nest: &StageNest<'_>, axis: AxisId) -> Option<(AxisId, SpanId)>
     }
 }
 
-/// Binds axes, each to its coordinate, and moves their loops outward: workgroup axes outermost, then those of subgroups, then those
-/// of threads or lanes.
+/// Binds axes, each to its coordinate, and moves their loops outward: workgroup axes outermost, then subgroup axes, then thread or
+/// lane axes.
 pub fn bind(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, by: Option<By>, span: SpanId) -> Applied {
     subgroups::check_level(nest, target)?;
     nest.levels.push(target.level);

@@ -60,7 +60,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Removes guards, because matrices have no predicates. Out of bounds, no guard is needed if the reduction operands are the
+/// Removes guards, because matrices do not support predicates. Out of bounds, no guard is needed if the reduction operands are the
 /// identity by themselves.
 fn without_guards(nest: &mut StageNest<'_>) {
     for axis in nest.program.root_axes(nest.stage) {

@@ -24,7 +24,7 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name], into: &Name, span: SpanId
             let error = Error::new(name.span, format!("`{}` and `{name}` are not of the same kind", names[0]));
             return Err(error.note("one is a reduction's axis, the other is parallel").help("fuse axes of the same kind"));
         }
-        // An axis of extent 1 has no loop, but it is treated as bound here.
+        // An axis of extent 1 is not a loop, but it is treated as bound here.
         let mut bound = nest.bound_axes();
         bound.extend(&axes);
         let extent = nest.program.over_leaves(nest.program.axes[*axis].extent, &bound);

@@ -7,7 +7,7 @@
 //!
 //! | stage | axes | value |
 //! |---|---|---|
-//! | `cols` | the axes of the result and then those of the sum that the factor names: `n`, `oh`, `ow`, `fh`, `fw`, `ic` | the factor, with its padding |
+//! | `cols` | the axes of the result and then the axes of the sum that the factor names: `n`, `oh`, `ow`, `fh`, `fw`, `ic` | the factor, with its padding |
 //! | `gemm` | as `y` | the sum of `cols` times the filter, with the kernel's epilogue |
 //!
 //! The computed values do not change: each product has the same factors, and the sum has the same order, so it rounds as before.
@@ -161,7 +161,7 @@ fn stated(program: &Program, im2col: &Im2col, of: &Convolution, columns: Option<
     let takes = |buffer: &BufferId| format!("`{}` takes {} bytes", name(buffer), bytes(program, *buffer));
     let ([columns_name, product], result) = (&im2col.stages, &im2col.result);
     let what = format!(
-        "`{product}` sums the products of `{result}`, with what is read of {} in `{columns_name}`",
+        "`{product}` sums the products of `{result}`, with the reads of {} gathered in `{columns_name}`",
         list(tensors.iter().map(name))
     );
     match columns {

@@ -29,7 +29,7 @@ pub enum At {
     Start,
     /// After the directive at this place.
     Directive(SpanId),
-    /// After the heuristic schedule of a stage that has no directive.
+    /// After the heuristic schedule of a stage without directives.
     Heuristic(StageId),
     /// After lowering, in its final form.
     Lowered,
@@ -228,7 +228,7 @@ fn schedule_stage(
 ) -> Vec<Copied> {
     let Some(mut nest) = Opened::new(program, profile, stage) else { return Vec::new() };
     let mut applied = Ok(());
-    // `show` does not count as scheduling. `rfactor` leaves a new reduction, which has no directives yet.
+    // `show` does not count as scheduling. `rfactor` leaves a new reduction without directives.
     let said = directives.iter().rposition(|d| d.kind != DirectiveKind::Show);
     let from = match said {
         Some(last) if !matches!(directives[last].kind, DirectiveKind::Rfactor { .. }) => directives.len() + 1,

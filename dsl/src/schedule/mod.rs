@@ -86,9 +86,9 @@ pub struct StageNest<'a> {
     pub axes: Vec<AxisId>,
     /// Parallel axes that `serial` named.
     pub serial: HashSet<AxisId>,
-    /// Levels to which directives bound axes. An axis of extent 1 has no loop, but its level can still be named as a place.
+    /// Levels to which directives bound axes. An axis of extent 1 is not a loop, but its level can still be named as a place.
     pub levels: Vec<Level>,
-    /// Parts of extent 1, which have no loop, each with the axes that its loop would enclose. They can still be named as places.
+    /// Parts of extent 1, which are not loops, each with the axes that its loop would enclose. They can still be named as places.
     pub vanished: Vec<(AxisId, Vec<AxisId>)>,
 }
 

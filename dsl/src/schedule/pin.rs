@@ -5,7 +5,7 @@
 //! pinned dims are constants.
 //!
 //! Refused: a name that is not a symbolic dim; a dim that is pinned twice, or that a fact of the head makes a literal. A pinned dim
-//! that no dispatch reads is a warning. In a version under a fact that makes it a literal, a pin has no effect.
+//! that no dispatch reads is a warning. In a version under a fact that makes it a literal, a pin is ignored.
 
 use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};

@@ -54,8 +54,8 @@ pub(super) fn apply(nest: &mut StageNest<'_>, pipeline: &Pipeline, span: SpanId)
     fits(nest, pipeline, span)
 }
 
-/// Finds the serial loop over an axis. Returns `None` for a tile of extent 1, which has no loop. Versions for small sizes have such
-/// tiles.
+/// Finds the serial loop over an axis. Returns `None` for a tile of extent 1, which does not need a loop. Versions for small sizes
+/// have such tiles.
 fn looped(nest: &StageNest<'_>, name: &Name) -> Result<Option<AxisId>, Error> {
     let axis = nest.axis(name)?;
     let Some(at) = nest.path.position(axis) else {

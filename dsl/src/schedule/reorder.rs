@@ -1,5 +1,5 @@
 //! `reorder(fh, fw, ic, ow, oc)`: puts the listed axes into this order, outermost first, within the places that they occupy. A loop
-//! that is moved out of a loop that its bound depends on takes its hull, with a predicate. Axes of extent 1 have no loop, but may
+//! that is moved out of a loop that its bound depends on takes its hull, with a predicate. Axes of extent 1 are not loops, but may
 //! be listed.
 //!
 //! Refused: a workgroup axis inside a loop that is not a workgroup axis.

@@ -4,8 +4,8 @@
 //! takes the first version, in the order of the statements, whose facts hold for the shapes. The schedule without them comes last.
 //!
 //! Refused: no facts; facts that cannot be checked at launch (`finite(x)`); facts that contradict the head's; and any error of the
-//! schedule's directives under the facts, which is reported at the statement. A version that has no effect is a warning, and is
-//! left out: either its nest and its proofs are the same as without the facts, or an earlier version is taken whenever it could be.
+//! schedule's directives under the facts, which is reported at the statement. A version without an effect is a warning, and is left
+//! out: either its nest and its proofs are the same as without the facts, or an earlier version is taken whenever it could be.
 
 use crate::algorithm::stated;
 use crate::diag::{Error, Errors};

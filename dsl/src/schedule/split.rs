@@ -114,7 +114,7 @@ pub fn split(
     }
     let exact = exact || tail == Tail::Shift;
     nest.program.axes[axis].fate = Fate::Split(Split { parts: parts.clone(), exact, tail, span });
-    // An axis of extent 1 has no loop, but it can need one when it is rounded up. The loop is then innermost, because no place is
+    // An axis of extent 1 is not a loop, but it can need one when it is rounded up. The loop is then innermost, because no place is
     // given.
     let innermost = nest.path.frames.iter().position(|f| matches!(f.as_loop(), Some((_, Exec::Lanes | Exec::Matrix(_)))));
     let place = at.or(innermost).unwrap_or(nest.path.frames.len());
@@ -135,7 +135,7 @@ pub fn split(
 }
 
 /// Splits an axis by a number that divides it. The outer part takes the axis's name and its loop at `at`. The inner part is
-/// returned, and has no loop yet.
+/// returned, and does not have a loop yet.
 pub(super) fn inner(
     nest: &mut StageNest<'_>,
     (axis, at): (AxisId, Option<usize>),
@@ -163,7 +163,7 @@ pub(super) fn inner(
     inner
 }
 
-/// Returns the place of an axis's loop, or `None` if it has no loop. Reports an error if the loop is not a plain serial loop.
+/// Returns the place of an axis's loop, or `None` if it does not have one. Reports an error if the loop is not a plain serial loop.
 pub fn plain(nest: &StageNest<'_>, axis: AxisId, blame: SpanId) -> Result<Option<usize>, Error> {
     let Some(at) = nest.path.position(axis) else { return Ok(None) };
     let frame = &nest.path.frames[at];

@@ -94,7 +94,7 @@ fn one(program: &mut Program, kernel: &Kernel, tune: &Tune, before: &[Tuned]) ->
     Ok(Tuned { name: name.text.clone(), value, candidates: values, used: false, span: name.span })
 }
 
-/// Checks that a name has no other meaning in the schedule.
+/// Checks that a name does not have another meaning in the schedule.
 fn is_free(program: &Program, kernel: &Kernel, tune: &Tune, before: &[Tuned]) -> Result<(), Error> {
     let name = &tune.name;
     if let Some(other) = before.iter().find(|t| t.name == name.text) {

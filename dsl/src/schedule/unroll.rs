@@ -73,7 +73,7 @@ fn check_copies(nest: &StageNest<'_>, name: &Name) -> Applied {
     Ok(())
 }
 
-/// Counts the operations of the innermost body, including those of indices.
+/// Counts the operations of the innermost body, including index operations.
 fn operations(nest: &StageNest<'_>) -> i64 {
     let mut count = 0;
     for value in &nest.path.compute.value {

@@ -153,7 +153,7 @@ fn unaligned(nest: &StageNest<'_>, buffer: crate::nest::BufferId, name: &Name, c
     }
 }
 
-/// Returns the reads of the stage, including those of the finish.
+/// Returns the reads of the stage, including the reads of the finish.
 fn reads(nest: &StageNest<'_>) -> Vec<Read> {
     nest.path.compute.values().flat_map(|value| nest.program.exprs.reads(value)).collect()
 }

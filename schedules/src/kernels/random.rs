@@ -4,10 +4,10 @@
 //! Philox-4x32-10 of Salmon, Moraes, Dror and Shaw, *Parallel random numbers: as easy as 1, 2, 3* (SC'11). Ten rounds compute four
 //! 32-bit words from a counter of four and a key of two. The generator is not cryptographically secure.
 //!
-//! The sizes of a kernel's outputs follow from the sizes of its inputs. These kernels have no input, so they overwrite a tensor of
-//! the caller without reading it. Row `i` is computed from the counter `first_0, first_1, first_2, first_3` plus `i`. The addition
-//! has 64 bits: `first_0` is the low word, `first_1` the high word, and it wraps there. The other two words can number streams. A
-//! counter that is used again gives the same numbers, so the next launch must begin `N` further.
+//! The sizes of a kernel's outputs follow from the sizes of its inputs. These kernels do not have an input, so they overwrite a
+//! tensor of the caller without reading it. Row `i` is computed from the counter `first_0, first_1, first_2, first_3` plus `i`. The
+//! addition has 64 bits: `first_0` is the low word, `first_1` the high word, and it wraps there. The other two words can number
+//! streams. A counter that is used again gives the same numbers, so the next launch must begin `N` further.
 
 use tilewright::kernel;
 

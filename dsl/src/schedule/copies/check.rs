@@ -12,8 +12,8 @@ use crate::schedule::promote::Copied;
 use crate::schedule::{Applied, block_of};
 use std::collections::HashSet;
 
-/// Checks that registers and fragments are indexed by constants, because they have no address. An index may not depend on a loop
-/// that is not unrolled, or on workgroups. Invocations may index only the dimensions that `owners` has added.
+/// Checks that registers and fragments are indexed by constants, because they are not addressable. An index may not depend on a
+/// loop that is not unrolled, or on workgroups. Invocations may index only the dimensions that `owners` has added.
 pub(super) fn constant(program: &mut Program, copy: &Copied) -> Applied {
     if !matches!(program.buffers[copy.buffer].space, Space::Register | Space::Fragment { .. }) {
         return Ok(());

@@ -201,7 +201,7 @@ fn digits(program: &Program, copy: &Copied, axis: AxisId) -> Result<Vec<Digit>, 
     digits.sort_by_key(|digit| std::cmp::Reverse(digit.weight));
     let whole = digits.iter().rev().try_fold(1, |n, digit| (digit.weight == n).then_some(n * digit.extent)).ok_or_else(other)?;
     let extent = program.exprs.as_int(program.axes[axis].extent).unwrap_or(whole);
-    // Points beyond the end of a dimension have no element.
+    // Points beyond the end of a dimension are not elements of it.
     if whole != extent || preds.iter().any(|pred| pred.axis == axis || program.comes_from(pred.axis, &[axis])) {
         let what = format!("`{copied}` is distributed, but its parts do not divide the {extent} elements along `{name}`");
         let help =

@@ -528,7 +528,7 @@ fn read_apart(program: &mut Program, profile: &Profile, copy: &Copied) -> Applie
     Err(error.help(format!("write `to: shared`, or let them reduce `{name}` cooperatively, too")))
 }
 
-/// Schedules the copies that have no block, and checks all of them.
+/// Schedules the copies without a block, and checks all of them.
 pub(in crate::schedule) fn finish(
     program: &mut Program,
     profile: &Profile,

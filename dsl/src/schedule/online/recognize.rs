@@ -391,7 +391,7 @@ impl Walk<'_, '_> {
                 texts = [score, self.score].map(|e| print::Printer::new(self.finder.program).expr(e));
             }
             let [here, there] = texts;
-            let error = error.note(format!("here, they are `{here}`, and those of `{max}` are `{there}`"));
+            let error = error.note(format!("the scores here are `{here}`, and the scores of `{max}` are `{there}`"));
             return Err(error.help("let both read the same scores: `let s[i, j]: f32[N, M] = …;` in the kernel"));
         }
         let found = Rescale { function, scale };

@@ -161,7 +161,7 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// Checks that no block exceeds the end of the scores themselves, because there are no elements beyond it.
+    /// Checks that no block exceeds the end of the scores themselves, because it does not have elements beyond.
     fn check_blocks(&self, over: AxisId, size: i64) -> Result<(), Error> {
         let (program, name) = (self.program, self.name);
         let extent = program.axes[over].extent;

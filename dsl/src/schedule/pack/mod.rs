@@ -12,10 +12,10 @@
 //! | an output | `dispatch` | the definition fills `y_packed`, and the stage `y` unpacks it at each launch |
 //! | an intermediate | | the temporary is packed |
 //!
-//! Where the components of an index exceed its extent, the memory holds `fill` (0 by default). The results of a kernel do not
-//! depend on it: reads are at indices of the algorithm, and the elements of a packed stage that are out of bounds are not used
-//! elsewhere. So a temporary that the kernel computes holds there the value of its definition at the nearest elements, unless
-//! `fill` is given. In this way the result has no condition, and can be computed on matrices.
+//! If the components of an index exceed its extent, the memory holds `fill` (0 by default). The results of a kernel do not depend
+//! on it: reads are at indices of the algorithm, and the elements of a packed stage that are out of bounds are not used elsewhere.
+//! So a temporary that the kernel computes holds there the value of its definition at the nearest elements, unless `fill` is given.
+//! In this way the result does not have a condition, and can be computed on matrices.
 //!
 //! Refused: a tensor that is updated in place, a constant, or a name that does not exist; a map that is not one to one; a tensor
 //! that is packed twice; a `when` that does not fit; `pack` after a directive.

@@ -6,7 +6,7 @@ use crate::expr::{Binary, Expr, ExprId};
 use crate::schedule::StageNest;
 use crate::table::Map;
 
-/// Rewrites an index so that its components are those of tiles, as far as this is proved.
+/// Rewrites an index so that its components are components of tiles, as far as this is proved.
 pub(super) fn of(nest: &StageNest<'_>, index: ExprId) -> ExprId {
     // Operands first, because otherwise nested components would double the work at each level.
     let new = nest.program.exprs.rebuilt(index, &mut Map::default(), &mut |exprs, new, old| {

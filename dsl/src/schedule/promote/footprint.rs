@@ -45,7 +45,7 @@ pub(super) struct Seen {
     pub(super) index: Vec<ExprId>,
 }
 
-/// Returns the reads under a place: those of the stage itself, of its finish if that is computed there, and of attachments deeper
+/// Returns the reads under a place: reads of the stage itself, of its finish if that is computed there, and of attachments deeper
 /// in the nest.
 pub(in crate::schedule) fn reads(nest: &StageNest<'_>, place: &super::Place) -> Vec<(ExprId, Read)> {
     let mut values: Vec<ExprId> = nest.path.compute.value.clone();
@@ -235,7 +235,7 @@ pub(super) fn within(
 }
 
 /// Checks an index that is not a sum of axes: its distance from the lowest index must be proved to be in the box. In registers,
-/// which have no address, it must also depend only on axes that vary.
+/// which are not addressable, it must also depend only on axes that vary.
 fn check_place(
     nest: &mut StageNest<'_>,
     wanted: &Wanted<'_>,

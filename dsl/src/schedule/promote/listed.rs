@@ -92,7 +92,7 @@ fn left_out(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, listed: &[Ax
     left
 }
 
-/// Reports two reads that the list serves, but that one copy cannot hold.
+/// Reports two reads that the list serves, but that a single copy cannot hold.
 fn differ(nest: &StageNest<'_>, wanted: &Wanted<'_>, [one, two]: [&Seen; 2], by_list: &[bool], of: &Listed) -> Error {
     let source = &wanted.promote.source;
     let error = Error::new(source.span, format!("the listed axes index both `{}` and `{}`", nest.text(one.id), nest.text(two.id)));

@@ -1,8 +1,8 @@
 //! The promotion of a result: `promote(output => out[oc, p], at: workgroup, to: shared)`.
 //!
-//! The nest writes the copy, and a following stage writes it back to the tensor. That stage has the tensor's axes, split and fused
-//! like the nest's own axes, except that each group that varies under the place is one axis of the copy. So the tails of the nest's
-//! own tiles are also the tails of the write-back.
+//! The nest writes the copy, and a following stage writes it back to the tensor. The following stage has the tensor's axes, split
+//! and fused like the nest's own axes, except that each group that varies under the place is one axis of the copy. So the tails of
+//! the nest's own tiles are also the tails of the write-back.
 
 use super::{Copy, Wanted, add_buffer, add_stage, attach, call, loops};
 use crate::diag::{Error, list};

@@ -125,7 +125,7 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
     }
 }
 
-/// Returns the axes that vary under a place: those of inner loops, and for a cooperative copy the axes bound to invocations. The
+/// Returns the axes that vary under a place: the axes of inner loops, and for a cooperative copy the axes bound to invocations. The
 /// latter include the host's, if each invocation computes the stage for itself.
 pub(in crate::schedule) fn inside(nest: &StageNest<'_>, together: bool, depth: usize, around: bool) -> HashSet<AxisId> {
     let mut inside = HashSet::new();

@@ -1,8 +1,8 @@
 //! The values of a copy's elements: the source's elements, and the values out of the source's bounds.
 //!
 //! A copy consists of whole boxes, which can exceed the tensor where a tile exceeds its axis. There it holds `fill`, or the nearest
-//! element, because the reads of these elements have a predicate. If a rounded-up reduction has no predicate, its operand must be
-//! the identity. So the fill is used wherever the tile exceeds the axis, even if the element is within the tensor.
+//! element, because the reads of these elements have a predicate. If a rounded-up reduction does not have a predicate, its operand
+//! must be the identity. So the fill is used wherever the tile exceeds the axis, even if the element is within the tensor.
 
 use super::footprint::{Footprint, replaced};
 use super::{Wanted, as_read};

@@ -1,5 +1,5 @@
-//! The error of a decomposed convolution, computed before it runs: the expected root mean square of the errors divided by that of
-//! the results, for independent inputs and weights with mean 0.
+//! The error of a decomposed convolution, computed before it runs: the expected root mean square of the errors, relative to the
+//! root mean square of the results, for independent inputs and weights with mean 0.
 //!
 //! With `P` the growth of the transforms ([`Matrices::growth`], one for each dimension) and `e` the unit roundoff:
 //! - storing values with roundoff `e` contributes `0.58 e sqrt(P P')`, because `v` and `u` are each rounded once;

@@ -44,7 +44,7 @@ pub(super) struct Decomposition {
 
 /// Maps axes of the convolution to the axes of one stage.
 struct Renamed {
-    /// The stage's axes after those of the transforms, each paired with the convolution's axis. A window's axis becomes an axis
+    /// The stage's axes after the axes of the transforms, each paired with the convolution's axis. A window's axis becomes an axis
     /// over tiles.
     axes: Vec<(AxisId, AxisId)>,
 }
