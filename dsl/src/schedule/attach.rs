@@ -12,9 +12,9 @@
 //! ```text
 //! workgroup x: i_workgroup            the host's loops
 //!   for k_o                           … around the place `k_o`
-//!     shared a_s                      attached there, together: its life,
+//!     shared a_s                      attached there, cooperative: its scope,
 //!       for …: write a_s              its nest (`before`),
-//!       thread x: i_thread            the host's thread axes, moved in,
+//!       thread x: i_thread            the host's thread axes, moved inward,
 //!         for k                       and the rest of the host's loops
 //!           register a_r              attached at `k`, private
 //! ```

@@ -77,7 +77,7 @@ fn looped(nest: &StageNest<'_>, name: &Name) -> Result<Option<AxisId>, Error> {
         }
         _ => return Ok(Some(axis)),
     };
-    Err(Error::new(name.span, format!("`{name}` is {what}")).note_at(frame.span, "it was made that here").help(help))
+    Err(Error::new(name.span, format!("`{name}` is {what}")).note_at(frame.span, "by this directive").help(help))
 }
 
 /// Returns the named copies, or all copies at the loop if none is named.

@@ -1,7 +1,7 @@
 //! Warns of copies that do not pay off because each element is read at most once.
 //!
 //! The compiler does not warn about a copy that changes the layout of its elements: one in another order than the tensor's, with
-//! padded or permuted rows, or with vectors. Nor does it warn about a result, which is written back together. A copy in shared memory
+//! padded or permuted rows, or with vectors. Nor does it warn about a result, which is written back cooperatively. A copy in shared memory
 //! can also pay if neighbouring invocations read it along another dimension than the last, as in a transposition, because with the
 //! copy they read the tensor along its rows. On a profile of a CPU this does not pay, so there the compiler does warn.
 

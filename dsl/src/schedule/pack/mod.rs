@@ -152,7 +152,7 @@ fn one(program: &mut Program, pack: &Pack, statement: &Statement, rewritten: &mu
     let packing = Packing { buffer, axes, layout, fill, filled, span: statement.span };
     if when == Some(When::Caller) && packing.layout.0.len() > MOST_DIGITS {
         let error = Error::new(statement.span, format!("a caller's tensor has at most {MOST_DIGITS} dimensions in memory"));
-        return Err(error.help("write fewer digits, or `when: dispatch`"));
+        return Err(error.help("write fewer components, or `when: dispatch`"));
     }
     if let (Some(When::Caller), Some(strided)) = (when, program.strided.iter().find(|s| s.buffer == buffer)) {
         let name = &pack.tensor;

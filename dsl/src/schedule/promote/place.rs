@@ -109,7 +109,7 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
     };
     let frame = &nest.path.frames[at];
     let refuse = |what: &str, help: &str| {
-        Err(Error::new(name.span, format!("`{name}` is {what}")).note_at(frame.span, "it was made that here").help(help))
+        Err(Error::new(name.span, format!("`{name}` is {what}")).note_at(frame.span, "by this directive").help(help))
     };
     match frame.as_loop() {
         Some((_, Exec::Lanes)) => refuse("in lanes, which run together", "name a loop around the lanes as the place"),
