@@ -165,7 +165,7 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
             }
         }
     }
-    // The plan also contains the attached nests, because the nest is stored before each directive.
+    // The plan also contains the attached nests of every nest that is already stored.
     elsewhere.extend(program.plan.iter().flat_map(|dispatch| readers(program, &dispatch.body, buffers)));
     elsewhere.sort();
     elsewhere.dedup();

@@ -1,5 +1,5 @@
 //! The heuristic schedule. It is correct everywhere and tuned for no device: all parallel axes are fused and run over 64
-//! invocations a workgroup, and the reduction is a loop in each invocation. The rows of transforms (`Program::rows`) are unrolled,
+//! invocations per workgroup, and the reduction is a loop in each invocation. The rows of transforms (`Program::rows`) are unrolled,
 //! so that each copy computes one row and shared terms are computed once.
 
 use super::{Applied, StageNest, distribute, fuse, split};

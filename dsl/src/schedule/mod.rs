@@ -1,8 +1,8 @@
 //! Schedules: directives that rewrite the nest.
 //!
 //! [`apply`] takes a program with naive nests and the items of a schedule. It applies each stage's directives in order (or the
-//! heuristic schedule, [`default`]), and then checks that no directive was left over. Every directive has a file with its rule, its
-//! errors and its rewrite of a [`StageNest`].
+//! heuristic schedule, [`default`]), and then checks that no parallel axis is left over. Every directive has a file with its rule,
+//! its errors and its rewrite of a [`StageNest`].
 
 mod atomics;
 pub mod attach;
@@ -68,7 +68,7 @@ use std::collections::HashSet;
 
 /// The nest of one stage while directives rewrite it.
 pub struct StageNest<'a> {
-    /// The program. Its plan holds the nest as it was before the current directive.
+    /// The program. Its plan holds this nest as it was last stored.
     pub program: &'a mut Program,
     /// The guarantees of the device.
     pub profile: &'a Profile,

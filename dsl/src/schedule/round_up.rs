@@ -1,6 +1,6 @@
 //! The tail `round_up` on a reduction's axis: whole tiles run, and out-of-bounds reads give 0. This is correct only if the
-//! reduction operand is then the identity, which is proved here or refused. On a parallel axis, `round_up` is a guard, and the
-//! check is not needed.
+//! reduction operand is then the identity, which is proved here or refused. On a parallel axis, or on a part of a split axis,
+//! `round_up` acts as a guard, and this check is not made.
 
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId};
