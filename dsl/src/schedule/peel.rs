@@ -29,7 +29,7 @@ pub fn check_uniform(nest: &StageNest<'_>, axis: AxisId, blame: SpanId, place: &
             nest.name(axis)
         ),
     );
-    let error = error.note_at(span, "`{peeled}` is peeled here");
+    let error = error.note_at(span, format!("`{peeled}` is peeled here"));
     Err(error.help("distribute the tiles to workgroups, or write `guard`"))
 }
 

@@ -80,7 +80,7 @@ pub(super) fn check_atomic(nest: &StageNest<'_>, blame: SpanId) -> Applied {
     });
     let Some((name, span)) = shifted else { return Ok(()) };
     let error = Error::new(blame, format!("atomics would add to elements twice: the last tile of `{name}` is moved back"));
-    Err(error.note_at(span, "`{name}` is shifted here").help("write `guard` for that tail, or `by: tree`"))
+    Err(error.note_at(span, format!("`{name}` is shifted here")).help("write `guard` for that tail, or `by: tree`"))
 }
 
 /// Checks that an axis made from a shifted axis is not distributed.
@@ -92,7 +92,8 @@ pub fn check_distributed(nest: &StageNest<'_>, axis: AxisId, blame: SpanId, leve
     };
     let name = nest.name(axis);
     let error = Error::new(blame, format!("`{name}` is a part of `{shifted}`, whose last tile is moved back"));
-    let error = error.note_at(span, "`{shifted}` is shifted here").note(format!("two {who} would write the same elements"));
+    let error =
+        error.note_at(span, format!("`{shifted}` is shifted here")).note(format!("two {who} would write the same elements"));
     Err(error.help("write `guard` or `peel` for the tail of the distributed axis"))
 }
 
