@@ -132,7 +132,7 @@ fn registers_are_one_invocations() {
          promote(v => v_r[j], at: workgroup, to: register);
          distribute(i, j => thread(y, x));",
     );
-    assert!(text.starts_with("`v_r` holds what all values of `j` read"), "{text}");
+    assert!(text.starts_with("`v_r` holds the elements for all values of `j`"), "{text}");
     let scaled = "fn scaled<M, N>(x: f32[M, N]) -> y: f32[M, N] { y[i, j] = x[i, j] * 2.0; }";
     let text = lowered(
         scaled,
@@ -151,5 +151,5 @@ fn registers_are_one_invocations() {
          promote(x => x_r, at: workgroup, to: register);
          promote(x_r => x_s, at: i, to: shared);",
     );
-    assert!(text.starts_with("`x_r` lies in registers"), "{text}");
+    assert!(text.starts_with("`x_r` is in the registers"), "{text}");
 }

@@ -78,7 +78,7 @@ fn followed(text: &str, wrong: &Wrong) -> Vec<(String, String)> {
     }
     let Some((name, own)) = arguments(found) else { return Vec::new() };
     let snippets: Vec<&str> = wrong.help.split('`').skip(1).step_by(2).collect();
-    let says_to_write = wrong.help.starts_with("write `") || wrong.help.contains("of the reads that are to be promoted");
+    let says_to_write = wrong.help.starts_with("write `") || wrong.help.contains("of the reads to promote");
     let call = |snippet: &&str| {
         let (other, given) = arguments(snippet).filter(|(name, _)| !PLACES.contains(name))?;
         // The axis is declared serial in another directive.
@@ -98,7 +98,7 @@ fn followed(text: &str, wrong: &Wrong) -> Vec<(String, String)> {
         return snippets.iter().filter_map(call).chain(blocks).collect();
     }
     // Axes that are left over intentionally.
-    let serial = snippets.iter().find(|snippet| snippet.starts_with("serial(") && wrong.help.contains("if that is meant"));
+    let serial = snippets.iter().find(|snippet| snippet.starts_with("serial(") && wrong.help.contains("if that is intended"));
     let block = snippets.iter().find_map(|snippet| snippet.strip_suffix("{ … }"));
     let place = match block {
         Some(block) => text[end..].find(block).map(|found| end + found + block.len() + 1),

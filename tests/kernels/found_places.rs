@@ -24,11 +24,11 @@ fn workgroups_within_a_copy() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, 3] { y[i, j] = x[i]; }";
     for to in ["shared", "register"] {
         let schedule = format!("V: k for p {{ promote(y => r, at: i, to: {to}); serial(i); distribute(j => workgroup(y)); }}");
-        refused(kernel, &schedule, if to == "shared" { "a workgroup would have one" } else { "registers" });
+        refused(kernel, &schedule, if to == "shared" { "each workgroup would have only one" } else { "registers" });
     }
     let kernel = "fn k<N>(x: f32[N, 3]) -> y: f32[N, 3] { y[i, j] = x[i, j]; }";
     let schedule = "V: k for p { promote(x => c, at: i, to: register); serial(i); distribute(j => workgroup(y)); }";
-    refused(kernel, schedule, "holds what all values of `j` read");
+    refused(kernel, schedule, "holds the elements for all values of `j`");
 }
 
 /// A component of a fused axis is not a distance from the first component.
@@ -336,7 +336,7 @@ fn no_full_tiles() {
 fn a_result_around_which_loops_move() {
     let kernel = "fn k<K>(x: f32[K]) -> y: f32[K, K] { y[i, j] = x[j]; }";
     let schedule = "V: k for p where K == 8 { serial(i, j); promote(y => r, at: i, to: shared); reorder(j, i); }";
-    refused(kernel, schedule, "each of its iterations would have one");
+    refused(kernel, schedule, "each of its iterations would have only one");
 }
 
 /// The fill of a copy out of a bound that depends on a listed axis.

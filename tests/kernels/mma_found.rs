@@ -23,7 +23,7 @@ fn mma_copies_of_wide_sums_fit() {
         let small = Profile { shared_bytes: 4096, ..Profile::nvidia_ampere() };
         let refusal = try_variant(kernel, &schedule, &small).err().expect("it takes 8192 bytes");
         assert!(
-            !refusal.is_defect && refusal.text.contains("`c_s` does not fit: as sums of f32 it takes 8192 bytes"),
+            !refusal.is_defect && refusal.text.contains("`c_s` does not fit: as accumulators of f32 it takes 8192 bytes"),
             "{}",
             refusal.text
         );

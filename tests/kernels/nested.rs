@@ -81,7 +81,7 @@ fn a_list_within_a_stage_in_registers() {
     let schedule =
         "V: glu for p { tile(i: 8, j: 8) => workgroup(y, x); distribute(i, j => thread(y, x)); compute_at(a, thread, to: register);
         a { tile(k: 4 => k_o); promote(x => x_s[k, i], at: k_o, to: shared); } }";
-    refused(GLU, schedule, "without one, the copy has the tensor's dimensions, and all that is read");
+    refused(GLU, schedule, "without a list, the copy has the tensor's dimensions and the whole range that is read");
 }
 
 /// Along a coordinate that a nest does not use, only the first invocation runs it.

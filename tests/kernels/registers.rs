@@ -161,7 +161,7 @@ fn a_copy_with_a_list_beside_a_stage() {
         compute_at(ratio, thread, to: register); promote(by => by_r[j], at: thread, to: register);
     }";
     check(&SCALED.replace("* x[c, i, j]", "* x[c, i, j] + by[i, j]"), schedule, &SCALED_SIZES);
-    refused(SCALED, schedule, "a list names axes of this stage alone");
+    refused(SCALED, schedule, "a list can only name axes of this stage");
 }
 
 /// Within each row of a loop, with a reduction in registers as a sibling of the copy, at a place that is a loop.

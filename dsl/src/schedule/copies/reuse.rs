@@ -35,7 +35,7 @@ pub(super) fn check(program: &Program, profile: &Profile, copy: &Copied, warning
     if reads <= elements {
         let source = if buffer.space == Space::Register { "an invocation" } else { "a workgroup" };
         let noun = if elements == 1 { "element" } else { "elements" };
-        let what = format!("`{}` is not reused: {source} copies {elements} {noun} and reads {reads}", buffer.name);
+        let what = format!("nothing reuses `{}`: {source} copies {elements} {noun} and reads {reads}", buffer.name);
         let error = Error::new(copy.span, what);
         warnings.push(error.help("leave the copy out, or promote further out"));
     }
