@@ -277,10 +277,15 @@ pub(super) struct Range {
 pub(super) fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen], dimension: usize) -> Result<Range, Error> {
     let mut found: Option<Range> = None;
     let mut all: Vec<(Linear, Linear)> = Vec::new();
+    // The first read that is not at a constant distance from the reads before it.
+    let mut uneven = None;
     for s in seen {
         let (low, high) = ends(nest, wanted, s, dimension)?;
+        all.push((low.clone(), high.clone()));
+        if uneven.is_some() {
+            continue;
+        }
         let Some(last) = distance(nest, &high, &low) else { return Err(opaque(nest, wanted, s, dimension)) };
-        all.push((low.clone(), high));
         // If the range is empty, any width is valid.
         let width = last.max(0) + 1;
         let Some(range) = &mut found else {
@@ -290,13 +295,8 @@ pub(super) fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen
         let mut apart = low.clone();
         apart.add(&range.low, -1);
         let Some(apart) = constant(nest, &apart) else {
-            found = hull(nest, &all);
-            if found.is_some() {
-                continue;
-            }
-            let (one, two) = (nest.text(seen[0].id), nest.text(s.id));
-            let error = Error::new(wanted.promote.source.span, format!("`{one}` and `{two}` are not at a constant distance"));
-            return Err(error.help(one_box(nest, wanted, seen)));
+            uneven = Some(s);
+            continue;
         };
         let end = (range.width).max(apart + width);
         if apart < 0 {
@@ -304,7 +304,15 @@ pub(super) fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen
         }
         range.width = end - apart.min(0);
     }
-    found.ok_or_else(|| Error::new(wanted.promote.source.span, format!("`{}` is not read there", wanted.promote.source)))
+    let Some(s) = uneven else {
+        return found.ok_or_else(|| Error::new(wanted.promote.source.span, format!("`{}` is not read there", wanted.promote.source)));
+    };
+    // Once for all reads, because each distance takes many proofs.
+    hull(nest, &all).ok_or_else(|| {
+        let (one, two) = (nest.text(seen[0].id), nest.text(s.id));
+        let error = Error::new(wanted.promote.source.span, format!("`{one}` and `{two}` are not at a constant distance"));
+        error.help(one_box(nest, wanted, seen))
+    })
 }
 
 /// Returns a range that contains several ranges which are clamped differently. One of them must be proved to begin first for all
