@@ -20,8 +20,7 @@ pub fn compile(program: &Program, profile: &Profile, variant: &str) -> std::resu
     let mut errors = Errors::new();
     let mut requires = Requires { local: [1; 3], invocations: 1, ..Requires::default() };
     for dispatch in &program.plan {
-        // No released extension has arrive and wait apart.
-        let mut dispatch = dispatch.with_whole_barriers();
+        let mut dispatch = dispatch.clone();
         dispatch.body = late::sink(program, dispatch.body);
         if let Some((made, needs, limits)) = errors.keep(emit(program, profile, variant, &dispatch)) {
             launched.dispatches.push(made);

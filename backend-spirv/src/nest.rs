@@ -13,7 +13,7 @@ use rspirv::spirv::{Capability, LoopControl, Op, Scope as SpirvScope, SelectionC
 use std::ops::Range;
 use tilewright_dsl::expr::{Binary, Compare, Expr};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{Access, AxisId, Block, Body, Compute, Exec, Loop, Node, NodeKind, Part, Phase, Scope, Step};
+use tilewright_dsl::nest::{Access, AxisId, Block, Body, Compute, Exec, Loop, Node, NodeKind, Phase, Scope, Step};
 
 /// A loop of fewer 32-bit words than this gets no hint against unrolling, because some such loops are faster if the driver unrolls them.
 /// The words are those of the body, times the iterations, times the copies that enclosing `unroll`s make. Larger loops get the hint,
@@ -46,10 +46,7 @@ impl Emit<'_> {
             NodeKind::Compute(c) => self.compute(c),
             NodeKind::Copy(_) => Err(self.error("a copy reaches the backend: lowering should have replaced it by loops")),
             NodeKind::AllReduce(c) => self.all_reduce(c),
-            NodeKind::Barrier { scope, part: Part::Whole } => self.barrier(*scope),
-            NodeKind::Barrier { .. } => {
-                Err(self.defect("a split barrier reaches the emission: `compile` should have made it whole"))
-            }
+            NodeKind::Barrier { scope } => self.barrier(*scope),
             NodeKind::Branch { cond, then, other } => {
                 let cond = self.resolving(|r| r.bound_of(*cond))?;
                 match self.resolver.values.as_bool(cond) {

@@ -1,4 +1,4 @@
-//! Barriers in the steps of pipelines: the places of their arrives and waits, and of the whole barriers on devices without split barriers.
+//! Barriers in the steps of pipelines.
 
 mod steps;
 
@@ -32,8 +32,8 @@ fn two_buffers() {
     insta::assert_snapshot!(product("pipeline(k_o, buffers: 2, prefetch: register, fetch: start early, store: start early);"));
 }
 
-/// Memory of one subgroup does not need a wait for the other subgroups: the weights of its rows are computed before it waits for the
-/// values.
+/// Shared memory that only one subgroup accesses needs barriers of that subgroup alone: the weights of its rows are computed before
+/// it waits for the values.
 #[test]
 fn attention() {
     let kernel = "fn attention<N, M, D, E>(query: f16[N, D], key: f16[M, D], value: f16[M, E]) -> output: f32[N, E] {

@@ -113,7 +113,6 @@ pub fn touches(program: &Program, profile: &Profile) -> Vec<Vec<Touch>> {
 }
 
 fn of_dispatch(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Cost {
-    let dispatch = &dispatch.with_whole_barriers();
     let mut count = count::Count::new(program, &dispatch.body);
     leaves::walk(&mut count, &dispatch.body);
     // A grid that is not known at launch is an error of the backend's.

@@ -67,16 +67,8 @@
 //! copies, as its items may: before lowering, such a value is its compute's [`Compute::finish`].
 //!
 //! # Barriers
-//! A [`NodeKind::Barrier`] orders the accesses to shared memory by the invocations of a workgroup or of a subgroup. It has two
-//! parts ([`Part`]), which may be separate nodes: an invocation *arrives*, and later *waits* until all have arrived. Everything
-//! that each invocation has done before it arrives happens before everything that all do after they have waited. The accesses
-//! between the two parts are ordered neither with these nor with the accesses of other invocations between the parts. On every
-//! path, each arrive is followed by one wait, and each wait is preceded by one arrive. The next arrive of the same scope
-//! follows the wait. An iteration of a loop therefore has as many arrives as waits, but the wait for the arrive of an iteration
-//! may be in the next one.
-//!
-//! Devices without split barriers run a whole barrier somewhere between the two parts. It orders everything that the parts
-//! order, and more ([`Dispatch::with_whole_barriers`]).
+//! A [`NodeKind::Barrier`] orders the accesses to shared memory by the invocations of a workgroup or of a subgroup: everything that
+//! each invocation has done before the barrier happens before everything that all of them do after it.
 //!
 //! # Pipelines
 //! [`Program::pipelines`] lists shared copies that are prefetched for later steps. The steps are the iterations of a serial
@@ -107,14 +99,13 @@ pub(crate) mod points;
 mod predicates;
 pub mod print;
 pub mod walk;
-mod whole;
 
 pub use crate::ids::{AxisId, BufferId, DimId, ScalarId, StageId};
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
 pub use bounds::Bound;
 pub use node::{
-    Access, AllReduce, Block, Compute, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Part, Phase, Pred, Scope, Scratch,
-    Side, Slot, Step,
+    Access, AllReduce, Block, Compute, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Phase, Pred, Scope, Scratch, Side,
+    Slot, Step,
 };
 pub use pipelined::{Made, Pipelined, Place, Point};
 pub use places::Places;

@@ -46,12 +46,10 @@ pub enum NodeKind {
     Copy(Copy),
     /// A reduction of one partial state an invocation to one state.
     AllReduce(AllReduce),
-    /// A barrier of a workgroup or subgroup, or one of its two parts.
+    /// A barrier of a workgroup or subgroup.
     Barrier {
         /// Who waits.
         scope: Scope,
-        /// What of it.
-        part: Part,
     },
     /// A choice that is the same for all lanes, and for all invocations that meet in one of the blocks. Both compute the same: the first one
     /// may have fewer predicates, where the condition says that they hold (`lower::peel`).
@@ -63,17 +61,6 @@ pub enum NodeKind {
         /// Where it does not.
         other: Block,
     },
-}
-
-/// What of a barrier a node is. What an invocation does before it arrives comes before what the others do after they have waited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// Both at once.
-    Whole,
-    /// It arrives, and goes on.
-    Arrive,
-    /// It waits until all have arrived.
-    Wait,
 }
 
 /// A loop over an axis.
@@ -332,9 +319,9 @@ impl Node {
         Node { kind, span }
     }
 
-    /// A whole barrier.
+    /// A barrier.
     pub fn barrier(scope: Scope, span: SpanId) -> Node {
-        Node::new(NodeKind::Barrier { scope, part: Part::Whole }, span)
+        Node::new(NodeKind::Barrier { scope }, span)
     }
 
     /// The buffers that it writes itself.

@@ -2,9 +2,8 @@
 //! barrier of the workgroup, whatever path leads from one to the other.
 //!
 //! A block is summed up by the accesses that can be reached from its beginning without a barrier (its *head*), those from
-//! which its end can be (its *tail*), and what barriers its ways have. Two blocks in a row put the tail of the one
-//! against the head of the other; a loop puts its body's tail against its own head, an iteration later. What arrives and waits
-//! apart orders two accesses where both stand on the way from one to the other, the arrive first ([`super::ways`]).
+//! which its end can be (its *tail*), and the barriers that every path through it crosses. Two blocks in a row put the tail of the
+//! one against the head of the other; a loop puts its body's tail against its own head, an iteration later.
 //!
 //! The same holds for device memory that one invocation writes for several, as a reduction's result in place: the others
 //! may read it.
@@ -16,11 +15,29 @@
 use super::Rule;
 use super::context::Checks;
 use super::site::{Role, Site, Touch};
-use super::ways::Ways;
 use crate::diag::Error;
 use crate::expr::ExprId;
-use crate::nest::{AllReduce, AxisId, Block, BufferId, Exec, Fate, Level, Node, NodeKind, Slot, Space};
+use crate::nest::{AllReduce, AxisId, Block, BufferId, Exec, Fate, Level, Node, NodeKind, Scope, Slot, Space};
 use std::collections::BTreeSet;
+
+/// The barriers that every path from one place to another crosses, by their scope.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Crossed {
+    workgroup: bool,
+    subgroup: bool,
+}
+
+impl Crossed {
+    /// Past a leaf.
+    fn of(leaf: &Node) -> Crossed {
+        let crosses = |wanted: Scope| matches!(leaf.kind, NodeKind::Barrier { scope } if scope == wanted);
+        Crossed { workgroup: crosses(Scope::Workgroup), subgroup: crosses(Scope::Subgroup) }
+    }
+
+    fn then(self, next: Crossed) -> Crossed {
+        Crossed { workgroup: self.workgroup || next.workgroup, subgroup: self.subgroup || next.subgroup }
+    }
+}
 
 /// A touch of a leaf, by their places.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,7 +45,7 @@ struct Item {
     site: usize,
     touch: usize,
     /// From the beginning of the block to it, or from it to the end.
-    way: Ways,
+    crossed: Crossed,
 }
 
 #[derive(Clone)]
@@ -36,7 +53,7 @@ struct Summary {
     head: Vec<Item>,
     tail: Vec<Item>,
     /// From its beginning to its end.
-    way: Ways,
+    crossed: Crossed,
 }
 
 /// An access: a leaf and what it touches.
@@ -63,16 +80,16 @@ impl Checks<'_> {
 
     /// The leaves of the block are the next ones of [`Checks::sites`].
     fn summary(&self, block: &Block, next: &mut usize) -> Summary {
-        let mut all = Summary { head: Vec::new(), tail: Vec::new(), way: Ways::default() };
+        let mut all = Summary { head: Vec::new(), tail: Vec::new(), crossed: Crossed::default() };
         for node in block {
             let part = self.part(node, next);
             self.meet(&all.tail, &part.head, After::Same);
-            let head = part.head.iter().map(|item| Item { way: all.way.then(item.way), ..*item });
-            all.head.extend(head.filter(|item| !item.way.is_ordered()));
-            all.tail.iter_mut().for_each(|item| item.way = item.way.then(part.way));
-            all.tail.retain(|item| !item.way.is_ordered());
+            let head = part.head.iter().map(|item| Item { crossed: all.crossed.then(item.crossed), ..*item });
+            all.head.extend(head.filter(|item| !item.crossed.workgroup));
+            all.tail.iter_mut().for_each(|item| item.crossed = item.crossed.then(part.crossed));
+            all.tail.retain(|item| !item.crossed.workgroup);
             all.tail.extend(part.tail);
-            all.way = all.way.then(part.way);
+            all.crossed = all.crossed.then(part.crossed);
         }
         all
     }
@@ -84,14 +101,14 @@ impl Checks<'_> {
                 let repeats = matches!(looped.exec, Exec::Serial | Exec::Unroll) && !body.head.is_empty();
                 if repeats && !self.single(looped.axis) {
                     let (once, again): (Vec<Item>, Vec<Item>) =
-                        body.tail.iter().copied().partition(|item| item.way.then(body.way).is_ordered());
+                        body.tail.iter().copied().partition(|item| item.crossed.then(body.crossed).workgroup);
                     self.meet(&once, &body.head, After::Next(looped.axis));
                     self.meet(&again, &body.head, After::Later(looped.axis));
                 }
                 // A loop that may not run lets through what its barriers would not.
                 let bound = matches!(looped.exec, Exec::Bind(..));
-                if body.way != Ways::default() && !bound && !self.provers.roots.positive(self.extent(looped.axis)) {
-                    body.way = Ways::default();
+                if body.crossed != Crossed::default() && !bound && !self.provers.roots.positive(self.extent(looped.axis)) {
+                    body.crossed = Crossed::default();
                 }
                 body
             }
@@ -107,20 +124,20 @@ impl Checks<'_> {
     fn leaf(&self, node: &Node, at: usize) -> Summary {
         let watched = |touch: &Touch| *self.space(touch.buffer) == Space::Shared || self.is_from_all_reduce(touch.buffer);
         let touches = self.sites[at].touches.iter().enumerate().filter(|(_, touch)| watched(touch));
-        let items: Vec<Item> = touches.map(|(touch, _)| Item { site: at, touch, way: Ways::default() }).collect();
+        let items: Vec<Item> = touches.map(|(touch, _)| Item { site: at, touch, crossed: Crossed::default() }).collect();
         // A leaf's own reads and writes, by different invocations. That writes are disjoint is another check's business.
         for (i, first) in items.iter().enumerate() {
             self.meet(&[*first], &items[i + 1..], After::Same);
         }
-        Summary { head: items.clone(), tail: items, way: Ways::of(node) }
+        Summary { head: items.clone(), tail: items, crossed: Crossed::of(node) }
     }
 
     /// Refuses accesses that can meet.
     fn meet(&self, earlier: &[Item], later: &[Item], after: After) {
         let access = |item: &Item| (&self.sites[item.site], &self.sites[item.site].touches[item.touch]);
         for (a, b) in earlier.iter().flat_map(|a| later.iter().map(move |b| (a, b))) {
-            let (first, second, way) = (access(a), access(b), a.way.then(b.way));
-            if first.1.buffer != second.1.buffer || !(first.1.writes || second.1.writes) || way.is_ordered() {
+            let (first, second, crossed) = (access(a), access(b), a.crossed.then(b.crossed));
+            if first.1.buffer != second.1.buffer || !(first.1.writes || second.1.writes) || crossed.workgroup {
                 continue;
             }
             let itself = (a.site, a.touch) == (b.site, b.touch);
@@ -136,7 +153,7 @@ impl Checks<'_> {
             let apart = self.versions_differ(first, second, after)
                 || self.same_invocation(first, second)
                 || (self.is_of_first(first.0) && self.is_of_first(second.0))
-                || (way.is_fenced() && self.same_subgroup(first, second))
+                || (crossed.subgroup && self.same_subgroup(first, second))
                 || (itself && (self.counted_by(first, after) || self.written_alike(first, after) || self.written_by_one(first)));
             if !apart {
                 self.hazard(first, second, after);

@@ -20,8 +20,8 @@
 //! 8. `written`: local memory is written before it is read, by both init and update where both exist. `steps`: a prefetched copy is read at
 //!    the step that it was fetched for.
 //! 9. `uniform`: barriers, collectives and matrices run under uniform control.
-//! 10. `parts`: who arrives at a barrier waits at it, once. `hazards`: between accesses of different invocations to shared memory, one of
-//!     which writes, stands a barrier with both its parts (`ways`), on every path and around every loop.
+//! 10. `hazards`: on every path and around every loop, a barrier separates accesses of different invocations to shared memory if one
+//!     of them writes.
 //! 11. `races`: no two invocations write one element. `scratch`: the scratch of all-reduces aliases only buffers that are dead.
 //! 12. `values`: a leaf computes the value of its stage, after `copies` are traced to their tensors. A stage that is computed where it is
 //!     read computes the value of the algorithm's stage (`placed`).
@@ -41,7 +41,6 @@ mod limits;
 mod local;
 mod matrices;
 mod owners;
-mod parts;
 mod placed;
 mod predicates;
 mod races;
@@ -57,7 +56,6 @@ mod site;
 mod steps;
 mod uniform;
 mod values;
-mod ways;
 mod written;
 
 use crate::diag::{Errors, Kind};
@@ -89,8 +87,6 @@ pub enum Rule {
     Step,
     /// A barrier, collective or matrix that not all invocations reach.
     Uniformity,
-    /// A barrier whose arrives and waits are no pairs.
-    Parts,
     /// A barrier that is missing.
     Barrier,
     /// Two invocations that write one element.
@@ -114,7 +110,6 @@ impl fmt::Display for Rule {
             Rule::Unwritten => "not written",
             Rule::Step => "step",
             Rule::Uniformity => "uniformity",
-            Rule::Parts => "parts of a barrier",
             Rule::Barrier => "missing barrier",
             Rule::Race => "race",
             Rule::Value => "value",
@@ -183,7 +178,6 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
             checks.written();
             checks.steps();
             checks.uniform();
-            checks.parts();
             checks.matrices();
             if form != Form::Scheduled {
                 checks.hazards();

@@ -47,7 +47,7 @@ impl Checks<'_> {
 /// Returns the scope whose invocations must arrive together at a leaf.
 fn together(site: &Site<'_>) -> Option<Scope> {
     match &site.node.kind {
-        NodeKind::Barrier { scope, .. } => Some(*scope),
+        NodeKind::Barrier { scope } => Some(*scope),
         NodeKind::AllReduce(reduction) => Some(reduction.scope),
         NodeKind::Copy(copy) => Some(copy.by),
         NodeKind::Compute(_) if site.is_matrix() => Some(Scope::Subgroup),

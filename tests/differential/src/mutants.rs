@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tilewright::{Device, Error};
 use tilewright_dsl::algorithm::evaluate::Tensor;
 use tilewright_dsl::launch;
-use tilewright_dsl::nest::{Block, BufferId, NodeKind, Part, Program};
+use tilewright_dsl::nest::{BufferId, Program};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::verify::verify_lowered;
 
@@ -277,15 +277,12 @@ impl Subject {
         self.emitted(mutant)
     }
 
-    /// Returns the check that detects a nest that the verifier has passed. Nodes between the two parts of a split barrier must be
-    /// right both before and after a whole barrier. So the nest is run with the barrier where the emitter puts it, and then with
-    /// the barrier at the arrives.
+    /// Returns the check that detects a nest that the verifier has passed.
     fn emitted(&self, nest: &Program) -> Found {
-        let found = [Some(nest.clone()), at_arrives(nest)].into_iter().flatten().map(|nest| match self.words(&nest) {
+        match self.words(nest) {
             Ok(program) => self.run(program),
             Err(found) => found,
-        });
-        found.reduce(|first, second| if first == Found::Nobody { second } else { first }).unwrap_or(Found::Nobody)
+        }
     }
 
     /// Compiles a nest that passes the verifier to SPIR-V.
@@ -319,27 +316,6 @@ impl Subject {
         }
         Found::Nobody
     }
-}
-
-/// Replaces split barriers by whole barriers at their arrives.
-fn at_arrives(nest: &Program) -> Option<Program> {
-    fn go(block: &mut Block) -> bool {
-        let mut found = false;
-        block.retain_mut(|node| {
-            if let NodeKind::Barrier { part, .. } = &mut node.kind {
-                found |= *part != Part::Whole;
-                let stays = *part != Part::Wait;
-                *part = Part::Whole;
-                return stays;
-            }
-            node.blocks_mut().for_each(|inner| found |= go(inner));
-            true
-        });
-        found
-    }
-    let mut nest = nest.clone();
-    let found = nest.plan.iter_mut().map(|dispatch| go(&mut dispatch.body)).fold(false, |any, found| any | found);
-    found.then_some(nest)
 }
 
 fn reason(panic: &(dyn std::any::Any + Send)) -> String {

@@ -6,17 +6,15 @@
 use std::fmt;
 use tilewright_dsl::expr::{Expr, ExprId, Read};
 use tilewright_dsl::nest::{
-    AxisDef, AxisId, AxisKind, Block, Compute, Exec, Fate, Level, NodeKind, Part, Phase, Pred, Program, Scope, Side, Slot, Space,
-    Step, Tail, print,
+    AxisDef, AxisId, AxisKind, Block, Compute, Exec, Fate, Level, NodeKind, Phase, Pred, Program, Scope, Side, Slot, Space, Step,
+    Tail, print,
 };
 
 /// The kinds of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// A barrier, or a part of a split barrier, is missing.
+    /// A barrier is missing.
     Barrier,
-    /// A part of a split barrier is replaced by the other part, or moved to a place where it orders less.
-    Part,
     /// A barrier synchronizes fewer invocations.
     Scope,
     /// A predicate is missing.
@@ -63,7 +61,6 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Kind::Barrier => "a barrier deleted",
-            Kind::Part => "a part of a barrier moved",
             Kind::Scope => "a barrier of fewer",
             Kind::Predicate => "a predicate deleted",
             Kind::Filled => "a fill for a guard, or back",
@@ -104,9 +101,8 @@ type Change<'c> = &'c dyn Fn(&mut Program, &mut Block, &mut usize) -> Option<Str
 /// Returns all mutants of a nest.
 pub fn mutants(program: &Program) -> Vec<Mutant> {
     let (mut all, bound) = (Vec::new(), bound(program));
-    let changes: [(Kind, Change<'_>); 18] = [
+    let changes: [(Kind, Change<'_>); 17] = [
         (Kind::Barrier, &|p, b, n| delete(p, b, n, |kind| matches!(kind, NodeKind::Barrier { .. }))),
-        (Kind::Part, &part),
         (Kind::Scope, &scope),
         (Kind::Predicate, &predicate),
         (Kind::Filled, &filled),
@@ -176,38 +172,11 @@ fn delete(program: &Program, block: &mut Block, left: &mut usize, is: impl Fn(&N
     Some(format!("without `{}`", line(program, &node)))
 }
 
-/// Replaces a part of a split barrier by the other part, or moves an arrive before its neighbour or a wait behind it. The opposite
-/// moves are left out, because they order more.
-fn part(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
-    for at in 0..block.len() {
-        let text = line(program, &block[at]);
-        let NodeKind::Barrier { part, .. } = &mut block[at].kind else { continue };
-        let of = *part;
-        for other in [Part::Whole, Part::Arrive, Part::Wait].into_iter().filter(|other| *other != of) {
-            if turn(left) {
-                *part = other;
-                return Some(format!("`{text}` as {other:?}"));
-            }
-        }
-        let to = match of {
-            Part::Arrive => at.checked_sub(1),
-            Part::Wait => Some(at + 1),
-            Part::Whole => None,
-        };
-        if let Some(to) = to.filter(|to| *to < block.len() && turn(left)) {
-            let neighbour = line(program, &block[to]);
-            block.swap(at, to);
-            return Some(format!("`{text}` on the other side of `{neighbour}`"));
-        }
-    }
-    None
-}
-
 /// Reduces a barrier of a workgroup to subgroups, and one of subgroups to an invocation.
 fn scope(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<String> {
     for node in block {
         let text = line(program, node);
-        let NodeKind::Barrier { scope, .. } = &mut node.kind else { continue };
+        let NodeKind::Barrier { scope } = &mut node.kind else { continue };
         let fewer = match *scope {
             Scope::Workgroup => Scope::Subgroup,
             _ => Scope::Invocation,

@@ -19,7 +19,7 @@ impl Judged {
             match (mutant.kind, subject.judge(&mutant.program)) {
                 (kind, Found::Verifier | Found::Emitter) => {
                     self.refused += 1;
-                    self.barriers += usize::from([Kind::Barrier, Kind::Part, Kind::Scope].contains(&kind));
+                    self.barriers += usize::from([Kind::Barrier, Kind::Scope].contains(&kind));
                 }
                 // An init writes the same value to all elements, so its index does not matter.
                 (Kind::Written, Found::Nobody) if mutant.what.contains("`init ") => self.same += 1,
@@ -35,7 +35,7 @@ impl Judged {
                     found,
                 ) => panic!("{}: {}: {found:?}", mutant.kind, mutant.what),
                 // An additional tile is guarded, a reduction's operands may come in any order, and some facts make several tiles
-                // one. A part of a barrier may be moved past a node that only the schedule's places keep it from.
+                // one.
                 (_, Found::Nobody) => self.same += 1,
                 // If an axis is empty, an additional tile reads out of bounds.
                 (Kind::More, Found::Fault(_)) => {}

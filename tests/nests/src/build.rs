@@ -6,8 +6,7 @@ use tilewright_dsl::expr::{Binary, Const, Expr, ExprId, Outside, Read, Sides};
 use tilewright_dsl::launch::{DType, Relation};
 use tilewright_dsl::nest::{
     Access, Argument, Axis, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Condition, Dim, Dispatch, Exec,
-    Fate, Level, Loop, Monoid, Node, NodeKind, Part, Phase, Pred, Program, Scalar, Scope, Side, Slot, Space, Split, Stage, StageId,
-    Tail,
+    Fate, Level, Loop, Monoid, Node, NodeKind, Phase, Pred, Program, Scalar, Scope, Side, Slot, Space, Split, Stage, StageId, Tail,
 };
 
 /// A program in the making.
@@ -329,12 +328,12 @@ pub fn alloc(buffers: &[BufferId], body: Block) -> Block {
 
 /// A barrier of the workgroup.
 pub fn barrier() -> Block {
-    part(Scope::Workgroup, Part::Whole)
+    barrier_of(Scope::Workgroup)
 }
 
-/// A barrier, or a part of one.
-pub fn part(scope: Scope, part: Part) -> Block {
-    vec![node(NodeKind::Barrier { scope, part })]
+/// A barrier of a scope.
+pub fn barrier_of(scope: Scope) -> Block {
+    vec![node(NodeKind::Barrier { scope })]
 }
 
 /// Blocks one after another.

@@ -97,7 +97,7 @@ fn delete_predicate(program: &Program, block: &mut Block, left: &mut usize) -> O
 fn weaken_barrier(program: &Program, block: &mut Block, left: &mut usize) -> Option<String> {
     for node in block {
         let line = print::Printer::new(program).line(node);
-        let NodeKind::Barrier { scope, .. } = &mut node.kind else { continue };
+        let NodeKind::Barrier { scope } = &mut node.kind else { continue };
         if turn(left) {
             *scope = if *scope == Scope::Workgroup { Scope::Subgroup } else { Scope::Invocation };
             return Some(format!("with `{line}` as one of {scope:?}"));

@@ -14,16 +14,12 @@
 //! A barrier stands as late as it can, but for *hints*, which are barriers of one invocation: where one would do, it stands at the last hint
 //! before. No hint is left.
 //!
-//! In the steps of pipelines, parts of barriers move apart from there ([`apart`]).
-//!
 //! No barrier stands under a predicate: those are on leaves. That loops around it run alike in all invocations, directives
 //! have seen to. [`crate::verify`] checks both, by other means.
 
-mod apart;
-
 use crate::expr::ExprId;
 use crate::facts::Prover;
-use crate::nest::{AxisId, Block, BufferId, Exec, Level, Node, NodeKind, Part, Program, Scope, Slot, Space, walk};
+use crate::nest::{AxisId, Block, BufferId, Exec, Level, Node, NodeKind, Program, Scope, Slot, Space, walk};
 use crate::profile::Profile;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -35,9 +31,7 @@ pub fn run(program: &mut Program, profile: &Profile) {
         // One invocation waits for nobody.
         let local = super::local::size(program, &dispatch.body, profile.subgroup);
         if local != [1; 3] && shares(program, &dispatch.body) {
-            let place = Place::new(program, profile, local);
-            place.block(&mut dispatch.body);
-            apart::run(&place, dispatch);
+            Place::new(program, profile, local).block(&mut dispatch.body);
         }
         walk_blocks(&mut dispatch.body, &mut |block| block.retain(|node| !is_hint(node)));
     }
@@ -84,7 +78,7 @@ fn walk_blocks(block: &mut Block, f: &mut dyn FnMut(&mut Block)) {
 }
 
 fn is_hint(node: &Node) -> bool {
-    matches!(node.kind, NodeKind::Barrier { scope: Scope::Invocation, .. })
+    matches!(node.kind, NodeKind::Barrier { scope: Scope::Invocation })
 }
 
 /// An access of shared memory.
@@ -255,26 +249,13 @@ impl<'p> Place<'p> {
                 both.fence &= other.fence;
                 both
             }
-            NodeKind::Barrier { scope: Scope::Workgroup, part: Part::Whole | Part::Wait } => Ends::default(),
-            NodeKind::Barrier { scope: Scope::Subgroup, .. } => Ends { open: true, fence: true, ..Ends::default() },
+            NodeKind::Barrier { scope: Scope::Workgroup } => Ends::default(),
+            NodeKind::Barrier { scope: Scope::Subgroup } => Ends { open: true, fence: true, ..Ends::default() },
             leaf => {
                 let touches = self.touches(leaf);
                 Ends { head: touches.clone(), tail: touches, open: true, fence: false }
             }
         }
-    }
-
-    /// Goes on inside a node. Gives how many loops are around it.
-    fn enter(&self, node: &Node) -> usize {
-        let depth = self.around.borrow().len();
-        if let NodeKind::Loop(looped) = &node.kind {
-            self.around.borrow_mut().push((looped.axis, looped.exec));
-        }
-        depth
-    }
-
-    fn leave(&self, depth: usize) {
-        self.around.borrow_mut().truncate(depth);
     }
 
     /// What a leaf does to shared memory.

@@ -129,7 +129,7 @@ impl<'a> Printer<'a> {
             NodeKind::Compute(compute) => self.compute(compute),
             NodeKind::Copy(copy) => self.copy(copy),
             NodeKind::AllReduce(reduction) => self.all_reduce(reduction),
-            NodeKind::Barrier { scope, part } => barrier(*scope, *part),
+            NodeKind::Barrier { scope } => barrier(*scope),
             NodeKind::Branch { cond, .. } => format!("if {}", self.expr(*cond)),
         }
     }

@@ -2,8 +2,8 @@
 
 use super::Printer;
 use crate::nest::{
-    Access, AllReduce, AxisId, Body, BufferId, Compute, Copy, Exec, How, Level, Loop, Part, Phase, Place, Point, Pred, Scope, Side,
-    Slot, Space, StageId, Step, Tail,
+    Access, AllReduce, AxisId, Body, BufferId, Compute, Copy, Exec, How, Level, Loop, Phase, Place, Point, Pred, Scope, Side, Slot,
+    Space, StageId, Step, Tail,
 };
 
 impl Printer<'_> {
@@ -175,13 +175,8 @@ pub(crate) fn slot(slot: Slot) -> &'static str {
     }
 }
 
-pub(super) fn barrier(of: Scope, part: Part) -> String {
-    let which = match part {
-        Part::Whole => "",
-        Part::Arrive => "arrive at the ",
-        Part::Wait => "wait at the ",
-    };
-    format!("{which}barrier of the {}", scope(of))
+pub(super) fn barrier(of: Scope) -> String {
+    format!("barrier of the {}", scope(of))
 }
 
 pub(crate) fn scope(scope: Scope) -> &'static str {

@@ -3,9 +3,7 @@
 use crate::edit::*;
 use tilewright_dsl::expr::{Binary, Compare, Expr, Outside};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{
-    Block, Body, Exec, Level, NodeKind, Obligation, Part, Phase, Pred, Program, Scope, Slot, Space, State, Tail,
-};
+use tilewright_dsl::nest::{Block, Body, Exec, Level, NodeKind, Obligation, Phase, Pred, Program, Scope, Slot, Space, State, Tail};
 use tilewright_dsl::verify::Rule;
 use tilewright_nests::build::*;
 
@@ -92,7 +90,7 @@ fn barriers() {
             "a barrier of subgroups",
             changed(shared(), |p| {
                 at(p, "barrier", |block, place| {
-                    block.splice(place..=place, part(Scope::Subgroup, Part::Whole));
+                    block.splice(place..=place, barrier_of(Scope::Subgroup));
                 })
             }),
         ),
@@ -134,7 +132,7 @@ fn reversed() -> Program {
     let other = b.sub(last, index[1]);
     let read = b.read(t, &[index[0], other]);
     let back = compute(stage, Phase::Whole, access(y, &[at]), read);
-    let fence = part(Scope::Subgroup, Part::Whole);
+    let fence = barrier_of(Scope::Subgroup);
     let bound = [(parts[0], workgroup(Slot::X)), (parts[1], subgroup(Slot::X)), (parts[2], Exec::Bind(Level::Lane, Slot::X))];
     let body = alloc(&[t], sequence([leaf(write), fence, leaf(back)]));
     b.p.plan = vec![dispatch("y", [128, 1, 1], nest(&bound, body))];

@@ -4,6 +4,5 @@ mod edit;
 mod invocations;
 mod loops;
 mod matrices;
-mod parts;
 mod values;
 mod versions;
