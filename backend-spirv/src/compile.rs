@@ -13,8 +13,8 @@ use tilewright_dsl::profile::Profile;
 /// Compiles a lowered program for a profile.
 ///
 /// The plan is the last form of the nest: phases [`Init`](tilewright_dsl::nest::Phase::Init),
-/// [`Update`](tilewright_dsl::nest::Phase::Update) and [`Finish`](tilewright_dsl::nest::Phase::Finish) for reductions,
-/// no copies. `variant` is the schedule's name.
+/// [`Update`](tilewright_dsl::nest::Phase::Update) and [`Finish`](tilewright_dsl::nest::Phase::Finish) for reductions.
+/// `variant` is the schedule's name.
 pub fn compile(program: &Program, profile: &Profile, variant: &str) -> std::result::Result<launch::Program, Errors> {
     let mut launched = frame(program, profile, variant)?;
     let mut errors = Errors::new();

@@ -188,7 +188,6 @@ fn reads(program: &Program, node: &Node, buffer: BufferId) -> bool {
     let in_value = |e: ExprId| program.exprs.reads(e).iter().any(|read| read.buffer == buffer);
     match &node.kind {
         NodeKind::Compute(compute) => compute.values().any(in_value),
-        NodeKind::Copy(copy) => in_value(copy.value),
         NodeKind::AllReduce(AllReduce { src, .. }) => src.iter().any(|place| place.buffer == buffer),
         _ => false,
     }

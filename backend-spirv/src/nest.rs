@@ -44,7 +44,6 @@ impl Emit<'_> {
             NodeKind::Loop(l) => self.loop_node(l),
             NodeKind::Alloc { body, .. } => self.block(body),
             NodeKind::Compute(c) => self.compute(c),
-            NodeKind::Copy(_) => Err(self.error("a copy reaches the backend: lowering should have replaced it by loops")),
             NodeKind::AllReduce(c) => self.all_reduce(c),
             NodeKind::Barrier { scope } => self.barrier(*scope),
             NodeKind::Branch { cond, then, other } => {
@@ -353,10 +352,8 @@ impl<'p> Emit<'p> {
             Phase::Update if self.resolver.must_not_run(c) => self.update_guarded(c),
             Phase::Update => self.update(c),
             Phase::Whole if reduction => Err(self.error("a whole reduction reaches the backend: lowering should have split it")),
-            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Resume | Phase::Finish if self.resolver.must_not_run(c) => {
-                self.assign_guarded(c)
-            }
-            Phase::Whole | Phase::Init | Phase::Adjust | Phase::Resume | Phase::Finish => self.assign(c),
+            Phase::Whole | Phase::Init | Phase::Resume | Phase::Finish if self.resolver.must_not_run(c) => self.assign_guarded(c),
+            Phase::Whole | Phase::Init | Phase::Resume | Phase::Finish => self.assign(c),
         }
     }
 

@@ -135,7 +135,7 @@ impl Scan<'_> {
                 self.by_subgroup |= c.how == How::Subgroup;
             }
             NodeKind::Barrier { .. } => self.barriers = true,
-            NodeKind::Alloc { .. } | NodeKind::Copy(_) => {}
+            NodeKind::Alloc { .. } => {}
         }
         for block in node.blocks() {
             self.block(block, resolver);

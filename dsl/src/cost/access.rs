@@ -126,7 +126,7 @@ impl Walk<'_> {
                 // Both blocks make the same accesses. The first runs in full tiles.
                 NodeKind::Branch { then, .. } => self.block(then),
                 NodeKind::Compute(compute) => self.compute(compute),
-                NodeKind::Copy(_) | NodeKind::AllReduce(_) | NodeKind::Barrier { .. } => {}
+                NodeKind::AllReduce(_) | NodeKind::Barrier { .. } => {}
             }
         }
     }

@@ -32,11 +32,6 @@ pub(super) fn walk(count: &mut Count<'_>, block: &Block) {
                 notes(count, other);
             }
             NodeKind::Compute(c) => compute(count, c),
-            NodeKind::Copy(copy) => {
-                count.makes(copy.dst);
-                values(count, &[copy.value]);
-                count.write(copy.dst, 1);
-            }
             NodeKind::AllReduce(c) => {
                 count.makes(count.program.stages[c.stage].buffer);
                 combine(count, c.stage, 0..c.dst.len());

@@ -86,7 +86,7 @@ impl Held<'_> {
                     self.note(Registers { operands, ..live });
                 }
                 NodeKind::Branch { then, other, .. } => [then, other].into_iter().for_each(|side| self.walk(side, live)),
-                NodeKind::Copy(_) | NodeKind::AllReduce(_) | NodeKind::Barrier { .. } => {}
+                NodeKind::AllReduce(_) | NodeKind::Barrier { .. } => {}
             }
         }
     }

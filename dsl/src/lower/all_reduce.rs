@@ -99,7 +99,6 @@ fn names(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferId]) -
     let named: Vec<ExprId> = match &node.kind {
         NodeKind::Loop(l) => vec![l.end.unwrap_or(program.axes[l.axis].extent)],
         NodeKind::Compute(c) => c.values().chain(c.dst.iter().flat_map(|place| place.index.iter().copied())).collect(),
-        NodeKind::Copy(c) => c.version.into_iter().chain([c.value]).collect(),
         NodeKind::AllReduce(c) => c.src.iter().chain(&c.dst).flat_map(|place| &place.index).copied().collect(),
         NodeKind::Alloc { .. } | NodeKind::Branch { .. } | NodeKind::Barrier { .. } => Vec::new(),
     };

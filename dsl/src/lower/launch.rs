@@ -67,10 +67,6 @@ fn touch(program: &Program, block: &nest::Block, touched: &mut [bool]) {
                 c.value.iter().for_each(|v| value(*v, touched));
                 c.dst.iter().for_each(|a| place(a, touched));
             }
-            NodeKind::Copy(c) => {
-                touched[c.dst.index()] = true;
-                value(c.value, touched);
-            }
             NodeKind::AllReduce(c) => c.src.iter().chain(&c.dst).for_each(|a| place(a, touched)),
             NodeKind::Branch { cond, .. } => value(*cond, touched),
             NodeKind::Loop(l) => l.end.into_iter().for_each(|end| value(end, touched)),

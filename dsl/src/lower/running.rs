@@ -269,7 +269,6 @@ impl Item {
         let reads = |node: &&Node| match &node.kind {
             NodeKind::Compute(c) if (c.stage, c.phase) == (by, Phase::Update) => false,
             NodeKind::Compute(c) => c.values().any(|value| program.exprs.reads(value).iter().any(|read| read.buffer == of)),
-            NodeKind::Copy(c) => program.exprs.reads(c.value).iter().any(|read| read.buffer == of),
             NodeKind::AllReduce(all) => all.src.iter().any(|place| place.buffer == of),
             _ => false,
         };

@@ -123,7 +123,6 @@ fn touches(program: &Program, node: &Node, buffer: BufferId) -> bool {
             let indices = compute.dst.iter().flat_map(|place| place.index.iter().copied());
             compute.dst.iter().any(|place| place.buffer == buffer) || compute.values().chain(indices).any(reads)
         }
-        NodeKind::Copy(copy) => copy.dst == buffer || reads(copy.value),
         NodeKind::AllReduce(reduction) => reduction.src.iter().chain(&reduction.dst).any(|place| place.buffer == buffer),
         NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } | NodeKind::Branch { .. } => false,
     }

@@ -129,7 +129,7 @@ impl Program {
                 let is_own = c.dst.iter().all(|place| own.contains(&place.buffer));
                 !c.dst.iter().any(|place| is_space(place.buffer, Space::Shared)) && (is_own || is_guarded)
             }
-            NodeKind::Copy(_) | NodeKind::AllReduce(_) | NodeKind::Barrier { .. } => false,
+            NodeKind::AllReduce(_) | NodeKind::Barrier { .. } => false,
         });
         all && has_predicates
     }

@@ -42,8 +42,6 @@ pub enum NodeKind {
     },
     /// One value to one place (of a tuple: each component to its place).
     Compute(Compute),
-    /// A copy of a box, by many invocations; lowering makes it loops.
-    Copy(Copy),
     /// A reduction of one partial state an invocation to one state.
     AllReduce(AllReduce),
     /// A barrier of a workgroup or subgroup.
@@ -222,9 +220,6 @@ pub enum Phase {
     Init,
     /// An item into the accumulator: `dst = combine(dst, value)`.
     Update,
-    /// The accumulator so far, brought to another base, as an online softmax does when its maximum has grown:
-    /// `dst = value`, where `value` reads `dst`.
-    Adjust,
     /// Instead of the identity, what a running reduction has so far: its last result, or the state of the reduction that it is an item of.
     Resume,
     /// From the accumulator, whose components are ordinary reads, to the stage's buffer.
@@ -238,24 +233,6 @@ pub struct Pred {
     pub axis: AxisId,
     /// [`Tail::RoundUp`]: an update's reads are filled. Otherwise it takes the identity.
     pub tail: Tail,
-}
-
-/// `dst[axes] = value` for all values of the axes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Copy {
-    /// A shared or register buffer, of one version or with `version` as its first index.
-    pub dst: BufferId,
-    /// The version that is written, where there are several.
-    pub version: Option<ExprId>,
-    /// One axis for each dimension of `dst`, whose extents are literals and are `dst`'s shape.
-    pub axes: Vec<AxisId>,
-    /// A read over `axes` and the axes around the copy. Its [`crate::expr::Outside`] says what lies outside the source.
-    pub value: ExprId,
-    /// `Workgroup`: all invocations share the work, and none may touch `dst` before a barrier. `Invocation`: each for
-    /// itself.
-    pub by: Scope,
-    /// Elements that one invocation copies at a time, along the last axis.
-    pub width: u32,
 }
 
 /// A reduction across invocations. Those that differ only in the axes of `over` are a *team*: `dst = combine of the team's
@@ -329,7 +306,6 @@ impl Node {
         let places = |places: &[Access]| places.iter().map(|p| p.buffer).collect();
         match &self.kind {
             NodeKind::Compute(c) => places(c.written()),
-            NodeKind::Copy(c) => vec![c.dst],
             NodeKind::AllReduce(c) => places(&c.dst),
             NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } | NodeKind::Branch { .. } => Vec::new(),
         }

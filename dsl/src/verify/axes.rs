@@ -61,7 +61,7 @@ impl<'v> Checks<'v> {
         named.extend(self.reduced(site));
         let made = self.made_of(named, site);
         for leaf in made.leaves {
-            if site.binds(leaf) || site.inner.contains(&leaf) || self.is_one(leaf) {
+            if site.binds(leaf) || self.is_one(leaf) {
                 continue;
             }
             let (name, extent) = (self.name(leaf), self.printer.expr(self.extent(leaf)));

@@ -229,7 +229,7 @@ impl<'v> Checks<'v> {
             if !seen.insert(axis) {
                 continue;
             }
-            if site.binds(axis) || site.inner.contains(&axis) {
+            if site.binds(axis) {
                 made.leaves.insert(axis);
                 if self.has_inactive(axis, site) {
                     made.past.insert(axis);

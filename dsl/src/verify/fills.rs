@@ -347,7 +347,6 @@ impl Trace<'_, '_> {
                     _ => return None,
                 }
             }
-            NodeKind::Copy(copy) => copy.value,
             _ => return None,
         };
         let places = self.places(touch, read)?;

@@ -7,9 +7,7 @@ use crate::diag::{Error, SpanId};
 use crate::expr::ExprId;
 use crate::launch::Feature;
 use crate::nest::print::bound;
-use crate::nest::{
-    AxisId, Block, BufferId, Copy, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Scope, Slot, Space, StageId, Step,
-};
+use crate::nest::{AxisId, Block, BufferId, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Scope, Slot, Space, StageId, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// True if a loop of this kind is among those around.
@@ -87,7 +85,6 @@ impl Checks<'_> {
                     self.loops(body, above);
                     above.pop();
                 }
-                NodeKind::Copy(copy) => self.copied(node, copy),
                 NodeKind::AllReduce(reduction) => self.all_reduce_limits(node, reduction),
                 _ => {}
             }
@@ -259,29 +256,6 @@ impl Checks<'_> {
         let each =
             |error: Error, (name, (bytes, span)): (String, (i64, SpanId))| error.note_at(span, format!("{name} takes {bytes}"));
         self.error(parts.into_iter().fold(error, each));
-    }
-
-    /// Checks that a copy has the shape of its buffer, and that its vectors are legal.
-    fn copied(&self, node: &Node, copy: &Copy) {
-        let buffer = &self.program.buffers[copy.dst];
-        let same =
-            copy.axes.len() == buffer.shape.len() && copy.axes.iter().zip(&buffer.shape).all(|(axis, n)| self.extent(*axis) == *n);
-        let bytes = i64::from(copy.width) * i64::from(buffer.dtype.bytes());
-        let row = copy.axes.last().and_then(|axis| self.literal(*axis)).unwrap_or(1);
-        let name = &buffer.name;
-        if !same {
-            self.refuse(Rule::Limits, node.span, format!("the axes of the copy do not match the shape of `{name}`"));
-        }
-        if copy.version.is_some() != (buffer.versions > 1) {
-            self.refuse(Rule::Limits, node.span, format!("the copy does not say which version of `{name}` it writes"));
-        }
-        if !copy.width.is_power_of_two() || bytes > VECTOR_BYTES || row % i64::from(copy.width) != 0 {
-            let what = format!(
-                "the copy of `{name}` is {} elements wide in rows of {row}, but a vector is a power of two that divides the row, and at most {VECTOR_BYTES} bytes",
-                copy.width
-            );
-            self.refuse(Rule::Limits, node.span, what);
-        }
     }
 
     pub(super) fn feature(&self, node: &Node, feature: Feature) {

@@ -15,9 +15,7 @@ impl Checks<'_> {
     pub(super) fn races(&self) {
         for site in self.sites {
             for touch in site.touches.iter().filter(|touch| touch.writes && self.is_visible(touch.buffer)) {
-                if !matches!(site.node.kind, NodeKind::Copy(_)) {
-                    self.disjoint(site, touch);
-                }
+                self.disjoint(site, touch);
             }
         }
     }

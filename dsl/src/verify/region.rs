@@ -133,7 +133,7 @@ impl Checks<'_> {
     fn is_own(&self, site: &Site<'_>, axis: AxisId, depth: usize, shared: bool) -> bool {
         let below = site.loops_from(depth).any(|looped| looped.axis == axis);
         let invocations = matches!(site.exec(axis), Some(Exec::Bind(level, _)) if level != Level::Workgroup);
-        below || site.inner.contains(&axis) || (shared && invocations)
+        below || (shared && invocations)
     }
 
     /// Returns the range of an index, or `None` if it has gaps or is not recognized.

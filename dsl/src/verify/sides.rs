@@ -7,7 +7,7 @@ use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Sides};
 use crate::facts::Prover;
 use crate::nest::print::Printer;
-use crate::nest::{AxisId, Block, Dispatch, Exec, Fate, Level, Loop, Node, NodeKind, Program, Scope, Tail, walk};
+use crate::nest::{AxisId, Block, Dispatch, Exec, Fate, Level, Loop, Node, NodeKind, Program, Tail, walk};
 use std::collections::HashSet;
 
 /// Returns the plan with each branch replaced by its second block, and the errors found in the branches.
@@ -199,7 +199,6 @@ impl Walk<'_> {
         let meet = walk::nodes(sides).any(|node| match &node.kind {
             NodeKind::Barrier { .. } | NodeKind::AllReduce(_) => true,
             NodeKind::Loop(looped) => matches!(looped.exec, Exec::Matrix(_)),
-            NodeKind::Copy(copy) => copy.by != Scope::Invocation,
             _ => false,
         });
         let differs = |axis: AxisId| match self.around.iter().find(|(a, _)| *a == axis) {

@@ -2,9 +2,7 @@
 
 use crate::diag::SpanId;
 use crate::expr::{ExprId, Outside};
-use crate::nest::{
-    Access, AxisId, Block, Body, BufferId, Copy, Dispatch, Exec, Loop, Node, NodeKind, Phase, Pred, Program, StageId,
-};
+use crate::nest::{Access, AxisId, Block, Body, BufferId, Dispatch, Exec, Loop, Node, NodeKind, Phase, Pred, Program, StageId};
 use std::collections::HashSet;
 
 /// A leaf with its enclosing nodes and its accesses.
@@ -18,8 +16,6 @@ pub(super) struct Site<'p> {
     pub(super) place: usize,
     /// The elements that it reads and writes.
     pub(super) touches: Vec<Touch>,
-    /// The axes of the copy, if the leaf is one. No loop binds them.
-    pub(super) inner: Vec<AxisId>,
 }
 
 /// A node around a leaf.
@@ -86,7 +82,7 @@ impl<'p> Walk<'p> {
     }
 
     fn leaf(&mut self, node: &'p Node, place: usize) -> Site<'p> {
-        let mut site = Site { node, around: self.around.clone(), place, touches: Vec::new(), inner: Vec::new() };
+        let mut site = Site { node, around: self.around.clone(), place, touches: Vec::new() };
         match &node.kind {
             NodeKind::Compute(compute) => {
                 // The value that a whole reduction stores is checked after lowering.
@@ -100,7 +96,6 @@ impl<'p> Walk<'p> {
                     }
                 }
             }
-            NodeKind::Copy(copy) => site.copied(self.program, copy),
             NodeKind::AllReduce(reduction) => {
                 reduction.src.iter().for_each(|src| site.touch(self.program, src, false, Role::Finish));
                 reduction.dst.iter().for_each(|dst| site.touch(self.program, dst, true, Role::Plain));
@@ -121,7 +116,7 @@ impl Role {
             Phase::Init | Phase::Resume => Role::Init,
             Phase::Update => Role::Update,
             Phase::Whole if matches!(program.stages[stage].body, Body::Map(_)) => Role::Plain,
-            Phase::Whole | Phase::Adjust | Phase::Finish => Role::Plain,
+            Phase::Whole | Phase::Finish => Role::Plain,
         }
     }
 }
@@ -141,13 +136,6 @@ impl<'p> Site<'p> {
     fn touch(&mut self, _: &Program, access: &Access, writes: bool, role: Role) {
         let (index, outside) = (access.index.clone(), Outside::Never);
         self.touches.push(Touch { buffer: access.buffer, index, writes, outside, role });
-    }
-
-    fn copied(&mut self, program: &Program, copy: &Copy) {
-        self.inner = copy.axes.clone();
-        self.reads(program, &[copy.value], Role::Plain);
-        let index = copy.version.into_iter().chain(copy.axes.iter().map(|axis| program.exprs.axis(*axis))).collect();
-        self.touch(program, &Access { buffer: copy.dst, index }, true, Role::Plain);
     }
 
     /// Returns the enclosing loops, outermost first.
@@ -199,7 +187,6 @@ impl<'p> Site<'p> {
     pub(super) fn exprs(&self) -> Vec<ExprId> {
         let own = match &self.node.kind {
             NodeKind::Compute(compute) => compute.value.clone(),
-            NodeKind::Copy(copy) => vec![copy.value],
             _ => Vec::new(),
         };
         own.into_iter().chain(self.touches.iter().flat_map(|touch| touch.index.clone())).collect()

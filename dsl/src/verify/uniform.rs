@@ -49,7 +49,6 @@ fn together(site: &Site<'_>) -> Option<Scope> {
     match &site.node.kind {
         NodeKind::Barrier { scope } => Some(*scope),
         NodeKind::AllReduce(reduction) => Some(reduction.scope),
-        NodeKind::Copy(copy) => Some(copy.by),
         NodeKind::Compute(_) if site.is_matrix() => Some(Scope::Subgroup),
         _ => None,
     }

@@ -95,8 +95,7 @@ impl Checks<'_> {
             place.is_some_and(|place| compute.dst.iter().all(|to| to.index.get(place) == Some(&index)))
         };
         let (exprs, local) = (&self.program.exprs, compute.dst.iter().all(|to| !self.space(to.buffer).is_global()));
-        // The buffers that cannot be traced: matrices, copies in several versions, and buffers that copy nodes fill, because copy nodes are
-        // not stages.
+        // The buffers that cannot be traced: matrices, copies in several versions, and accumulators, which no stage defines.
         let is_untold = |buffer: BufferId| {
             let is_local = !self.space(buffer).is_global() && !matches!(self.space(buffer), Space::Constant(_));
             let is_other = || matches!(self.space(buffer), Space::Fragment { .. }) || self.program.buffers[buffer].versions > 1;

@@ -15,7 +15,7 @@ use crate::build::*;
 use crate::copies::Copied;
 use tilewright_dsl::expr::{Binary, ExprId};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{AxisId, Block, Copy, Exec, NodeKind, Phase, Pred, Program, Scope, Slot, Space, Tail};
+use tilewright_dsl::nest::{Block, Exec, Phase, Pred, Program, Slot, Space, Tail};
 
 /// Its sizes; the filter is 3x3.
 #[derive(Clone, Copy, Debug)]
@@ -24,17 +24,15 @@ pub struct HaloConv {
     pub sizes: [Option<i64>; 5],
     /// Input elements from one output element to the next.
     pub stride: i64,
-    /// Whether the copy still is a [`NodeKind::Copy`], as before lowering.
-    pub copy_node: bool,
 }
 
 impl HaloConv {
     /// Everything symbolic, of stride 2.
     pub fn symbolic() -> HaloConv {
-        HaloConv { sizes: [None; 5], stride: 2, copy_node: false }
+        HaloConv { sizes: [None; 5], stride: 2 }
     }
 
-    /// The nest, in f32; final unless the copy is a node.
+    /// The final nest, in f32.
     pub fn program(&self) -> Program {
         let mut b = Builder::new("conv2d");
         let names = [("N", 0), ("IH", 1), ("IW", 2), ("IC", 3), ("OC", 4)];
@@ -73,7 +71,7 @@ impl HaloConv {
         let column = b.scaled(ow[0], 8 * self.stride, w_at);
         let channels = b.scaled(steps[0], 16, c);
         let value = b.filled(input, &[image, row, column, channels], &[false, false, true, true]);
-        let copy = self.copy(&mut b, Copied { dst: x_s, version: None, axes: &x_axes, value });
+        let copy = HaloConv::copy(&mut b, Copied { dst: x_s, version: None, axes: &x_axes, value });
 
         let acc = b.local("acc", DType::F32, &[], Space::Register);
         let zero = b.number(0.0, DType::F32);
@@ -102,12 +100,8 @@ impl HaloConv {
     }
 
     /// Rows and channels in one, an invocation each; those beyond are predicated.
-    fn copy(&self, b: &mut Builder, copied: Copied<'_>) -> Block {
+    fn copy(b: &mut Builder, copied: Copied<'_>) -> Block {
         let Copied { dst, axes, value, .. } = copied;
-        if self.copy_node {
-            let axes: Vec<AxisId> = axes.to_vec();
-            return vec![node(NodeKind::Copy(Copy { dst, version: None, axes, value, by: Scope::Workgroup, width: 1 }))];
-        }
         let stage = copied.stage(b);
         let place = access(dst, &b.all(axes));
         let item = b.fuse(&[axes[0], axes[2]], "x_t");

@@ -14,7 +14,6 @@ fn nests() -> Vec<(&'static str, Program)> {
         ("tiled_matmul", TiledMatmul { sizes: [None; 3], ..TiledMatmul::literal(1, 1, 1) }.program()),
         ("shared_matmul", SharedMatmul::symbolic().program()),
         ("halo_conv", HaloConv::symbolic().program()),
-        ("halo_conv with its copy", HaloConv { copy_node: true, ..HaloConv::symbolic() }.program()),
         ("layernorm by tree", LayerNorm::symbolic(How::Tree).program()),
         ("layernorm by subgroup", LayerNorm::symbolic(How::Subgroup).program()),
         ("mma_matmul", MmaMatmul::symbolic().program()),
@@ -128,7 +127,6 @@ fn node_touches(program: &Program, node: &Node, buffer: BufferId) -> bool {
 fn parts(leaf: &Node) -> (Vec<ExprId>, Vec<BufferId>) {
     match &leaf.kind {
         NodeKind::Compute(compute) => (compute.value.clone(), compute.dst.iter().map(|dst| dst.buffer).collect()),
-        NodeKind::Copy(copy) => (vec![copy.value], vec![copy.dst]),
         NodeKind::AllReduce(reduction) => {
             (Vec::new(), reduction.src.iter().chain(&reduction.dst).map(|place| place.buffer).collect())
         }

@@ -29,11 +29,6 @@ fn halo_conv() {
 }
 
 #[test]
-fn halo_conv_with_its_copy() {
-    insta::assert_snapshot!(print::plan(&HaloConv { copy_node: true, ..HaloConv::symbolic() }.program()));
-}
-
-#[test]
 fn layernorm_by_tree() {
     insta::assert_snapshot!(print::plan(&LayerNorm::symbolic(How::Tree).program()));
 }

@@ -279,10 +279,6 @@ impl<'p> Place<'p> {
                     note(dst.buffer, &dst.index, true);
                 }
             }
-            NodeKind::Copy(c) => {
-                values.push(c.value);
-                note(c.dst, c.version.as_slice(), true);
-            }
             NodeKind::AllReduce(c) => {
                 c.src.iter().for_each(|a| note(a.buffer, &a.index, false));
                 c.dst.iter().for_each(|a| note(a.buffer, &a.index, true));

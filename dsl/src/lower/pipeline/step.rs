@@ -155,7 +155,6 @@ fn reads(program: &Program, node: &Node, buffer: BufferId) -> bool {
     let in_value = |value: ExprId| program.exprs.reads(value).iter().any(|read| read.buffer == buffer);
     walk::nodes(std::slice::from_ref(node)).any(|node| match &node.kind {
         NodeKind::Compute(c) => c.values().any(in_value) || c.dst.iter().flat_map(|to| &to.index).any(|index| in_value(*index)),
-        NodeKind::Copy(copy) => in_value(copy.value),
         NodeKind::AllReduce(reduction) => reduction.src.iter().any(|from| from.buffer == buffer),
         _ => false,
     })
@@ -235,9 +234,9 @@ pub(super) fn version_reads(program: &Program, body: &mut Block, axis: AxisId, c
             _ => None,
         })
     };
-    walk::each_mut(body, &mut |node| match &mut node.kind {
-        NodeKind::Compute(compute) => compute.values_mut().for_each(|value| *value = versioned(*value)),
-        NodeKind::Copy(copy) => copy.value = versioned(copy.value),
-        _ => {}
+    walk::each_mut(body, &mut |node| {
+        if let NodeKind::Compute(compute) = &mut node.kind {
+            compute.values_mut().for_each(|value| *value = versioned(*value));
+        }
     });
 }

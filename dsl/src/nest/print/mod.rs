@@ -24,7 +24,7 @@ use node::barrier;
 pub(crate) use node::{bound, level, slot};
 
 use super::walk;
-use super::{AxisId, Block, Compute, Copy, Dispatch, Fate, Node, NodeKind, Program, Split};
+use super::{AxisId, Block, Compute, Dispatch, Fate, Node, NodeKind, Program, Split};
 use crate::arena::Id;
 use crate::expr::{Expr, ExprId};
 use std::cell::OnceCell;
@@ -127,7 +127,6 @@ impl<'a> Printer<'a> {
             NodeKind::Loop(looped) => self.looped(looped),
             NodeKind::Alloc { buffer, .. } => self.declaration(*buffer),
             NodeKind::Compute(compute) => self.compute(compute),
-            NodeKind::Copy(copy) => self.copy(copy),
             NodeKind::AllReduce(reduction) => self.all_reduce(reduction),
             NodeKind::Barrier { scope } => barrier(*scope),
             NodeKind::Branch { cond, .. } => format!("if {}", self.expr(*cond)),
@@ -156,7 +155,6 @@ fn parts(program: &Program, node: &Node) -> (Vec<ExprId>, Vec<AxisId>) {
             let exprs = dst.iter().flat_map(|place| place.index.clone()).chain(value.clone()).chain(bounds).collect();
             (exprs, preds.iter().map(|pred| pred.axis).collect())
         }
-        NodeKind::Copy(Copy { version, value, .. }) => (version.iter().copied().chain([*value]).collect(), Vec::new()),
         NodeKind::AllReduce(reduction) => {
             let places = reduction.src.iter().chain(&reduction.dst);
             let bounds = reduction.preds.iter().map(|pred| program.axes[pred.axis].extent);

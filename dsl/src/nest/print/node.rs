@@ -2,7 +2,7 @@
 
 use super::Printer;
 use crate::nest::{
-    Access, AllReduce, AxisId, Body, BufferId, Compute, Copy, Exec, How, Level, Loop, Phase, Place, Point, Pred, Scope, Side, Slot,
+    Access, AllReduce, AxisId, Body, BufferId, Compute, Exec, How, Level, Loop, Phase, Place, Point, Pred, Scope, Side, Slot,
     Space, StageId, Step, Tail,
 };
 
@@ -82,7 +82,6 @@ impl Printer<'_> {
             Phase::Update => return format!("update {dst} {} {value}{preds}", self.assignment(compute.stage)),
             Phase::Whole => "write",
             Phase::Init => "init",
-            Phase::Adjust => "adjust",
             Phase::Resume => "resume",
             Phase::Finish => "finish",
         };
@@ -115,15 +114,6 @@ impl Printer<'_> {
             [] => String::new(),
             some => format!("  where {}", some.iter().map(one).collect::<Vec<_>>().join(" and ")),
         }
-    }
-
-    pub(super) fn copy(&self, copy: &Copy) -> String {
-        let axes = copy.axes.iter().map(|a| format!("{} in 0..{}", self.axis(*a), self.expr(self.program.axes[*a].extent)));
-        let index: Vec<String> = copy.version.iter().map(|v| self.expr(*v)).chain(axes).collect();
-        let name = &self.program.buffers[copy.dst].name;
-        let width = if copy.width > 1 { format!(", {} at a time", copy.width) } else { String::new() };
-        let (value, by) = (self.expr(copy.value), scope(copy.by));
-        format!("copy {name}[{}] = {value}, by {by}{width}", index.join(", "))
     }
 
     pub(super) fn all_reduce(&self, reduction: &AllReduce) -> String {

@@ -5,7 +5,7 @@ use super::{D, Grid, TILE, Tiles};
 use crate::build::*;
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{Block, BufferId, Exec, Phase, Slot};
+use tilewright_dsl::nest::{Block, Body, BufferId, Exec, Phase, Slot};
 
 pub(super) struct Output {
     /// Its outer loops, which all stages share.
@@ -48,7 +48,8 @@ impl Output {
             b.p.exprs.binary(op, old, factor)
         };
         let (shrunk, divided) = (rows(b, tiles.fix, Binary::Mul), rows(b, tiles.l, Binary::Div));
-        let shrink = nest(&result, leaf(compute(stage, Phase::Adjust, place.clone(), shrunk)));
+        let own = b.stage(acc, &[i_s[0], i_s[1], algorithm.e], Body::Map(shrunk));
+        let shrink = nest(&result, leaf(compute(own, Phase::Whole, place.clone(), shrunk)));
 
         let factors = [b.read(tiles.p, &[tile_i, tile_j]), b.read(tiles.v, &[tile_j, e])];
         let [x, y] = factors.map(|f| b.p.exprs.cast(DType::F32, f));

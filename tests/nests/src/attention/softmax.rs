@@ -45,7 +45,8 @@ impl Softmax {
         let weigh = weights(b, algorithm, [p_i, p_j], tiles, most);
         let (old, factor) = (b.read(sum, &l_place.index), b.read(tiles.fix, &l_place.index));
         let shrunk = b.mul(old, factor);
-        let adjust = compute(l, Phase::Adjust, l_place.clone(), shrunk);
+        let own = b.stage(sum, &[l_i], Body::Map(shrunk));
+        let shrink = compute(own, Phase::Whole, l_place.clone(), shrunk);
         let index = b.all(&[l_i, l_j]);
         let weight = b.read(tiles.p, &index);
         let weight = b.p.exprs.cast(DType::F32, weight);
@@ -55,7 +56,7 @@ impl Softmax {
             by_row(m_i, nest(&[(m_j, Exec::Serial)], leaf(update))),
             fix,
             by_row(p_i, nest(&[(p_j, Exec::Serial)], leaf(weigh))),
-            by_row(l_i, sequence([leaf(adjust), nest(&[(l_j, Exec::Serial)], leaf(add))])),
+            by_row(l_i, sequence([leaf(shrink), nest(&[(l_j, Exec::Serial)], leaf(add))])),
         ]);
 
         let result = b.read(sum, &l_place.index);

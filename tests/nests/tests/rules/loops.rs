@@ -7,7 +7,7 @@ use tilewright_dsl::nest::{Exec, Fate, How, Slot};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::verify::Rule;
 use tilewright_nests::build::*;
-use tilewright_nests::{HaloConv, LayerNorm, roomy};
+use tilewright_nests::{LayerNorm, roomy};
 
 #[test]
 fn limits() {
@@ -45,13 +45,6 @@ fn limits() {
             changed(attention(), |p| {
                 let (axis, eight) = (axis(p, "s.i_subgroup"), p.exprs.int(8));
                 p.axes[axis].extent = eight;
-            }),
-        ),
-        (
-            "a copy of another box",
-            changed(HaloConv { copy_node: true, ..HaloConv::symbolic() }.program(), |p| {
-                let (axis, n) = (axis(p, "x_w"), p.exprs.int(16));
-                p.axes[axis].extent = n;
             }),
         ),
     ];

@@ -7,7 +7,7 @@ use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Body, Exec, NodeKind, Phase, Program, Scope, Tail, print};
 use tilewright_dsl::verify::{Rule, verify_lowered};
 use tilewright_nests::build::*;
-use tilewright_nests::{HaloConv, TiledMatmul, roomy};
+use tilewright_nests::{TiledMatmul, roomy};
 
 #[test]
 fn predicates() {
@@ -256,9 +256,9 @@ fn unwritten() {
     insta::assert_snapshot!(refused(cases, Rule::Unwritten));
 }
 
-/// The halo's convolution before lowering: its copy is a node, its reduction one leaf.
+/// The halo's convolution before lowering: its reduction is one leaf.
 fn scheduled() -> Program {
-    changed(HaloConv { copy_node: true, ..HaloConv::symbolic() }.program(), |p| {
+    changed(halo(), |p| {
         remove(p, "init acc");
         let finish = remove(p, "finish output");
         unwrap(p, "register acc");
@@ -286,7 +286,7 @@ fn before_lowering() {
     };
     let cases = vec![("without a barrier", without("barrier"))];
     insta::assert_snapshot!("before_lowering_barrier", refused(cases, Rule::Barrier));
-    let cases = vec![("without its copy", without("copy x_s"))];
+    let cases = vec![("without its copy", without("for x_w"))];
     insta::assert_snapshot!("before_lowering_copy", refused(cases, Rule::Unwritten));
     let cases = vec![(
         "without a predicate",
