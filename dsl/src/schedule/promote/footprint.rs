@@ -305,7 +305,8 @@ pub(super) fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen
         range.width = end - apart.min(0);
     }
     let Some(s) = uneven else {
-        return found.ok_or_else(|| Error::new(wanted.promote.source.span, format!("`{}` is not read there", wanted.promote.source)));
+        return found
+            .ok_or_else(|| Error::new(wanted.promote.source.span, format!("`{}` is not read there", wanted.promote.source)));
     };
     // Once for all reads, because each distance takes many proofs.
     hull(nest, &all).ok_or_else(|| {
