@@ -302,10 +302,12 @@ fn a_second_split_of_a_hull_over_a_fused_axis() {
     let kernel = "fn k<N, M>(x: f32[M]) -> y: f32[M, N] {
         y[i, j] = prod(l in 0..i + 1) { x[l] };
     }";
-    for tile in ["tile(l_o: 1 => z2)", "tile(l_o: 3 => z2)"] {
-        let schedule = format!(
-            "V: k for p {{ fuse(i, j => z1); tile(l: 2); reorder(l_o, l, z1); {tile}; reorder(z1, z2, l); distribute(z1 => workgroup(y)); }}"
-        );
+    for schedule in [
+        "tile(l: 2); reorder(l_o, l, z1); tile(l_o: 1 => z2); reorder(z1, z2, l); distribute(z1 => workgroup(y));",
+        "tile(l: 2); reorder(l_o, l, z1); tile(l_o: 3 => z2); reorder(z1, z2, l); distribute(z1 => workgroup(y));",
+        "reorder(l, z1); tile(l: 2 => z2); tile(z2: 1 => z3, z1: 2 => z4); reorder(z1, z3); distribute(z4 => workgroup(y)); unroll(z1);",
+    ] {
+        let schedule = format!("V: k for p {{ fuse(i, j => z1); {schedule} }}");
         check(kernel, &schedule, &[&[("N", 1), ("M", 1)], &[("N", 5), ("M", 7)], &[("N", 3), ("M", 16)]]);
     }
 }

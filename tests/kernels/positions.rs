@@ -97,7 +97,13 @@ fn indices_that_min_and_max_reduce_fit() {
     let (right, most) = ([("A", 7), ("B", 11)], [("A", 65_536), ("B", 32_768)]);
     let beyond: [&[(&str, i64)]; 1] = [&[("A", 65_537), ("B", 32_769)]];
     let largest = kernel("max(a in 0..A, b in 0..B) { if x[a] > y[b] { a * B + b } else { 0 } }");
-    bounded(&largest, "V: k for p {}", &right, &most, &beyond, "can be ");
+    for schedule in [
+        "V: k for p {}",
+        "V: k for p { m { distribute(a => workgroup(x), by: atomic); } }",
+        "V: k for p { m { tile(b: 32 => b_o); distribute(b_o => workgroup(x), by: atomic); distribute(b => thread(x), by: tree); } }",
+    ] {
+        bounded(&largest, schedule, &right, &most, &beyond, "can be ");
+    }
     let least = kernel("min(a in 0..A, b in 0..B) { 7 - a * B - b }");
     bounded(&least, "V: k for p {}", &right, &most, &beyond, "can be -");
     let best = kernel("argmax(a in 0..A) { (a * B - 1) * 3 }").replace("{ m[]", "where A >= 1 { m[]");

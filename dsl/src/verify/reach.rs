@@ -137,7 +137,8 @@ impl<'v> Checks<'v> {
         let Some((quotient, by)) = self.beside_literals(parts) else { return false };
         let Expr::Binary(Binary::FloorDiv, sum, divisor) = exprs.get(quotient) else { return false };
         let wanted = roots.poly(extent).and_then(|extent| extent.plus(by - 1));
-        exprs.as_int(*divisor) == Some(by) && wanted.is_some() && roots.poly(*sum) == wanted
+        let is_sum = *sum == exprs.sum(extent, exprs.int(by - 1)) || wanted.is_some() && roots.poly(*sum) == wanted;
+        exprs.as_int(*divisor) == Some(by) && is_sum
     }
 
     /// Returns the extent of the only part whose extent is not a literal, and the product of the others, which is at least 1.

@@ -373,6 +373,9 @@ fn excused(error: &Error, of: &Launches<'_>, n: usize, variant: &Variant) -> Opt
         Error::Unsupported { reasons, .. } => Some(rule(reasons.first().map_or("", |(_, reason)| reason))),
         Error::NoVariant { reasons, .. } => {
             let reason = rule(reasons.first().map_or("", |(_, reason)| reason));
+            if reasons.len() <= variant.program.specialized.len() {
+                return Some("the device loads only some of the versions".to_owned());
+            }
             // The gaps of views depend on the sizes, so they can exceed a limit, too.
             if of.large && reason.contains(BEYOND) || reason.contains(BYTES) || reason.contains(STRIDE) {
                 return Some(reason);

@@ -159,12 +159,14 @@ pub(in crate::schedule) fn inside(nest: &StageNest<'_>, together: bool, depth: u
     inside
 }
 
-/// Checks that a cooperative copy is not in a loop whose extent differs among invocations.
+/// Checks that a cooperative copy is not in a loop whose extent differs among invocations, of its own nest or of the nest that the
+/// stage is placed in.
 fn check_uniform(nest: &StageNest<'_>, promote: &Promote, around: &[&Frame]) -> Result<(), Error> {
     if !promote.is_together() {
         return Ok(());
     }
-    for frame in around {
+    let hosts = nest.placed.around.iter().map(|frame| (frame, true));
+    for (frame, is_host) in hosts.chain(around.iter().map(|frame| (*frame, false))) {
         if let Some((axis, thread, span)) = varying(nest, frame) {
             let (name, thread) = (nest.name(axis), nest.name(thread));
             let (verb, source) = (if promote.computed { "computed" } else { "copied" }, &promote.source);
@@ -175,7 +177,13 @@ fn check_uniform(nest: &StageNest<'_>, promote: &Promote, around: &[&Frame]) -> 
                 ),
             );
             let error = error.note_at(span, format!("its extent depends on `{thread}`, which is distributed to invocations"));
-            return Err(error.help(outside(nest, around, frame)));
+            return Err(error.help(match is_host {
+                true => format!(
+                    "compute `{}` outside the loop over `{name}`, or write `to: register`",
+                    nest.program.stages[nest.stage].name
+                ),
+                false => outside(nest, around, frame),
+            }));
         }
     }
     Ok(())
