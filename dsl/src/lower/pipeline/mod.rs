@@ -186,8 +186,8 @@ fn no_loop(program: &Program, n: usize) -> Error {
             let name = &program.axes[at.axis].name;
             let error = error
                 .note_at(at.span, format!("it is made at the loop over `{name}`, because of this directive and those after it"));
-            error.help(format!("write `pipeline({name}, …)` after the directives that make and move loops"))
+            error.help(format!("move `pipeline({name}, …)` below the directives that make and move loops"))
         }
-        None => error.help("write `pipeline` after the directives that make and move loops"),
+        None => error.help("move `pipeline` below the directives that make and move loops"),
     }
 }
