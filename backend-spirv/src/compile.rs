@@ -1,4 +1,4 @@
-//! From a program's plan to its launch program.
+//! Compiles a program's plan to a launch program.
 
 use crate::Result;
 use crate::emit::Emit;
@@ -38,7 +38,7 @@ pub fn compile(program: &Program, profile: &Profile, variant: &str) -> std::resu
     Ok(launched)
 }
 
-/// Emits one dispatch: what it requires of the device, and what of its indices the launch checks.
+/// Emits one dispatch. Returns it with its requirements on the device, and the limits of its indices that the launch checks.
 fn emit(
     program: &Program,
     profile: &Profile,
@@ -98,7 +98,7 @@ fn emit(
     Ok((made, requires, e.resolver.reach.limits))
 }
 
-/// What two dispatches require together.
+/// Combines the requirements of two dispatches.
 fn join(a: Requires, b: Requires) -> Requires {
     let mut features = a.features;
     features.extend(b.features);
@@ -119,10 +119,10 @@ fn join(a: Requires, b: Requires) -> Requires {
 }
 
 impl Emit<'_> {
-    /// A workgroup within the profile's limits.
+    /// Checks that a workgroup is within the profile's limits.
     fn check_local(&self, local: [u32; 3]) -> Result<()> {
         if local.contains(&0) {
-            return Err(self.error("a workgroup without invocations runs nothing"));
+            return Err(self.error("a workgroup needs at least one invocation"));
         }
         if let Some((what, guaranteed)) = self.profile.too_large(local) {
             return Err(self.error(what).note(guaranteed));
@@ -133,9 +133,11 @@ impl Emit<'_> {
     fn check_shared(&self) -> Result<()> {
         if self.buffers.shared_bytes > self.profile.shared_bytes {
             let (wanted, there) = (self.buffers.shared_bytes, self.profile.shared_bytes);
-            let message =
-                format!("{wanted} bytes of shared memory are wanted, and the profile `{}` has {there}", self.profile.name);
-            return Err(self.error(message).help("make the tiles smaller that are kept there"));
+            let message = format!(
+                "a workgroup needs {wanted} bytes of shared memory, but the profile `{}` guarantees {there}",
+                self.profile.name
+            );
+            return Err(self.error(message).help("make the tiles in shared memory smaller"));
         }
         Ok(())
     }

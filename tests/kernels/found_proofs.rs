@@ -1,4 +1,4 @@
-//! Right programs that were refused, because a proof was missing. Each is run, so that the proofs are tested, too.
+//! Correct programs that were refused because a proof was missing. Each one is run, so that the new proofs are tested, too.
 
 use crate::harness::{check, profiles, variant};
 
@@ -69,7 +69,7 @@ fn copies_at_scalars() {
     check_scalars(kernel, schedule, &[&[("H", 9), ("W", 13)]], &[&[1.0, 2.0], &[-5.0, 4294967295.0]]);
 }
 
-/// No dim is negative, also one that an equation gives a value.
+/// No dim is negative, even if an equation determines its value.
 #[test]
 fn dims_that_equations_give() {
     let kernel = "fn k<N, M>(s: f32[N, M], past: dim) -> y: f32[N] where M == N + past {
@@ -81,7 +81,7 @@ fn dims_that_equations_give() {
     }
 }
 
-/// Under `g == 1` there is one group. A stride with a bound bounds a footprint.
+/// With `g == 1` there is one group. A bound on the stride `cg` bounds the footprint of a copy.
 #[test]
 fn facts_that_bound_indices() {
     let kernel = "fn k<C, MG>(x: f32[C], w: f32[C, MG], g: dim, cg: dim) -> y: f32[g * MG] {
@@ -185,7 +185,7 @@ fn tables_of_offsets() {
     }
 }
 
-/// An index may have data with a range in it.
+/// An index may contain data whose range is known.
 #[test]
 fn data_with_a_range_in_an_index() {
     let kernel = "fn k<H>(x: f32[H + 57], at: i32[H]) -> y: f32[H] {
@@ -194,14 +194,14 @@ fn data_with_a_range_in_an_index() {
     check(kernel, "V: k for p {}", &[&[("H", 19)], &[("H", 1)], &[("H", 0)]]);
 }
 
-/// Stages that read each other clamped, each computed for a tile: `at` gives the place of each.
+/// Returns a kernel of stages that read each other with clamped indices, and the directives that compute each stage at a tile.
 fn chain(stages: &[&str], last: &str, shape: &str) -> (String, String) {
     let defined: Vec<String> = stages.iter().enumerate().map(|(n, stage)| format!("let a{n}{stage}")).collect();
     let placed: Vec<String> = (0..stages.len()).rev().map(|n| format!("compute_at(a{n}, workgroup, to: shared);")).collect();
     (format!("fn k{shape} {{ {} {last} }}", defined.join("\n")), placed.join(" "))
 }
 
-/// A clamp of clamps is one interval.
+/// Nested clamps are one interval.
 #[test]
 fn chains_of_clamps() {
     let mut stages = vec!["[i]: f32[N] = x.clamp()[i - 1] + x.clamp()[i + 1];".to_owned()];
@@ -226,7 +226,7 @@ fn chains_of_clamps() {
     check(&kernel, &schedule, &[&[("N", 9), ("M", 19)], &[("N", 1), ("M", 2)]]);
 }
 
-/// The same where each stage is twice, or half, as long as the one before.
+/// Nested clamps if each stage is twice or half as long as the stage before it.
 #[test]
 fn clamped_pyramids() {
     let stages = [
@@ -250,7 +250,7 @@ fn clamped_pyramids() {
     check(&kernel, &schedule, &[&[("N", 13)], &[("N", 1)]]);
 }
 
-/// A clamped sum of positions of one axis, and a copy of the elements that an intermediate reads there, under a tile of a tile.
+/// A clamped sum of parts of one axis, and a copy of the elements that an intermediate reads with it, in a tile of a tile.
 #[test]
 fn clamped_sums_of_one_axis_in_copies() {
     let kernel = "fn k<M, K>(x0: i32[M], y0: &mut i32[K]) {
@@ -266,7 +266,7 @@ fn clamped_sums_of_one_axis_in_copies() {
     check(kernel, schedule, &[&[("M", 1), ("K", 1)], &[("M", 3), ("K", 11)], &[("M", 40), ("K", 12)]]);
 }
 
-/// Elements of tables of `u32`, as places: a launch knows that they are small.
+/// Elements of `u32` tables as indices. A launch knows that they are small.
 #[test]
 fn tables_of_unsigned_offsets() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] where N >= 1 {

@@ -257,8 +257,8 @@ fn peeled_beside_other_directives() {
     check(window, placed, &[&[("N", 1)], &[("N", 16)], &[("N", 37)]]);
 }
 
-/// Past the end of `i` the loop over `k` runs as it does at the last `i`, while a copy is made at `i` itself. That a tile of `j` is
-/// full says nothing about this.
+/// Past the end of `i` the loop over `k` runs as it does at the last `i`, while a copy is made at `i` itself. A full
+/// tile of `j` does not change this.
 #[test]
 fn full_tiles_under_the_tail_of_another_axis() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N, N] { y[i, j] = prod(k in i..N, q in 0..N) { x[k] }; }";

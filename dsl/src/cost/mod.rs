@@ -1,14 +1,14 @@
-//! What a variant costs, read off its last nest: arithmetic and memory traffic of one workgroup, and what the grid
-//! multiplies them by. For people who choose between schedules: nothing in the compiler depends on it.
+//! Computes the cost of a variant from its last nest: the arithmetic and memory traffic of one workgroup, and the number of
+//! workgroups. The figures help people choose between schedules. The compiler does not depend on them.
 //!
-//! All figures are sizes over the dims, so they are of every launch. A hoisted value is counted where the emitter hoists it to
-//! (`count`). Index arithmetic is not counted at all. For a choice by unrolled axes, the value that each copy chooses counts
-//! (`written`). For any other choice, both values count. Tails, also peeled ones, count as if every tile were whole. The tile of a
-//! serial loop that ends with its axis counts as if it were no longer than the axis. The bound of a triangular range counts as its
-//! largest value.
+//! All figures are sizes over the dims, so they hold for every launch. A hoisted value is counted where the emitter hoists it to
+//! (`count`). Index arithmetic is not counted. If a select depends on unrolled axes, only the value that each unrolled copy selects is
+//! counted (`written`). For any other select, both values are counted. Tails, also peeled ones, count as if every tile were full. The
+//! tile of a serial loop that ends with its axis counts as if it were no longer than the axis. The bound of a triangular range counts
+//! as its largest value.
 //!
-//! Besides, what an invocation and a workgroup hold at the same time (`registers`), how many workgroups that lets run on a core (`occupancy`),
-//! and how invocations touch memory together (`access`).
+//! It also computes the registers and shared memory that are live at the same time (`registers`), the number of workgroups that fit on a
+//! core with them (`occupancy`), and the access patterns of a subgroup (`access`).
 
 mod access;
 pub(crate) mod chains;
@@ -40,21 +40,21 @@ pub struct Cost {
     pub grid: [Size; 3],
     /// Invocations of a workgroup in x, y and z.
     pub local: [u32; 3],
-    /// What one workgroup does.
+    /// The work of one workgroup.
     pub each: Work,
-    /// Bytes of shared memory of a workgroup, with what reductions across invocations need.
+    /// Bytes of shared memory of a workgroup, including the scratch memory of reductions across invocations.
     pub shared_bytes: u32,
-    /// Registers of an invocation, at the least.
+    /// The least number of registers that an invocation needs.
     pub registers: Registers,
-    /// The stages that are computed within this dispatch where they are read.
+    /// The stages that are computed within this dispatch, at their readers.
     pub repeated: Vec<Repeated>,
     /// The splits over workgroups that can run past the end of an axis.
     pub covered: Vec<Covered>,
     /// The tiles that execute all their points, even if their axis is shorter.
     pub long: Vec<Long>,
-    /// The tensors that the dispatch touches.
+    /// The tensors that the dispatch accesses.
     pub tensors: Vec<Traffic>,
-    /// Whether a range's bound depends on other axes, so that the figures are at most what they say.
+    /// True if a range's bound depends on other axes, so that the figures are upper bounds.
     pub at_most: bool,
     /// Leaves of the nest that have predicates.
     pub guards: u32,
@@ -65,24 +65,24 @@ pub struct Cost {
 /// The work of one workgroup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Float additions, multiplications, divisions, minima and maxima; a multiply-add is two. Without those of matrix units.
+    /// Float additions, multiplications, divisions, minima and maxima. A multiply-add counts as two. Matrix units are not included.
     pub flops: Size,
     /// Products of matrix units and their additions, of floats or integers.
     pub matrix_flops: Size,
-    /// Float functions beyond those: roots, exponentials, …
+    /// Other float functions, such as roots and exponentials.
     pub functions: Size,
     /// Bytes read from shared memory.
     pub shared_read: Size,
-    /// Bytes written to it.
+    /// Bytes written to shared memory.
     pub shared_written: Size,
 }
 
-/// What a dispatch moves from and to a tensor.
+/// The traffic between a dispatch and a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traffic {
     /// The tensor's name.
     pub name: String,
-    /// Bytes that the invocations of one workgroup ask for.
+    /// Bytes that the invocations of one workgroup read.
     pub read: Size,
     /// Bytes that they write.
     pub written: Size,
@@ -91,23 +91,23 @@ pub struct Traffic {
 }
 
 impl Cost {
-    /// The number of workgroups.
+    /// Returns the number of workgroups.
     pub fn workgroups(&self) -> Size {
         self.grid.iter().cloned().fold(Size::Const(1), Size::times)
     }
 
-    /// Bytes that any schedule has to move: each tensor once.
+    /// Returns the bytes that any schedule has to move: each tensor once.
     pub fn compulsory(&self) -> Size {
         self.tensors.iter().map(|t| t.whole.clone()).fold(Size::Const(0), Size::plus)
     }
 }
 
-/// The cost of every dispatch of a lowered program, which is one for this profile.
+/// Returns the cost of every dispatch of a program that was lowered for this profile.
 pub fn cost(program: &Program, profile: &Profile) -> Vec<Cost> {
     program.plan.iter().map(|dispatch| of_dispatch(program, profile, dispatch)).collect()
 }
 
-/// How the invocations of a subgroup access memory together, of every dispatch of a lowered program.
+/// Returns the memory accesses of a subgroup's invocations, for every dispatch of a lowered program.
 pub fn touches(program: &Program, profile: &Profile) -> Vec<Vec<Touch>> {
     program.plan.iter().map(|dispatch| access::touches(program, profile, dispatch)).collect()
 }
@@ -115,7 +115,7 @@ pub fn touches(program: &Program, profile: &Profile) -> Vec<Vec<Touch>> {
 fn of_dispatch(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Cost {
     let mut count = count::Count::new(program, &dispatch.body);
     leaves::walk(&mut count, &dispatch.body);
-    // A grid that is not known at launch is an error of the backend's.
+    // The backend reports a grid that is not known at launch.
     let grid = grid(program, dispatch).unwrap_or([Size::Const(1), Size::Const(1), Size::Const(1)]);
     let traffic = |(id, (read, written)): (BufferId, (Size, Size))| Traffic {
         name: program.buffers[id].name.clone(),

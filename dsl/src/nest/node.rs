@@ -1,5 +1,5 @@
-//! The nodes of a nest, and what stands in them: loops, the lives of buffers, computes and what is done by many invocations. What
-//! they mean together says [the module's page](super).
+//! The nodes of a nest: loops, scopes of buffers, computes, reductions across invocations, barriers and branches. [The module's
+//! page](super) explains how they work together.
 
 use super::{AxisId, BufferId, StageId, Tail};
 use crate::diag::SpanId;
@@ -8,11 +8,11 @@ use crate::expr::ExprId;
 /// One dispatch: what a grid of workgroups runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispatch {
-    /// The stage that it is for.
+    /// The name of the stage that it computes.
     pub name: String,
     /// Invocations of a workgroup in x, y and z. Set by lowering; `[1, 1, 1]` before.
     pub local: [u32; 3],
-    /// What runs. Loops bound to workgroups stand outside everything else.
+    /// Its nodes. Loops bound to workgroups are outside all others.
     pub body: Block,
 }
 
@@ -22,41 +22,41 @@ pub type Block = Vec<Node>;
 /// A node of the nest, and the directive (or definition) that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
-    /// The directive to blame.
+    /// The directive or definition that errors about the node point to.
     pub span: SpanId,
 }
 
 /// The kinds of nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeKind {
-    /// For every value of an axis.
+    /// Executes a block for every value of an axis.
     Loop(Loop),
-    /// A buffer's life.
+    /// The scope of a buffer.
     Alloc {
         /// A shared, register or fragment buffer.
         buffer: BufferId,
-        /// Where it lives.
+        /// The nodes that can access it.
         body: Block,
     },
-    /// One value to one place (of a tuple: each component to its place).
+    /// Stores one value at one place. For a tuple, each component has its own place.
     Compute(Compute),
-    /// A reduction of one partial state an invocation to one state.
+    /// Combines the partial states of several invocations into one state.
     AllReduce(AllReduce),
     /// A barrier of a workgroup or subgroup.
     Barrier {
-        /// Who waits.
+        /// The invocations that wait.
         scope: Scope,
     },
-    /// A choice that is the same for all lanes, and for all invocations that meet in one of the blocks. Both compute the same: the first one
-    /// may have fewer predicates, where the condition says that they hold (`lower::peel`).
+    /// A branch. The condition is uniform for all lanes, and for all invocations that synchronize in one of the blocks. Both blocks compute
+    /// the same values. The first may lack the predicates that the condition implies (`lower::peel`).
     Branch {
         /// A bool over dims and axes.
         cond: ExprId,
-        /// Where it holds.
+        /// Executed if it is true.
         then: Block,
-        /// Where it does not.
+        /// Executed if it is false.
         other: Block,
     },
 }
@@ -64,19 +64,19 @@ pub enum NodeKind {
 /// A loop over an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// The axis; of extent `axes[axis].extent`.
+    /// The axis. Its extent is `axes[axis].extent`.
     pub axis: AxisId,
     /// How its iterations are executed.
     pub exec: Exec,
-    /// Before which iteration a serial loop ends, where that is not its extent: behind it, no
-    /// leaf's predicates hold, or it fills registers of the loop's own. It may be negative.
+    /// The number of iterations of a serial loop that ends before its extent. In later iterations each leaf has a false predicate, or
+    /// only fills registers that are local to the loop. The number may be negative, which means no iteration.
     pub end: Option<ExprId>,
-    /// What is executed.
+    /// The nodes that each iteration executes.
     pub body: Block,
 }
 
 impl Loop {
-    /// A loop over the whole of an axis.
+    /// Returns a loop over all values of an axis.
     pub fn new(axis: AxisId, exec: Exec, body: Block) -> Loop {
         Loop { axis, exec, end: None, body }
     }
@@ -87,24 +87,24 @@ impl Loop {
 pub enum Exec {
     /// One after another.
     Serial,
-    /// One after another, written out. The extent is a literal.
+    /// One after another, unrolled. The extent is a literal.
     Unroll,
     /// Together, as the components of vectors. The extent is a literal power of two.
     Lanes,
     /// Together, by a subgroup, as a side of cooperative matrices. The extent is a literal.
     Matrix(Side),
-    /// Each by an invocation (or a group of them) of its own.
+    /// Each by its own invocation, subgroup or workgroup.
     Bind(Level, Slot),
-    /// One of them: for a step of a pipeline.
+    /// Only one of them, for a step of a pipeline.
     Step(Step),
 }
 
-/// Which iteration is executed for a step of a pipeline. There is none of an axis without values.
+/// The iteration that is executed for a step of a pipeline. If the axis has no values, no iteration is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// This one, or the last.
+    /// The iteration with this number, or the last one if there are fewer.
     First(u32),
-    /// The one that comes so much later than that of the loop over another axis, which is around; or the last.
+    /// The iteration that is this many after the current one of the enclosing loop over another axis, or the last one if there are fewer.
     Ahead(AxisId, u32),
 }
 
@@ -115,25 +115,25 @@ pub enum Side {
     Rows,
     /// The columns of the result.
     Columns,
-    /// What the products are summed over.
+    /// The dimension that the products are summed over.
     Depth,
 }
 
-/// What a bound axis counts.
+/// The units that a bound axis is distributed across.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Level {
     /// Workgroups of the grid. Several axes may share a slot: the outermost is the slowest.
     Workgroup,
-    /// Subgroups of a workgroup. A slot has as many as the most that a loop of the dispatch counts in it; Z is the slowest, and
+    /// Subgroups of a workgroup. A slot has as many subgroups as the longest loop of the dispatch that is bound to it. Z is the slowest, and
     /// the product of X, Y and Z is the number of subgroups.
     Subgroup,
     /// Invocations of a subgroup (`SubgroupLocalInvocationId`, whatever the slot).
     Lane,
-    /// Invocations of a workgroup. The extent is a literal. One axis a slot on any path.
+    /// Invocations of a workgroup. The extent is a literal. On any path, each slot has at most one axis.
     Thread,
 }
 
-/// Which of a level's coordinates.
+/// A coordinate of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names of Vulkan's coordinates")]
 pub enum Slot {
@@ -145,7 +145,7 @@ pub enum Slot {
 }
 
 impl Slot {
-    /// Which of three coordinates it is. The linear index of a row of invocations, or of a grid, is its x.
+    /// Returns the number of the coordinate. The linear index counts as x, because it is used with one-dimensional grids and workgroups.
     pub fn index(self) -> usize {
         match self {
             Slot::X | Slot::Linear => 0,
@@ -155,7 +155,7 @@ impl Slot {
     }
 }
 
-/// Who takes part.
+/// The invocations that take part in a barrier or reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names of Vulkan's scopes")]
 pub enum Scope {
@@ -174,134 +174,136 @@ pub struct Access {
     pub index: Vec<ExprId>,
 }
 
-/// One value to one place.
+/// The computation and store of one value, or of a tuple.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compute {
-    /// Whose.
+    /// The stage that it computes.
     pub stage: StageId,
-    /// Which part of the stage's work.
+    /// The part of the stage's work.
     pub phase: Phase,
-    /// Where to: one place for each value.
+    /// The destinations: one place for each value.
     pub dst: Vec<Access>,
-    /// Of a reduction's state: how many of the first components an update only reads, and an init leaves. They do not depend on all
-    /// axes that the others do, and another leaf, of their places alone, has them.
+    /// The number of leading components of a reduction's state that an update only reads and an init does not write. They depend on fewer
+    /// axes than the other components, so another leaf computes them, once for each of their places.
     pub given: usize,
-    /// `Whole` of a map, `Init` and `Finish`: what is stored. `Whole` of a reduction, and `Update`: the items.
+    /// The stored values for `Whole` of a map, `Init` and `Finish`. The operands for `Whole` of a reduction and `Update`.
     pub value: Vec<ExprId>,
-    /// `Whole` of a reduction: what is stored of its state.
+    /// The value computed from a reduction's state and stored, for `Whole` of a reduction.
     pub finish: Option<ExprId>,
-    /// What can run past its extent here, outermost first.
+    /// The axes that can be out of bounds here, outermost first.
     pub preds: Vec<Pred>,
 }
 
 impl Compute {
-    /// All that it computes.
+    /// Returns all expressions that it computes.
     pub fn values(&self) -> impl Iterator<Item = ExprId> {
         self.value.iter().copied().chain(self.finish)
     }
 
-    /// The places that it writes.
+    /// Returns the places that it writes.
     pub fn written(&self) -> &[Access] {
         &self.dst[self.given.min(self.dst.len())..]
     }
 
-    /// The same, to be changed.
+    /// Returns all expressions that it computes, mutably.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut ExprId> {
         self.value.iter_mut().chain(&mut self.finish)
     }
 }
 
-/// Which part of a stage's work a compute does.
+/// The part of a stage's work that a compute does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// All of it. For a reduction this is only a form before lowering.
+    /// All of the work. Reductions have this form only before lowering.
     Whole,
-    /// The identity into the accumulator.
+    /// Stores the identity in the accumulator.
     Init,
-    /// An item into the accumulator: `dst = combine(dst, value)`.
+    /// Combines an operand with the accumulator: `dst = combine(dst, value)`.
     Update,
-    /// Instead of the identity, what a running reduction has so far: its last result, or the state of the reduction that it is an item of.
+    /// Stores the loop-carried value of a running reduction instead of the identity: its previous result, or the state of the reduction that
+    /// it is an operand of.
     Resume,
-    /// From the accumulator, whose components are ordinary reads, to the stage's buffer.
+    /// Stores a value computed from the accumulator in the stage's buffer. The accumulator's components are ordinary reads.
     Finish,
 }
 
-/// That an axis can run past its extent, and what happens then (see [the page](super)).
+/// An axis that can be out of bounds, and the effect on a compute (see [the module's page](super)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pred {
-    /// The axis: inexact, or bound to more threads than it has values.
+    /// The axis. It is inexact, or bound to more threads than it has values.
     pub axis: AxisId,
-    /// [`Tail::RoundUp`]: an update's reads are filled. Otherwise it takes the identity.
+    /// With [`Tail::RoundUp`], an update's reads are filled. Otherwise, the update combines with the identity.
     pub tail: Tail,
 }
 
-/// A reduction across invocations. Those that differ only in the axes of `over` are a *team*: `dst = combine of the team's
-/// src`, the same in each of them. In lanes it is one reduction for each.
+/// A reduction across invocations. Invocations that differ only in the axes of `over` are a *team*. Each invocation of a team gets the
+/// same result, `dst = combine(src of the team)`. Each lane of a vector is reduced separately.
 ///
-/// In loops over the sides of matrices, it combines the elements of each row: `over` is the axis of columns, and `dst` has the rows alone. By
-/// [`How::Tree`] each lane combines some rows in shared memory.
+/// In loops over the sides of matrices, it combines the elements of each row: `over` is the axis of columns, and `dst` is indexed by rows
+/// only. With [`How::Tree`], each lane combines some rows in shared memory.
 ///
-/// By [`How::Atomic`], each invocation takes its state into a place in device memory, `dst = combine(dst, src)`, which
-/// an earlier dispatch has filled with the identity. Then the result is there, and no invocation has it.
+/// With [`How::Atomic`], each invocation combines its state with a place in device memory, `dst = combine(dst, src)`. An earlier dispatch
+/// has filled it with the identity. The result is only in device memory, and not in any invocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllReduce {
-    /// Whose monoid.
+    /// The stage whose monoid combines.
     pub stage: StageId,
-    /// Who takes part: a `Subgroup` (all axes of `over` are bound to its lanes, or are a side of its matrices), a `Workgroup`, or the `Device` (by atomics).
+    /// The invocations that take part: a `Subgroup` (all axes of `over` are bound to its lanes, or are a side of its matrices), a `Workgroup`, or
+    /// the `Device` (with atomics).
     pub scope: Scope,
-    /// How.
+    /// The method.
     pub how: How,
-    /// The partial states: registers, one place for each component.
+    /// The partial states in registers, one place for each component.
     pub src: Vec<Access>,
-    /// The results: registers; of atomics, device memory.
+    /// The results in registers, or in device memory with atomics.
     pub dst: Vec<Access>,
-    /// The axes bound to invocations (of atomics: and to workgroups) that are thereby reduced.
+    /// The reduced axes. They are bound to invocations, or to workgroups with atomics.
     pub over: Vec<AxisId>,
-    /// Of atomics: what can run past its extent here, where nothing is written.
+    /// With atomics, the axes that can be out of bounds here. An out-of-bounds result is not written.
     pub preds: Vec<Pred>,
-    /// Of rows of matrices, by a tree: where in shared memory their elements lie. `None`: in memory of its own.
+    /// The shared buffer that a tree over rows of matrices reuses for their elements. `None` if it has its own memory.
     pub scratch: Option<Scratch>,
 }
 
-/// A shared buffer over whose elements those of a matrix lie while nobody needs it: element (r, c) of subgroup s is element
-/// `s part + r row + c column`.
+/// A shared buffer whose storage is reused for the elements of a matrix while the buffer's own contents are dead. Element (r, c) of
+/// subgroup s is the buffer's element `s part + r row + c column`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scratch {
     /// The buffer.
     pub buffer: BufferId,
-    /// From a subgroup's first element to the next one's.
+    /// The stride from one subgroup's first element to the next subgroup's.
     pub part: i64,
-    /// From row to row.
+    /// The stride between rows.
     pub row: i64,
-    /// From column to column.
+    /// The stride between columns.
     pub column: i64,
 }
 
-/// How a reduction across invocations is done.
+/// The method of a reduction across invocations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum How {
     /// Subgroup arithmetic, or shuffles (and, if the scope is a workgroup, the states of subgroups through shared memory).
     Subgroup,
-    /// A tree in shared memory, of one state an invocation, with barriers of its own.
+    /// A tree in shared memory with one state for each invocation. It includes its barriers.
     Tree,
     /// Atomics on the destination, in device memory.
     Atomic,
-    /// The elements of a matrix's rows, by one instruction.
+    /// One instruction that reduces the elements of each row of a matrix.
     Matrix,
 }
 
 impl Node {
-    /// A node made by the directive at `span`.
+    /// Returns a node made by the directive at `span`.
     pub fn new(kind: NodeKind, span: SpanId) -> Node {
         Node { kind, span }
     }
 
-    /// A barrier.
+    /// Returns a barrier.
     pub fn barrier(scope: Scope, span: SpanId) -> Node {
         Node::new(NodeKind::Barrier { scope }, span)
     }
 
-    /// The buffers that it writes itself.
+    /// Returns the buffers that it writes, without the nodes inside it.
     pub fn writes(&self) -> Vec<BufferId> {
         let places = |places: &[Access]| places.iter().map(|p| p.buffer).collect();
         match &self.kind {
@@ -311,7 +313,7 @@ impl Node {
         }
     }
 
-    /// Its predicates.
+    /// Returns its predicates.
     pub fn preds(&self) -> &[Pred] {
         match &self.kind {
             NodeKind::Compute(compute) => &compute.preds,
@@ -320,7 +322,7 @@ impl Node {
         }
     }
 
-    /// The blocks inside it.
+    /// Returns the blocks inside it.
     pub fn blocks(&self) -> impl Iterator<Item = &Block> {
         let (first, second) = match &self.kind {
             NodeKind::Loop(l) => (Some(&l.body), None),
@@ -331,7 +333,7 @@ impl Node {
         first.into_iter().chain(second)
     }
 
-    /// The blocks inside it, to be changed.
+    /// Returns the blocks inside it, mutably.
     pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
         let (first, second) = match &mut self.kind {
             NodeKind::Loop(l) => (Some(&mut l.body), None),

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use tilewright_launch::Relation;
 
 impl<'v> Checks<'v> {
-    /// All of it.
+    /// Checks the axes of every leaf and every loop.
     pub(super) fn axes(&self) {
         let mut used = BTreeSet::new();
         let mut loops = BTreeSet::new();
@@ -30,7 +30,7 @@ impl<'v> Checks<'v> {
         used.into_iter().for_each(|axis| self.split_is_true(axis));
     }
 
-    /// No axis is bound twice on the way to a leaf, neither as it is nor as parts of it.
+    /// Checks that the loops around a leaf bind no axis twice, neither the axis itself nor its parts.
     fn bound_once(&self, site: &Site<'_>) {
         let mut seen: BTreeSet<AxisId> = BTreeSet::new();
         for looped in site.loops() {
@@ -54,7 +54,7 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// Everything that the leaf names is made of what is bound. Gives the splits between.
+    /// Checks that the loops around a leaf bind every axis that it names, or its parts. Returns the axes that are split or fused.
     fn rebuilt(&self, site: &Site<'_>) -> BTreeSet<AxisId> {
         let mut named = self.named(&site.exprs());
         named.extend(site.preds().iter().map(|pred| pred.axis));
@@ -72,7 +72,8 @@ impl<'v> Checks<'v> {
         made.consumed
     }
 
-    /// What is written to device memory is written for all values of the axes that index it; in place and by atomics, once.
+    /// Checks that a write to device memory visits all values of the axes that index it. If it updates in place or by atomics, it must
+    /// visit each value once.
     fn reaches_all(&self, site: &Site<'_>) {
         let written = || site.touches.iter().filter(|touch| touch.writes && self.space(touch.buffer).is_global());
         let named = self.named(&written().flat_map(|touch| touch.index.clone()).collect::<Vec<_>>());
@@ -99,7 +100,7 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// What is written to device memory stands in no loop of another's that may run no iteration.
+    /// Checks that a write to device memory is not nested in a loop over a foreign axis that may run no iteration.
     fn runs_at_all(&self, site: &Site<'_>) {
         let stage = match &site.node.kind {
             NodeKind::Compute(compute) => compute.stage,
@@ -107,7 +108,7 @@ impl<'v> Checks<'v> {
             _ => return,
         };
         let written: Vec<_> = site.touches.iter().filter(|touch| touch.writes && self.space(touch.buffer).is_global()).collect();
-        // What stands within another stage's nest runs as often as that.
+        // A stage that is computed within another stage's nest runs as often as that nest.
         if written.is_empty() || self.program.hosts.contains_key(&stage) {
             return;
         }
@@ -122,7 +123,7 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// No tile is moved back over points that another one has.
+    /// Checks that no shifted tile overlaps the tile before it.
     pub(super) fn visits_no_twice(&self, site: &Site<'_>, consumed: &BTreeSet<AxisId>) {
         let shifted = |axis: &&AxisId| matches!(&self.program.axes[**axis].fate, Fate::Split(split) if split.shifted().is_some());
         if let Some(axis) = consumed.iter().find(shifted) {
@@ -132,10 +133,10 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// All that is left to go wrong where the last tile is moved back: it begins within the axis.
+    /// Checks that the last tile of a shifted split begins within the axis.
     fn begins_within(&self, axis: AxisId, split: &Split, point: AxisId) {
         let (extent, length) = (self.extent(axis), self.extent(point));
-        // What the launch checks in these words is beyond the prover where it is no sum.
+        // The prover cannot use a condition of the launch that is not a sum, so the condition is compared literally.
         let checked = self.program.conditions.iter().any(|c| c.left == extent && c.relation == Relation::Ge && c.right == length);
         if !checked && !self.provers.roots.less_equal(length, extent) && !self.provers.leaves.less_equal(length, extent) {
             let (name, length, extent) = (self.name(axis), self.printer.expr(length), self.printer.expr(extent));
@@ -144,8 +145,8 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// The axes that a leaf's update visits. Of parts of an axis whose other parts are another stage's, also that axis: its
-    /// points past the extent are none of the reduction's.
+    /// Returns the axes that a leaf's update visits. If a reduction is over parts of an axis whose other parts belong to another stage,
+    /// the axis is included, because its out-of-bounds points are not part of the reduction.
     pub(super) fn reduced(&self, site: &Site<'_>) -> Vec<AxisId> {
         let stage = match &site.node.kind {
             NodeKind::Compute(compute) if matches!(compute.phase, Phase::Update | Phase::Whole) => compute.stage,
@@ -157,7 +158,7 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// The extent of a loop is known where the loop begins.
+    /// Checks that a loop's extent depends only on the axes of the loops around it.
     fn extent_is_known(&self, site: &Site<'_>, depth: usize) {
         let node = site.around[depth].node;
         let NodeKind::Loop(looped) = &node.kind else { return };
@@ -173,8 +174,9 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// How many points digits have together. Of one that can have fewer than none past the end of other axes, `whole` may take none
-    /// instead. Of several it must, for their product can be positive.
+    /// Returns the number of points of a fused axis as the product of its components' extents. An extent can be negative where other
+    /// axes are out of bounds. `whole` may clamp one such extent to 0. It must clamp several of them, because their product could be
+    /// positive otherwise.
     fn points(&self, prover: &Prover<'v>, digits: &[AxisId], whole: ExprId) -> Option<Poly> {
         let exprs = &self.program.exprs;
         let extents: Vec<ExprId> = digits.iter().map(|digit| self.extent(*digit)).collect();
@@ -193,7 +195,7 @@ impl<'v> Checks<'v> {
         Some(product)
     }
 
-    /// The `max(extent, 0)` that stands in an expression.
+    /// Returns the subexpression `max(extent, 0)` of an expression.
     fn clamped_in(&self, whole: ExprId, extent: ExprId) -> Option<ExprId> {
         match self.program.exprs.get(whole) {
             Expr::Binary(Binary::Max, a, b) if *a == extent && self.program.exprs.as_int(*b) == Some(0) => Some(whole),
@@ -202,7 +204,8 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// An exact split stays below its axis's extent, an inexact one reaches it; a fused axis is the product.
+    /// Checks that an exact split stays within its axis's extent, that an inexact split reaches it, and that the extent of a fused axis is
+    /// the product of its components' extents.
     fn split_is_true(&self, axis: AxisId) {
         let name = self.name(axis);
         match &self.program.axes[axis].fate {
@@ -225,7 +228,7 @@ impl<'v> Checks<'v> {
                 let is_whole = |prover: &Prover<'v>| {
                     self.points(prover, digits, self.extent(*into)).is_some_and(|whole| prover.equal(self.extent(*into), &whole))
                 };
-                // Either view: what an extent names counts as clamped.
+                // Either prover may show it, because the axes in an extent count as clamped.
                 if !is_whole(&self.provers.leaves) && !is_whole(&self.provers.roots) {
                     let into = self.name(*into);
                     self.refuse(Rule::Axes, *span, format!("`{into}` is not as long as the product of what was fused into it"));
@@ -236,7 +239,7 @@ impl<'v> Checks<'v> {
     }
 }
 
-/// How many loops stand above a depth.
+/// Returns the number of loops outside a depth.
 fn loops_above(site: &Site<'_>, depth: usize) -> usize {
     site.around[..depth].iter().filter(|around| matches!(around.node.kind, NodeKind::Loop(_))).count()
 }

@@ -1,16 +1,17 @@
-//! Barriers: between two accesses of one element of shared memory by different invocations, one of which writes, stands a
-//! barrier of the workgroup, whatever path leads from one to the other.
+//! Checks barriers: if one invocation writes an element of shared memory and another one accesses it, every path from one access to the
+//! other must cross a barrier of the workgroup.
 //!
-//! A block is summed up by the accesses that can be reached from its beginning without a barrier (its *head*), those from
-//! which its end can be (its *tail*), and the barriers that every path through it crosses. Two blocks in a row put the tail of the
-//! one against the head of the other; a loop puts its body's tail against its own head, an iteration later.
+//! A block's summary has three parts: the accesses that can be reached from its beginning without a barrier (its *head*), the
+//! accesses from which its end can be reached without a barrier (its *tail*), and the barriers that every path through it crosses. For two
+//! consecutive blocks, the tail of the first is checked against the head of the second. For a loop, the tail of its body is checked
+//! against the head of the next iteration.
 //!
-//! The same holds for device memory that one invocation writes for several, as a reduction's result in place: the others
-//! may read it.
+//! The same holds for device memory that one invocation writes for several, such as a reduction's result in place, because the other
+//! invocations may read it.
 //!
-//! Two accesses cannot meet if their versions differ, or if an index tells that the same invocation makes both. If it
-//! tells that the same subgroup does, a barrier of subgroups (a *fence*) is enough. Nor can they if predicates leave both to
-//! the first invocation.
+//! Two accesses do not conflict if their versions differ, or if an index determines that the same invocation makes both. If an index
+//! determines that the same subgroup makes both, a subgroup barrier (a *fence*) is enough. They do not conflict either if predicates
+//! restrict both to the first invocation.
 
 use super::Rule;
 use super::context::Checks;
@@ -20,7 +21,7 @@ use crate::expr::ExprId;
 use crate::nest::{AllReduce, AxisId, Block, BufferId, Exec, Fate, Level, Node, NodeKind, Scope, Slot, Space};
 use std::collections::BTreeSet;
 
-/// The barriers that every path from one place to another crosses, by their scope.
+/// The scopes of the barriers that every path between two points crosses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Crossed {
     workgroup: bool,
@@ -28,7 +29,7 @@ struct Crossed {
 }
 
 impl Crossed {
-    /// Past a leaf.
+    /// Returns the barrier that a leaf is.
     fn of(leaf: &Node) -> Crossed {
         let crosses = |wanted: Scope| matches!(leaf.kind, NodeKind::Barrier { scope } if scope == wanted);
         Crossed { workgroup: crosses(Scope::Workgroup), subgroup: crosses(Scope::Subgroup) }
@@ -39,12 +40,12 @@ impl Crossed {
     }
 }
 
-/// A touch of a leaf, by their places.
+/// An access of a leaf: the position of the leaf, and the access's position in the leaf.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Item {
     site: usize,
     touch: usize,
-    /// From the beginning of the block to it, or from it to the end.
+    /// The barriers from the beginning of the block to the access (in a head), or from the access to the end (in a tail).
     crossed: Crossed,
 }
 
@@ -52,14 +53,14 @@ struct Item {
 struct Summary {
     head: Vec<Item>,
     tail: Vec<Item>,
-    /// From its beginning to its end.
+    /// The barriers from its beginning to its end.
     crossed: Crossed,
 }
 
-/// An access: a leaf and what it touches.
+/// An access: a leaf and one of its reads or writes.
 type Access<'s> = (&'s Site<'s>, &'s Touch);
 
-/// How one access comes after the other.
+/// The distance between an access and a later one, in iterations.
 #[derive(Clone, Copy)]
 enum After {
     /// In the same iteration of the loops around both.
@@ -71,14 +72,14 @@ enum After {
 }
 
 impl Checks<'_> {
-    /// All of it.
+    /// Checks every pair of accesses that may conflict.
     pub(super) fn hazards(&self) {
         let mut next = 0;
         let dispatch = self.dispatch;
         self.summary(&dispatch.body, &mut next);
     }
 
-    /// The leaves of the block are the next ones of [`Checks::sites`].
+    /// Summarizes a block, whose leaves begin at `next` in [`Checks::sites`].
     fn summary(&self, block: &Block, next: &mut usize) -> Summary {
         let mut all = Summary { head: Vec::new(), tail: Vec::new(), crossed: Crossed::default() };
         for node in block {
@@ -105,7 +106,7 @@ impl Checks<'_> {
                     self.meet(&once, &body.head, After::Next(looped.axis));
                     self.meet(&again, &body.head, After::Later(looped.axis));
                 }
-                // A loop that may not run lets through what its barriers would not.
+                // If the loop may run no iteration, its barriers may not be executed.
                 let bound = matches!(looped.exec, Exec::Bind(..));
                 if body.crossed != Crossed::default() && !bound && !self.provers.roots.positive(self.extent(looped.axis)) {
                     body.crossed = Crossed::default();
@@ -125,14 +126,14 @@ impl Checks<'_> {
         let watched = |touch: &Touch| *self.space(touch.buffer) == Space::Shared || self.is_from_all_reduce(touch.buffer);
         let touches = self.sites[at].touches.iter().enumerate().filter(|(_, touch)| watched(touch));
         let items: Vec<Item> = touches.map(|(touch, _)| Item { site: at, touch, crossed: Crossed::default() }).collect();
-        // A leaf's own reads and writes, by different invocations. That writes are disjoint is another check's business.
+        // Checks a leaf's reads against its own writes by other invocations. Another check proves that the writes are disjoint.
         for (i, first) in items.iter().enumerate() {
             self.meet(&[*first], &items[i + 1..], After::Same);
         }
         Summary { head: items.clone(), tail: items, crossed: Crossed::of(node) }
     }
 
-    /// Refuses accesses that can meet.
+    /// Refuses each pair of accesses that may conflict.
     fn meet(&self, earlier: &[Item], later: &[Item], after: After) {
         let access = |item: &Item| (&self.sites[item.site], &self.sites[item.site].touches[item.touch]);
         for (a, b) in earlier.iter().flat_map(|a| later.iter().map(move |b| (a, b))) {
@@ -143,7 +144,7 @@ impl Checks<'_> {
             let itself = (a.site, a.touch) == (b.site, b.touch);
             if self.space(first.1.buffer).is_global() {
                 let (read, write) = if first.1.writes { (second.0, first.0) } else { (first.0, second.0) };
-                // Reads are at the index that is written, by another check.
+                // Another check proves that the reads have the index of the write.
                 let apart = || self.counted_by(first, after) || self.is_once(first.0, second.0, after);
                 if first.1.writes != second.1.writes && self.is_result_of(write, read) && !apart() {
                     self.hazard(first, second, after);
@@ -161,14 +162,15 @@ impl Checks<'_> {
         }
     }
 
-    /// Whether the result of an all-reduce goes to a buffer in device memory: one invocation writes what others may still read.
+    /// True if the result of an all-reduce goes to this buffer in device memory. One invocation then writes elements that others may
+    /// still read.
     fn is_from_all_reduce(&self, buffer: BufferId) -> bool {
         let writes = |site: &&Site<'_>| site.touches.iter().any(|touch| touch.writes && touch.buffer == buffer);
         let mut writers = self.sites.iter().filter(writes);
         self.space(buffer).is_global() && writers.any(|site| self.all_reduces_read(site).next().is_some())
     }
 
-    /// The all-reduces whose results a leaf reads.
+    /// Returns the all-reduces whose results a leaf reads.
     fn all_reduces_read<'c>(&'c self, site: &'c Site<'_>) -> impl Iterator<Item = &'c AllReduce> {
         let reads = |buffer: BufferId| site.touches.iter().any(|touch| !touch.writes && touch.buffer == buffer);
         let reductions = self.sites.iter().filter_map(|site| match &site.node.kind {
@@ -178,13 +180,13 @@ impl Checks<'_> {
         reductions.filter(move |reduction| reduction.dst.iter().any(|to| reads(to.buffer)))
     }
 
-    /// Whether what one leaf writes is what the other's updates have become in an all-reduce.
+    /// True if `write` stores the result of an all-reduce of the values that `update` accumulates.
     fn is_result_of(&self, write: &Site<'_>, update: &Site<'_>) -> bool {
         let updates = |buffer| update.touches.iter().any(|touch| touch.role == Role::Update && touch.buffer == buffer);
         self.all_reduces_read(write).any(|reduction| reduction.src.iter().any(|from| updates(from.buffer)))
     }
 
-    /// Whether two accesses are of different versions of their buffer.
+    /// True if two accesses are of different versions of their buffer.
     fn versions_differ(&self, first: Access<'_>, second: Access<'_>, after: After) -> bool {
         let versions = i128::from(self.program.buffers[first.1.buffer].versions);
         if versions < 2 {
@@ -196,7 +198,7 @@ impl Checks<'_> {
             .iter()
             .filter_map(|around| if let NodeKind::Loop(l) = &around.node.kind { Some(l.axis) } else { None });
         let mut around: Vec<AxisId> = loops.collect();
-        // In another iteration of a loop, those within it are anywhere.
+        // In another iteration of a loop, the axes of the loops within it may have any value.
         if let After::Next(axis) | After::Later(axis) = after
             && let Some(at) = around.iter().position(|inner| *inner == axis)
         {
@@ -221,7 +223,7 @@ impl Checks<'_> {
         distance.is_some_and(|distance| distance.rem_euclid(versions) != 0)
     }
 
-    /// Whether the index of an access tells the iteration, and with it every invocation: no two touch one element.
+    /// True if the index of an access determines the iteration, for all invocations. Then no two iterations access the same element.
     fn counted_by(&self, (site, touch): Access<'_>, after: After) -> bool {
         match after {
             After::Same => false,
@@ -229,7 +231,7 @@ impl Checks<'_> {
         }
     }
 
-    /// Whether predicates of both leaves leave them one iteration, the same: those on axes of one value.
+    /// True if the predicates of both leaves restrict them to the same single iteration. Only predicates on axes of one value count.
     fn is_once(&self, first: &Site<'_>, second: &Site<'_>, after: After) -> bool {
         let (After::Next(around) | After::Later(around)) = after else { return false };
         let both = first.preds().iter().filter(|pred| second.preds().iter().any(|other| other.axis == pred.axis));
@@ -237,8 +239,9 @@ impl Checks<'_> {
         self.told(first, &ones).contains(&around)
     }
 
-    /// Whether a leaf writes each element at one point of its own loops, the same in every iteration of a loop around these: so
-    /// the invocation that overwrites an element has written it. (Loops that the element does not depend on repeat that point.)
+    /// True if a leaf writes each element at one point of its inner loops, and at the same point in every iteration of the loop around them.
+    /// Then an element is only overwritten by the invocation that has written it. (Loops that the element does not depend on repeat that
+    /// point.)
     fn written_alike(&self, (site, touch): Access<'_>, after: After) -> bool {
         let (After::Next(around) | After::Later(around)) = after else { return false };
         let inner = || site.loops().skip_while(|looped| looped.axis != around).skip(1);
@@ -249,7 +252,7 @@ impl Checks<'_> {
         let depends_on = self.made_of(self.named(&[&touch.index[..], &extents].concat()), site).leaves;
         let repeats = |axis: AxisId, exec: Exec| matches!(exec, Exec::Serial | Exec::Unroll) && !depends_on.contains(&axis);
         let point = inner().all(|l| told.contains(&l.axis) || self.single(l.axis) || repeats(l.axis, l.exec));
-        // All that tell invocations apart stand within that loop.
+        // All loops that distinguish invocations must be within that loop.
         let bound = |axis: &AxisId| matches!(site.exec(*axis), Some(Exec::Bind(level, _)) if level != Level::Workgroup);
         touch.writes
             && !depends_on.contains(&around)
@@ -257,18 +260,18 @@ impl Checks<'_> {
             && !site.loops().map(|looped| looped.axis).any(|axis| outer(&axis) && bound(&axis))
     }
 
-    /// Whether an element tells which invocation writes it, whenever it does.
+    /// True if an element determines the invocation that writes it.
     fn written_by_one(&self, (site, touch): Access<'_>) -> bool {
         let told = self.tellers(site, &touch.index);
         touch.writes && told.iter().map(|(_, _, count)| count).product::<i64>() == self.invocations()
     }
 
-    /// Whether an element tells who touches it, and it is the same invocation in both.
+    /// True if an element determines the invocation that accesses it, and both accesses agree on that invocation.
     fn same_invocation(&self, first: Access<'_>, second: Access<'_>) -> bool {
         self.told_by_both(first, second, |_| true) == self.invocations()
     }
 
-    /// Whether loops of one value hold all invocations back but the first.
+    /// True if guarded loops of extent 1 restrict a leaf to the first invocation.
     fn is_of_first(&self, site: &Site<'_>) -> bool {
         let mut held: BTreeSet<(Level, Slot, i64)> = BTreeSet::new();
         for looped in site.loops() {
@@ -284,16 +287,16 @@ impl Checks<'_> {
         held.iter().map(|(_, _, width)| width).product::<i64>() >= self.invocations()
     }
 
-    /// Whether an element tells which subgroup touches it, and it is the same in both.
+    /// True if an element determines the subgroup that accesses it, and both accesses agree on that subgroup.
     fn same_subgroup(&self, first: Access<'_>, second: Access<'_>) -> bool {
         let size = self.profile.subgroup.map_or(0, i64::from);
         size > 0 && self.told_by_both(first, second, |level| level == Level::Subgroup) * size == self.invocations()
     }
 
-    /// How many invocations, or subgroups, the indices of both accesses tell apart in the same way.
+    /// Returns the number of invocations, or subgroups, that the indices of both accesses distinguish in the same way.
     fn told_by_both(&self, first: Access<'_>, second: Access<'_>, counts: impl Fn(Level) -> bool) -> i64 {
         let mut told: BTreeSet<(Level, Slot, i64)> = BTreeSet::new();
-        // What is past its extent is read at the end, and not written.
+        // Out-of-bounds reads are clamped to the end, so equal indices count for two writes only.
         if first.1.writes && second.1.writes {
             let pairs = first.1.index.iter().zip(&second.1.index);
             let alike: Vec<ExprId> = pairs.filter(|(a, b)| a == b).map(|(a, _)| *a).collect();
@@ -310,7 +313,7 @@ impl Checks<'_> {
         told.iter().map(|(_, _, count)| count).product()
     }
 
-    /// The slots (and their counts) whose values an element tells.
+    /// Returns the slots, with their counts, whose values an element determines.
     fn tellers(&self, site: &Site<'_>, index: &[ExprId]) -> BTreeSet<(Level, Slot, i64)> {
         let bound = |axis: AxisId| match site.exec(axis)? {
             Exec::Bind(level, at) if level != Level::Workgroup => {
@@ -321,7 +324,8 @@ impl Checks<'_> {
         self.told(site, index).into_iter().filter_map(bound).collect()
     }
 
-    /// The slot (and its count), of a level that counts, whose value is the index divided by a number, rounded down; and that number.
+    /// Returns the slot whose value is the index divided by a number and rounded down, with the slot's count and the number. Only the
+    /// levels in `counts` are considered.
     pub(super) fn teller(
         &self,
         site: &Site<'_>,
@@ -332,7 +336,7 @@ impl Checks<'_> {
         let (mut slot, mut below) = (None, 0);
         while let Some((axis, times)) = sum.axes.pop_first() {
             match (&self.program.axes[axis].fate, site.exec(axis)) {
-                // Which lane it is does not matter to a subgroup.
+                // The lane does not change the subgroup.
                 (_, Some(Exec::Bind(Level::Lane, _))) if times > 0 && !counts(Level::Lane) => {
                     below += times * (self.literal(axis)? - 1)
                 }
@@ -350,13 +354,13 @@ impl Checks<'_> {
                 (_, Some(Exec::Serial | Exec::Unroll | Exec::Lanes | Exec::Matrix(_))) if times > 0 => {
                     below += times * (self.literal(axis)? - 1)
                 }
-                // A tile that was moved back lies within its axis.
+                // A shifted tile stays within its axis.
                 (Fate::Split(split), None)
                     if times > 0 && split.exact && self.running_past(&[self.provers.value(axis)], site).is_empty() =>
                 {
                     below += times * (self.literal(axis)? - 1);
                 }
-                // An element of a matrix, or nothing.
+                // The axis counts elements of a matrix.
                 (Fate::Live, None) if times > 0 => below += times * (self.literal(axis)? - 1),
                 _ => return None,
             }

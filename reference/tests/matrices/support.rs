@@ -1,7 +1,7 @@
 //! Modules from a body, and runs of them.
 //!
-//! A module has the tensors `a`, `b`, `c` and `d`, of which only `d` is written, and the shared array `tile` of 1024 scalars; the type
-//! of each is the test's. `%uN` is a constant.
+//! A module has the tensors `a`, `b`, `c` and `d`, and the shared array `tile` of 1024 scalars. Only `d` is written. Each test chooses
+//! their types. `%uN` is a constant.
 
 use crate::assemble::assemble;
 use crate::valid::validate;
@@ -73,12 +73,12 @@ pub(crate) struct Tensor {
 }
 
 impl Tensor {
-    /// Of which all is written.
+    /// A tensor whose elements are all initialized.
     pub(crate) fn new(ty: &'static str, bytes: Vec<u8>) -> Tensor {
         Tensor { ty, size: bytes.len(), bytes }
     }
 
-    /// Of which nothing is.
+    /// A tensor whose elements are all uninitialized.
     pub(crate) fn empty(ty: &'static str, size: usize) -> Tensor {
         Tensor { ty, size, bytes: Vec::new() }
     }
@@ -104,9 +104,9 @@ pub(crate) struct Run {
     /// More variables of the interface, and their decorations.
     pub(crate) inputs: String,
     pub(crate) decorations: String,
-    /// Whether tensors have addresses, which are then the parameters.
+    /// True if tensors are accessed by addresses, which are parameters.
     pub(crate) addresses: bool,
-    /// Whether `spirv-val` is to accept it.
+    /// True if `spirv-val` should accept the module.
     pub(crate) valid: bool,
 }
 
@@ -291,7 +291,7 @@ pub(crate) fn matrix(name: &str, of: &str, rows: u32, columns: u32, usage: u32) 
     format!("%{name} = OpTypeCooperativeMatrixKHR %{of} %u3 %u{rows} %u{columns} %u{usage}\n")
 }
 
-/// What makes accesses of shared memory ordered by barriers.
+/// The memory operands of accesses to shared memory that barriers order.
 pub(crate) const VISIBLE: &str = "MakePointerVisible|NonPrivatePointer %u2";
 pub(crate) const AVAILABLE: &str = "MakePointerAvailable|NonPrivatePointer %u2";
 /// Barriers of the workgroup and of a subgroup, for shared memory and buffers.

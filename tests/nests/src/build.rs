@@ -1,4 +1,4 @@
-//! Helpers to write nests down: a [`Builder`] for what a program declares, and free functions for its nodes.
+//! Helpers that build nests: a [`Builder`] for the declarations of a program, and free functions for its nodes.
 
 use tilewright_dsl::arena::Id;
 use tilewright_dsl::diag::SpanId;
@@ -9,21 +9,21 @@ use tilewright_dsl::nest::{
     Fate, Level, Loop, Monoid, Node, NodeKind, Phase, Pred, Program, Scalar, Scope, Side, Slot, Space, Split, Stage, StageId, Tail,
 };
 
-/// A program in the making.
+/// Builds a program.
 #[derive(Default)]
 pub struct Builder {
     /// The program so far.
     pub p: Program,
 }
 
-/// What it declares.
+/// Dims, arguments, buffers and stages.
 impl Builder {
-    /// A program with a name and nothing else.
+    /// Returns a builder of a program that has only a name.
     pub fn new(name: &str) -> Builder {
         Builder { p: Program { name: name.into(), ..Program::default() } }
     }
 
-    /// A dim: a literal where the size is known, else symbolic.
+    /// Adds a dim. It is a literal if the size is known, and symbolic otherwise.
     pub fn dim(&mut self, name: &str, size: Option<i64>) -> ExprId {
         match size {
             Some(size) => self.p.exprs.int(size),
@@ -31,7 +31,7 @@ impl Builder {
         }
     }
 
-    /// A derived dim, or a literal where its value folds to one.
+    /// Adds a derived dim. It is a literal if its value folds to a literal.
     pub fn derived(&mut self, name: &str, value: ExprId) -> ExprId {
         match self.p.exprs.as_int(value) {
             Some(_) => value,
@@ -44,7 +44,7 @@ impl Builder {
         self.p.exprs.dim(dim)
     }
 
-    /// States that a symbolic dim is a multiple of a number (`where OC % 32 == 0`). Nothing for a literal.
+    /// States that a symbolic dim is a multiple of a number (`where OC % 32 == 0`). A literal needs no such fact.
     pub fn multiple(&mut self, dim: ExprId, of: i64) {
         let Expr::Dim(id) = self.p.exprs.get(dim) else { return };
         let text = format!("{} % {of} == 0", self.p.dims[*id].name);
@@ -54,7 +54,7 @@ impl Builder {
         self.p.conditions.push(Condition { left, relation: Relation::Eq, right, text, span: SpanId::NONE, needed: false });
     }
 
-    /// Whether a size is a multiple of a number, as a literal or by what [`Builder::multiple`] stated.
+    /// True if a size is a multiple of a number, because it is such a literal or because [`Builder::multiple`] stated it.
     pub fn is_multiple(&mut self, size: ExprId, of: i64) -> bool {
         if let Some(size) = self.p.exprs.as_int(size) {
             return size % of == 0;
@@ -74,7 +74,7 @@ impl Builder {
         self.p.exprs.scalar(id, dtype)
     }
 
-    /// A tensor that the caller brings.
+    /// A tensor that the caller passes.
     pub fn input(&mut self, name: &str, dtype: DType, shape: &[ExprId]) -> BufferId {
         let id = self.buffer(name, dtype, shape, Space::Input);
         self.p.arguments.push(Argument::Tensor(id));
@@ -154,7 +154,7 @@ impl Builder {
         self.made_up(name, extent)
     }
 
-    /// A parallel axis that the algorithm knows nothing of.
+    /// A parallel axis that does not exist in the algorithm.
     pub fn made_up(&mut self, name: &str, extent: ExprId) -> AxisId {
         self.axis(name, extent, AxisKind::Parallel, AxisDef::Made)
     }
@@ -163,8 +163,8 @@ impl Builder {
         self.p.axes.push(Axis { name: name.into(), extent, kind, def, fate: Fate::Live, span: SpanId::NONE })
     }
 
-    /// Splits an axis: the outermost part has the first name and whatever extent is left, the others are given outermost
-    /// first. Exact if [`Builder::is_multiple`] says so, else guarded.
+    /// Splits an axis. The outermost part is named `outer`, and its extent is the axis's extent divided by the others. `inner` lists the
+    /// other parts, outermost first. The split is exact if [`Builder::is_multiple`] shows it, and guarded otherwise.
     pub fn split(&mut self, of: AxisId, outer: &str, inner: &[(&str, i64)]) -> Vec<AxisId> {
         let (extent, kind) = (self.p.axes[of].extent, self.p.axes[of].kind);
         let product: i64 = inner.iter().map(|(_, n)| n).product();
@@ -183,13 +183,13 @@ impl Builder {
         parts
     }
 
-    /// Says that an axis was split into parts that exist already: a stage computed at a loop shares that loop's axis.
+    /// Splits an axis into parts that exist already, because a stage that is computed at a loop shares that loop's axis.
     pub fn consume(&mut self, of: AxisId, parts: &[AxisId], exact: bool) {
         let tail = if exact { Tail::Exact } else { Tail::Guard };
         self.p.axes[of].fate = Fate::Split(Split { parts: parts.to_vec(), exact, tail, span: SpanId::NONE });
     }
 
-    /// Splits an axis in two, of which the outer part is another stage's: this one is computed at that loop.
+    /// Splits an axis in two for a stage that is computed at another stage's loop. The outer part is the axis of that loop.
     pub fn share(&mut self, of: AxisId, outer: AxisId, inner: &str, size: i64, exact: bool) -> AxisId {
         let (extent, kind) = (self.p.exprs.int(size), self.p.axes[of].kind);
         let part = self.axis(inner, extent, kind, AxisDef::Part { of, part: 1 });
@@ -257,13 +257,13 @@ impl Builder {
         self.add(product, plus)
     }
 
-    /// A read that is proved inside.
+    /// A read that is proved to be in bounds.
     pub fn read(&mut self, buffer: BufferId, index: &[ExprId]) -> ExprId {
         let dtype = self.p.buffers[buffer].dtype;
         self.p.exprs.read(buffer, dtype, index.iter().copied())
     }
 
-    /// A read that gives 0 beyond the upper end of every dimension that `above` says.
+    /// A read that returns 0 past the upper end of each dimension for which `above` is true.
     pub fn filled(&mut self, buffer: BufferId, index: &[ExprId], above: &[bool]) -> ExprId {
         let dtype = self.p.buffers[buffer].dtype;
         let fill = self.number(0.0, dtype);
@@ -281,11 +281,11 @@ impl Builder {
     }
 }
 
-/// Over the rows of matrices.
+/// A loop over the rows of matrices.
 pub const ROWS: Exec = Exec::Matrix(Side::Rows);
-/// Over their columns.
+/// A loop over the columns of matrices.
 pub const COLUMNS: Exec = Exec::Matrix(Side::Columns);
-/// Over what is summed.
+/// A loop over the dimension that matrix products are summed over.
 pub const DEPTH: Exec = Exec::Matrix(Side::Depth);
 
 /// A compute without predicates.
@@ -293,19 +293,19 @@ pub fn compute(stage: StageId, phase: Phase, dst: Access, value: ExprId) -> Comp
     Compute { stage, phase, dst: vec![dst], value: vec![value], finish: None, given: 0, preds: Vec::new() }
 }
 
-/// The same with predicates on those of the axes whose split is not exact.
+/// Adds predicates on the given axes whose split is not exact.
 pub fn guarded(mut compute: Compute, axes: &[AxisId], program: &Program) -> Compute {
     let inexact = |a: &&AxisId| matches!(&program.axes[**a].fate, Fate::Split(split) if !split.exact);
     compute.preds.extend(axes.iter().filter(inexact).map(|a| Pred { axis: *a, tail: Tail::Guard }));
     compute
 }
 
-/// A place.
+/// An access to an element of a buffer.
 pub fn access(buffer: BufferId, index: &[ExprId]) -> Access {
     Access { buffer, index: index.to_vec() }
 }
 
-/// A node without a place in a source.
+/// A node without a span in a source.
 pub fn node(kind: NodeKind) -> Node {
     Node::new(kind, SpanId::NONE)
 }
@@ -321,7 +321,7 @@ pub fn nest(loops: &[(AxisId, Exec)], body: Block) -> Block {
     loops.iter().rev().fold(body, wrap)
 }
 
-/// The lives of buffers around a block.
+/// Scopes of buffers around a block.
 pub fn alloc(buffers: &[BufferId], body: Block) -> Block {
     buffers.iter().rev().fold(body, |body, buffer| vec![node(NodeKind::Alloc { buffer: *buffer, body })])
 }
@@ -331,7 +331,7 @@ pub fn barrier() -> Block {
     barrier_of(Scope::Workgroup)
 }
 
-/// A barrier of a scope.
+/// A barrier of the given scope.
 pub fn barrier_of(scope: Scope) -> Block {
     vec![node(NodeKind::Barrier { scope })]
 }

@@ -1,4 +1,4 @@
-//! Cooperative copies, as lowering leaves them: every invocation of the workgroup takes its share of a box.
+//! Cooperative copies in the form that lowering makes: every invocation of the workgroup copies its share of a box.
 
 use crate::build::*;
 use tilewright_dsl::expr::ExprId;
@@ -13,17 +13,18 @@ pub struct Copied<'a> {
     pub version: Option<ExprId>,
     /// An axis for each of its dimensions.
     pub axes: &'a [AxisId],
-    /// A read over these and the axes around.
+    /// The copied value: a read that depends on these axes and on the axes of enclosing loops.
     pub value: ExprId,
 }
 
 impl Copied<'_> {
-    /// The stage that a copy is.
+    /// Adds the stage of the copy.
     pub fn stage(&self, b: &mut Builder) -> StageId {
         b.stage(self.dst, self.axes, Body::Map(self.value))
     }
 
-    /// The box in one row, dealt to the invocations `width` consecutive elements at a time, round by round.
+    /// Fuses the box into one row and distributes it across the invocations. In each round, every invocation copies `width` consecutive
+    /// elements.
     pub fn dealt(&self, b: &mut Builder, invocations: i64, width: i64) -> Block {
         let stage = self.stage(b);
         let mut place: Vec<ExprId> = self.version.into_iter().collect();

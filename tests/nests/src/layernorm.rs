@@ -21,19 +21,19 @@ use tilewright_dsl::nest::{
 pub struct LayerNorm {
     /// B and N.
     pub sizes: [Option<i64>; 2],
-    /// How the threads' sums become one.
+    /// The method that combines the threads' sums.
     pub how: How,
 }
 
-/// An average over a row by all threads of its workgroup: a stage, and the registers that it lives in.
+/// An average over a row, computed by all threads of its workgroup: a stage and its registers.
 struct Average {
     stage: StageId,
     tensor: BufferId,
     row: AxisId,
     over: AxisId,
-    /// What a thread has.
+    /// The partial sum of a thread.
     partial: BufferId,
-    /// What all have.
+    /// The sum of all threads.
     total: BufferId,
     result: BufferId,
 }
@@ -104,7 +104,7 @@ impl LayerNorm {
 }
 
 impl Average {
-    /// The average of `item(row, k)` over `k`.
+    /// Declares the average of `item(row, k)` over `k`.
     fn declare(
         b: &mut Builder,
         name: &str,
@@ -125,7 +125,7 @@ impl Average {
         Average { stage, tensor, row, over, partial, total, result }
     }
 
-    /// Its nodes, of an item whose reads are those of the nest.
+    /// Returns its nodes. The reads of `item` are the reads in the nest.
     fn nodes(&self, b: &mut Builder, how: How, item: ExprId, n: ExprId) -> Block {
         let parts = b.split(self.over, "k_o", &[("k", 64)]);
         let partial = access(self.partial, &[]);

@@ -1,8 +1,8 @@
-//! Final nests, built by hand: what lowering should arrive at for typical schedules, written without it.
+//! Final nests of typical schedules, built by hand, independently of lowering.
 //!
-//! They are the measure for three parties. The verifier accepts each of them and refuses what one deletion makes of it;
-//! backends emit them and run them; a reader sees in their golden prints what schedules become. [`build`] has the few
-//! helpers that make them short: dims, axes and their splits, buffers, nodes.
+//! The tests use them in three ways. The verifier must accept each nest, and refuse it after one deletion. Backends emit and run the
+//! nests. Their printed snapshots show a reader the result of each schedule. [`build`] has helpers that make dims, axes, splits, buffers
+//! and nodes.
 //!
 //! Every nest is a struct of sizes with a `program` method. A size of `None` is symbolic.
 

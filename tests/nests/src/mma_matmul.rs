@@ -66,7 +66,7 @@ impl MmaMatmul {
         let j_m = b.split(j_s[1], "j", &[("j_matrix", 16)]);
         let k_m = b.split(steps[1], "k", &[("k_matrix", 16)]);
 
-        // Two versions of what the matrices are loaded from. Version 0 is filled before the loop.
+        // The matrices are loaded from buffers with two versions. Version 0 is filled before the loop.
         let a_s = b.local("a_s", DType::F16, &[64, 32], Space::Shared);
         let b_s = b.local("b_s", DType::F16, &[32, 64], Space::Shared);
         for buffer in [a_s, b_s] {
@@ -83,7 +83,7 @@ impl MmaMatmul {
             let (a_i, a_k, b_k, b_j) = (b.at(a_axes[0]), b.at(a_axes[1]), b.at(b_axes[0]), b.at(b_axes[1]));
             let a_index = [b.scaled(i_w[0], 64, a_i), b.add(first, a_k)];
             let b_index = [b.add(first, b_k), b.scaled(j_w[0], 64, b_j)];
-            // The last iteration copies what nobody reads.
+            // The last iteration's copies are never read, so their reads past the end are filled.
             let a_value = b.filled(left, &a_index, &[false, ahead]);
             let b_value = b.filled(right, &b_index, &[ahead, true]);
             let version = Some(step);
@@ -124,7 +124,7 @@ impl MmaMatmul {
     }
 }
 
-/// What becomes of the sums, from their copy in shared memory: a stage on axes of its own that share the workgroup's.
+/// Computes the result from the sums in shared memory: a stage with its own axes, which share the workgroup's axes.
 fn write_back(
     b: &mut Builder,
     host: StageId,

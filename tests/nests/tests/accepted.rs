@@ -1,4 +1,4 @@
-//! The verifier accepts every nest, of sizes known and not.
+//! Checks that the verifier accepts every nest, with literal and symbolic sizes.
 
 use tilewright_dsl::diag::Spans;
 use tilewright_dsl::launch::DType;

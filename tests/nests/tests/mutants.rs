@@ -1,5 +1,5 @@
-//! What one deletion makes of a good nest is refused, and by the rule that it breaks: barriers, predicates, inits, and
-//! lives that begin too far inside.
+//! Checks that one deletion makes the verifier refuse a correct nest, by the rule that the deletion breaks. The deletions are of
+//! barriers, predicates and inits. Other mutants move the scope of a buffer, or an init, into a loop.
 
 use std::collections::BTreeMap;
 use tilewright_dsl::expr::ExprId;
@@ -21,14 +21,14 @@ fn nests() -> Vec<(&'static str, Program)> {
     ]
 }
 
-/// A nest with one thing changed.
+/// A nest with one change.
 struct Mutant {
     what: String,
     program: Program,
 }
 
-/// Calls `change` on every block, innermost first, with the number of the mutant to be made: it counts down what it could
-/// change, and changes what it finds at 0. Stops when there is nothing left to change.
+/// Returns all mutants of a program. For each mutant, calls `change` on every block, innermost first, with a counter. `change` decrements the
+/// counter at each possible change, and makes the change at 0. The list ends when no change is made.
 fn mutants(program: &Program, change: &dyn Fn(&Program, &mut Block, &mut usize) -> Option<String>) -> Vec<Mutant> {
     fn walk(
         program: &Program,
@@ -58,7 +58,7 @@ fn mutants(program: &Program, change: &dyn Fn(&Program, &mut Block, &mut usize) 
     }
 }
 
-/// Whether it is this one's turn.
+/// Decrements the counter. True if it was 0, so that this change is to be made.
 fn turn(left: &mut usize) -> bool {
     let now = *left == 0;
     *left = left.wrapping_sub(1);
@@ -92,7 +92,7 @@ fn delete_predicate(program: &Program, block: &mut Block, left: &mut usize) -> O
     None
 }
 
-/// A barrier of a workgroup as one of subgroups, and of these as of an invocation.
+/// Replaces a workgroup barrier by a subgroup barrier, and a subgroup barrier by a barrier of one invocation.
 fn weaken_barrier(program: &Program, block: &mut Block, left: &mut usize) -> Option<String> {
     for node in block {
         let line = print::Printer::new(program).line(node);
@@ -112,7 +112,7 @@ fn is_init(kind: &NodeKind) -> bool {
     }
 }
 
-/// Whether a node touches a buffer, or holds one that does.
+/// True if a node or a node inside it accesses a buffer.
 fn node_touches(program: &Program, node: &Node, buffer: BufferId) -> bool {
     let mut found = false;
     each(std::slice::from_ref(node), &mut |leaf| {
@@ -123,7 +123,7 @@ fn node_touches(program: &Program, node: &Node, buffer: BufferId) -> bool {
     found
 }
 
-/// The values of a leaf, and the buffers of its places.
+/// Returns the values of a leaf, and the buffers of its destinations.
 fn parts(leaf: &Node) -> (Vec<ExprId>, Vec<BufferId>) {
     match &leaf.kind {
         NodeKind::Compute(compute) => (compute.value.clone(), compute.dst.iter().map(|dst| dst.buffer).collect()),
@@ -134,7 +134,7 @@ fn parts(leaf: &Node) -> (Vec<ExprId>, Vec<BufferId>) {
     }
 }
 
-/// Moves a life into the first loop inside it that touches the buffer and does not hold all who do.
+/// Moves a buffer's scope into its first loop that has some of the buffer's accesses, but not all.
 fn move_life(program: &Program, block: &mut Block, left: &mut usize) -> Option<String> {
     for at in 0..block.len() {
         let NodeKind::Alloc { buffer, body } = &mut block[at].kind else { continue };
@@ -169,7 +169,7 @@ fn into_loop(program: &Program, block: &mut Block, buffer: BufferId, left: &mut 
     }
 }
 
-/// What an accumulator's nodes are in their common block: the init, the loop of the updates, the last one after it.
+/// Finds an accumulator's nodes in their common block: the init, the loop of the updates, and the last node after it.
 fn reduction(program: &Program, block: &Block) -> Vec<(BufferId, usize, usize, Option<usize>)> {
     let mut all = Vec::new();
     for buffer in program.buffers.ids() {
@@ -182,7 +182,7 @@ fn reduction(program: &Program, block: &Block) -> Vec<(BufferId, usize, usize, O
     all
 }
 
-/// The body of the outermost loop (not over invocations) that holds a buffer's update.
+/// Returns the body of the outermost loop that has a buffer's update, except loops over invocations.
 fn update_loop<'n>(program: &Program, node: &'n mut Node, buffer: BufferId) -> Option<&'n mut Block> {
     if !holds(program, node, buffer, &is_update) {
         return None;
@@ -198,7 +198,7 @@ fn holds(program: &Program, node: &Node, buffer: BufferId, wanted: &dyn Fn(&Node
     found
 }
 
-/// Moves an init, or what reads the result, into the loop of the updates; or both of them with the accumulator's life.
+/// Moves an init, or the reader of the result, into the loop of the updates, or moves both with the accumulator's scope.
 fn move_phase(program: &Program, block: &mut Block, left: &mut usize) -> Option<String> {
     for (buffer, init, updates, last) in reduction(program, block) {
         let name = &program.buffers[buffer].name;
@@ -247,7 +247,7 @@ fn each<'n>(nodes: &'n [Node], f: &mut dyn FnMut(&'n Node)) {
     }
 }
 
-/// Refuses every mutant of every nest by one of the rules, and says which by which.
+/// Checks that one of the rules refuses every mutant of every nest. Returns a list of the mutants and their rules.
 fn refused(change: &dyn Fn(&Program, &mut Block, &mut usize) -> Option<String>, rules: &[Rule]) -> String {
     let mut report: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (name, program) in nests() {

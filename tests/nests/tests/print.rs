@@ -1,4 +1,4 @@
-//! The nests as people read them.
+//! Snapshots of the printed nests.
 
 use tilewright_dsl::nest::{How, print};
 use tilewright_nests::{Attention, Conv, HaloConv, LayerNorm, MmaMatmul, SharedMatmul, TiledMatmul};

@@ -14,7 +14,7 @@ use tilewright_dsl::launch::{Bounds, DType, REACH};
 /// A literal times a product of values that are not sums.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Term {
-    /// Whether it is a vector, and its level. This is the order of emission.
+    /// True if it is a vector, and its level. Terms are emitted in this order.
     pub(crate) order: (bool, u32),
     /// The factors, sorted.
     pub(crate) factors: SmallVec<[ValueId; 2]>,

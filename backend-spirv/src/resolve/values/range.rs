@@ -62,12 +62,12 @@ impl Values {
         if node.dtype == DType::U32 && node.range.0 < 0 { UNSIGNED } else { node.range }
     }
 
-    /// Whether it is at least 0.
+    /// True if the value is at least 0.
     pub(crate) fn nonnegative(&self, id: ValueId) -> bool {
         self.node(id).range.0 >= 0
     }
 
-    /// Whether 32 bits hold it: it is data, or an index that is within reach for all sizes.
+    /// True if the value fits in 32 bits: it is data, or an index that is within [`REACH`] for all sizes.
     pub(crate) fn fits(&self, id: ValueId) -> bool {
         let node = self.node(id);
         node.data || node.range.is_within(REACH)

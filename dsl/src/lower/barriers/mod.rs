@@ -1,21 +1,19 @@
-//! Barriers: between accesses of one shared buffer by different invocations, one of which writes, where nothing yet makes
-//! them wait for each other.
+//! Places barriers between a write of a shared buffer and a conflicting access by another invocation.
 //!
-//! One walk from the first node to the last, that remembers which accesses were made since the last barrier. Before a node
-//! whose first accesses meet one of those stands a barrier; and at the end of a loop's body, if its last accesses meet the
-//! first ones of the next iteration. So copies that stand side by side share one barrier, and what is read by who wrote it
-//! (registers, and shared elements that an index gives to one invocation) needs none.
+//! One walk from the first node to the last remembers the accesses since the last barrier. A barrier is placed before a node whose
+//! first accesses conflict with them. Another one is placed in a loop's body if the last accesses of an iteration conflict with the
+//! first accesses of the next iteration. So sibling copies share one barrier.
 //!
-//! What one subgroup alone writes and reads, as indices tell, waits at a barrier of subgroups, which costs much less.
+//! If the indices prove that one subgroup alone writes and reads an element, a subgroup barrier is placed, because it costs much less.
 //!
-//! Accesses of different versions of a buffer do not meet, as far as their distance is known: within an iteration of the loop that counts the
-//! versions, and from one to the next.
+//! Accesses of different versions of a buffer do not conflict, if their distance is known: within an iteration of the loop that counts
+//! the versions, and from one iteration to the next.
 //!
-//! A barrier stands as late as it can, but for *hints*, which are barriers of one invocation: where one would do, it stands at the last hint
-//! before. No hint is left.
+//! A barrier is placed as late as possible. The exception is a *hint*, a barrier of scope [`Scope::Invocation`]: if a workgroup barrier at the last
+//! hint suffices, it is placed there. All hints are removed afterwards.
 //!
-//! No barrier stands under a predicate: those are on leaves. That loops around it run alike in all invocations, directives
-//! have seen to. [`crate::verify`] checks both, by other means.
+//! A barrier is never under a predicate, because only leaves have predicates. The directives ensure that the loops around a barrier run
+//! the same iterations in all invocations. [`crate::verify`] checks both independently.
 
 use crate::expr::ExprId;
 use crate::facts::Prover;
@@ -28,7 +26,7 @@ use std::collections::BTreeMap;
 pub fn run(program: &mut Program, profile: &Profile) {
     let mut plan = std::mem::take(&mut program.plan);
     for dispatch in &mut plan {
-        // One invocation waits for nobody.
+        // A workgroup of one invocation needs no barriers.
         let local = super::local::size(program, &dispatch.body, profile.subgroup);
         if local != [1; 3] && shares(program, &dispatch.body) {
             Place::new(program, profile, local).block(&mut dispatch.body);
@@ -38,8 +36,8 @@ pub fn run(program: &mut Program, profile: &Profile) {
     program.plan = plan;
 }
 
-/// The elements of a shared buffer that a subgroup has to itself: of subgroup s, the elements `n stride + s run + e`, where n is below `runs`
-/// and e below `run`.
+/// The elements of a shared buffer that only one subgroup accesses: subgroup s accesses the elements `n stride + s run + e`, for n below
+/// `runs` and e below `run`.
 pub(super) struct Share {
     pub(super) buffer: BufferId,
     pub(super) run: i64,
@@ -47,7 +45,7 @@ pub(super) struct Share {
     pub(super) runs: i64,
 }
 
-/// The buffers all touches of which tell the subgroup, and the shares that these have.
+/// Returns the shares of the subgroups in each shared buffer whose accesses all determine the subgroup.
 pub(super) fn shares_of(program: &Program, profile: &Profile, body: &Block) -> Vec<Share> {
     let place = Place::new(program, profile, super::local::size(program, body, profile.subgroup));
     let part = |(buffer, owner): (BufferId, Option<Owner>)| {
@@ -65,7 +63,7 @@ pub(super) fn shares_of(program: &Program, profile: &Profile, body: &Block) -> V
     place.owners(body).into_iter().filter_map(part).collect()
 }
 
-/// Whether a nest has shared memory.
+/// True if a nest allocates shared memory.
 fn shares(program: &Program, block: &Block) -> bool {
     let is_shared =
         |node: &Node| matches!(node.kind, NodeKind::Alloc { buffer, .. } if program.buffers[buffer].space == Space::Shared);
@@ -88,11 +86,11 @@ struct Touch {
     writes: bool,
     version: Option<Version>,
     owner: Option<Owner>,
-    /// Whether a barrier of subgroups stands between it and the end of what is done, or the beginning.
+    /// True if a subgroup barrier separates it from the end of the summarized nodes (in a tail), or from their beginning (in a head).
     fenced: bool,
 }
 
-/// The subgroup that touches an element: what an index is, divided by a number and rounded down.
+/// The subgroup that accesses an element: an index divided by a number, rounded down.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Owner {
     dimension: usize,
@@ -101,16 +99,16 @@ struct Owner {
     times: i64,
 }
 
-/// Which version of its buffer is accessed: the value of a loop's axis and a number, or a number.
+/// The version of its buffer that an access is of: the value of a loop's axis plus a number, or a number alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Version {
     axis: Option<AxisId>,
     number: i64,
-    /// How many there are.
+    /// The number of versions.
     of: i64,
 }
 
-/// How one access comes after the other.
+/// The distance between an access and a later one, in iterations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
     /// In the same iteration of the loops around both.
@@ -121,18 +119,18 @@ enum After {
     Later,
 }
 
-/// What a block does up to its first barrier, and after its last.
+/// The accesses of a block before its first barrier and after its last one.
 #[derive(Clone, Default)]
 struct Ends {
     head: Vec<Touch>,
     tail: Vec<Touch>,
-    /// Whether it can be passed without a barrier.
+    /// True if a path through the block crosses no workgroup barrier.
     open: bool,
-    /// Whether it cannot be passed without a barrier of subgroups.
+    /// True if every path through the block crosses a subgroup barrier.
     fence: bool,
 }
 
-/// A place where a barrier may stand, and what was done before it and since.
+/// A preferred position of a barrier, and the accesses before it and after it.
 struct Hint {
     at: usize,
     before: Ends,
@@ -142,9 +140,9 @@ struct Hint {
 struct Place<'p> {
     program: &'p Program,
     prover: Prover<'p>,
-    /// How many subgroups a workgroup has; 0: it is not known.
+    /// The number of subgroups of a workgroup, or 0 if it is not known.
     subgroups: i64,
-    /// The loops around where the walk stands.
+    /// The loops around the current node.
     around: RefCell<Vec<(AxisId, Exec)>>,
 }
 
@@ -159,7 +157,7 @@ impl<'p> Place<'p> {
         self.block_and_lead(block).0
     }
 
-    /// What a block does; and where a hint stands before which it does nothing.
+    /// Returns the accesses of a block, and the position of the last hint before its first access.
     fn block_and_lead(&self, block: &mut Block) -> (Ends, Option<usize>) {
         let mut all = Ends { open: true, ..Ends::default() };
         let mut placed = Vec::with_capacity(block.len());
@@ -233,7 +231,7 @@ impl<'p> Place<'p> {
                     }
                     None => {}
                 }
-                // A loop that may run no iteration lets through what its barriers would not.
+                // If the loop may run no iteration, its barriers may not be executed.
                 let runs = (ends.open && !ends.fence) || self.prover.positive(self.program.axes[looped.axis].extent);
                 ends.open |= !runs;
                 ends.fence &= runs;
@@ -258,7 +256,7 @@ impl<'p> Place<'p> {
         }
     }
 
-    /// What a leaf does to shared memory.
+    /// Returns a leaf's accesses to shared memory.
     fn touches(&self, leaf: &NodeKind) -> Vec<Touch> {
         let mut found = Vec::new();
         let mut note = |buffer: BufferId, index: &[ExprId], writes: bool| {
@@ -291,7 +289,7 @@ impl<'p> Place<'p> {
         found
     }
 
-    /// The subgroup that has an element to itself, of each shared buffer of which it is the same in all accesses.
+    /// Returns the owner of each shared buffer's elements: `None` unless all accesses have the same owner.
     fn owners(&self, block: &Block) -> BTreeMap<BufferId, Option<Owner>> {
         let mut owners: BTreeMap<BufferId, Option<Owner>> = BTreeMap::new();
         walk::within(block, &mut |node, around| {
@@ -305,7 +303,7 @@ impl<'p> Place<'p> {
         owners
     }
 
-    /// The subgroup that an index tells, if it tells all of a workgroup's apart.
+    /// Returns the subgroup that an index determines, if the index distinguishes all subgroups of a workgroup.
     fn owner(&self, index: &[ExprId]) -> Option<Owner> {
         index.iter().enumerate().find_map(|(dimension, index)| self.told(dimension, *index)).filter(|o| o.count == self.subgroups)
     }
@@ -329,7 +327,7 @@ impl<'p> Place<'p> {
         found.filter(|owner| sum.rest.is_empty() && sum.constant >= 0 && below < owner.times)
     }
 
-    /// The version of a buffer that an access is of, if it is a number beside an axis at the most.
+    /// Returns the version of a buffer that an access is of, if its index is a number, or an axis plus a number.
     fn version(&self, buffer: BufferId, index: &[ExprId]) -> Option<Version> {
         let of = i64::from(self.program.buffers[buffer].versions);
         let sum = self.program.exprs.linear(*index.first().filter(|_| of > 1)?);
@@ -344,7 +342,7 @@ impl<'p> Place<'p> {
 }
 
 impl Ends {
-    /// What is done by this and what follows it.
+    /// Appends the accesses of the nodes that follow.
     fn then(&mut self, next: &Ends) {
         if self.open {
             let fence = self.fence;
@@ -362,13 +360,13 @@ impl Ends {
         self.fence |= next.fence;
     }
 
-    /// A barrier of subgroups stands behind it.
+    /// Appends a subgroup barrier.
     fn fenced(&mut self) {
         self.tail.iter_mut().for_each(|touch| touch.fenced = true);
         self.fence = true;
     }
 
-    /// Outside of a loop, nothing is known of the versions that it counts.
+    /// Forgets the versions that a loop counts, because they are unknown outside it.
     fn leave(&mut self, axis: AxisId) {
         for touch in self.head.iter_mut().chain(&mut self.tail) {
             touch.version = touch.version.filter(|version| version.axis != Some(axis));
@@ -376,7 +374,7 @@ impl Ends {
     }
 }
 
-/// Who has to wait until one of the earlier accesses is over before one of the later ones is made.
+/// Returns the scope of the barrier that is needed between the earlier and the later accesses.
 fn meet(earlier: &[Touch], later: &[Touch], after: After) -> Option<Scope> {
     let pairs = earlier.iter().flat_map(|a| later.iter().map(move |b| (a, b)));
     let conflicts = pairs.filter(|(a, b)| a.buffer == b.buffer && a.writes != b.writes && !are_apart(**a, **b, after));
@@ -391,7 +389,7 @@ fn meet(earlier: &[Touch], later: &[Touch], after: After) -> Option<Scope> {
     waits
 }
 
-/// Whether two accesses are of different versions.
+/// True if two accesses are of different versions.
 fn are_apart(earlier: Touch, later: Touch, after: After) -> bool {
     let (Some(a), Some(b)) = (earlier.version, later.version) else { return false };
     let steps = match after {

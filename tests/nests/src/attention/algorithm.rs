@@ -23,7 +23,7 @@ pub(super) struct Algorithm {
     pub(super) output: BufferId,
     pub(super) scale: ExprId,
     pub(super) s: Staged,
-    /// What the scores are sums over.
+    /// The axis that the scores are summed over.
     pub(super) d: AxisId,
     pub(super) m: Staged,
     pub(super) p: Staged,
@@ -88,7 +88,7 @@ impl Algorithm {
 }
 
 impl Staged {
-    /// Computes the stage at the shared loops; gives what is left of query and key.
+    /// Computes the stage at the shared loops. Returns the remaining parts of the query and key axes.
     pub(super) fn at(&self, b: &mut Builder, grid: Grid, every_key: bool) -> [AxisId; 2] {
         b.consume(self.b, &[grid.b], true);
         let i = b.share(self.i, grid.i, "i", TILE, true);

@@ -57,7 +57,7 @@ struct Grid {
     j: AxisId,
 }
 
-/// What the stages say to each other through shared memory.
+/// The shared buffers through which the stages exchange values.
 #[derive(Clone, Copy)]
 struct Tiles {
     k: BufferId,

@@ -1,4 +1,4 @@
-//! Edits of good nests, and what verification says of them.
+//! Edits correct nests, and prints the verifier's errors.
 
 use tilewright_dsl::expr::{ExprId, Exprs};
 use tilewright_dsl::launch::Relation;
@@ -8,7 +8,7 @@ use tilewright_dsl::verify::{Rule, verify};
 use tilewright_nests::build::*;
 use tilewright_nests::{Attention, Conv, HaloConv, LayerNorm, MmaMatmul, SharedMatmul, roomy};
 
-/// Applies `f` to the first block that has a node whose line contains `text`, and the node's place in it.
+/// Applies `f` to the first block that has a node whose line contains `text`, and to the node's position in the block.
 pub(crate) fn at(program: &mut Program, text: &str, f: impl FnOnce(&mut Block, usize)) {
     fn find<'b>(program: &Program, block: &'b mut Block, text: &str) -> Option<(&'b mut Block, usize)> {
         let printer = print::Printer::new(program);
@@ -24,7 +24,7 @@ pub(crate) fn at(program: &mut Program, text: &str, f: impl FnOnce(&mut Block, u
     program.plan = plan;
 }
 
-/// Takes the first such node away and leaves what it holds.
+/// Replaces the first node whose line contains `text` by the nodes inside it.
 pub(crate) fn unwrap(program: &mut Program, text: &str) {
     at(program, text, |block, place| {
         let inner: Block = block[place].blocks_mut().flat_map(std::mem::take).collect();
@@ -32,7 +32,7 @@ pub(crate) fn unwrap(program: &mut Program, text: &str) {
     });
 }
 
-/// Puts a loop around the first such node.
+/// Puts a loop around the first node whose line contains `text`.
 pub(crate) fn wrap(program: &mut Program, text: &str, axis: AxisId, exec: Exec) {
     at(program, text, |block, place| {
         let body = vec![block.remove(place)];
@@ -64,7 +64,7 @@ pub(crate) fn axis(program: &Program, name: &str) -> AxisId {
     program.axes.ids().find(|a| print::axis(program, *a) == name).unwrap_or_else(|| panic!("no axis `{name}`"))
 }
 
-/// An axis of a literal extent that no stage knows.
+/// Adds an axis of a literal extent that belongs to no stage.
 pub(crate) fn made(program: &mut Program, name: &str, extent: i64) -> AxisId {
     build(program, |b| b.made(name, extent))
 }
@@ -84,7 +84,7 @@ pub(crate) fn at_least_one(program: &mut Program, left: ExprId) {
     program.conditions.push(Condition { left, relation: Relation::Ge, right, text, span, needed: false });
 }
 
-/// Makes what the computes say whose line contains `text` what their stages say.
+/// Replaces the values of the computes whose line contains `text` by the expressions of their stages.
 pub(crate) fn said(program: &mut Program, text: &str) {
     let mut plan = std::mem::take(&mut program.plan);
     let mut said = Vec::new();
@@ -120,7 +120,7 @@ pub(crate) fn replace(program: &mut Program, text: &str, f: impl Fn(&Exprs, Expr
     program.plan = plan;
 }
 
-/// Takes a compute, and what prints its line.
+/// Receives a compute, and a function that prints its line.
 type Visit<'f> = dyn FnMut(&mut Compute, &dyn Fn(&Program) -> String) + 'f;
 
 /// Visits every compute.
@@ -134,7 +134,7 @@ pub(crate) fn each_compute(block: &mut Block, f: &mut Visit<'_>) {
     }
 }
 
-/// The errors of one rule, for a snapshot; fails if the nest is accepted, or refused by other rules alone.
+/// Returns the errors of one rule for a snapshot. Fails if the nest is accepted, or refused only by other rules.
 pub(crate) fn refused(cases: Vec<(&str, Program)>, rule: Rule) -> String {
     refused_on(cases.into_iter().map(|(what, program)| (what, program, roomy())).collect(), rule)
 }
@@ -155,7 +155,7 @@ pub(crate) fn accepted(what: &str, program: &Program) {
     }
 }
 
-/// A good nest, changed.
+/// Applies a change to a correct nest.
 pub(crate) fn changed(mut program: Program, f: impl FnOnce(&mut Program)) -> Program {
     f(&mut program);
     program

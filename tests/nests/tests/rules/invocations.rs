@@ -1,4 +1,4 @@
-//! What invocations do to each other; dispatches.
+//! Rules on accesses by different invocations, and on dispatches.
 
 use crate::edit::*;
 use tilewright_dsl::expr::{Binary, Compare, Expr, Outside};
@@ -97,7 +97,7 @@ fn barriers() {
         (
             "the neighbour's row",
             changed(attention(), |p| {
-                // A thread's own row needs no barrier; the one below does.
+                // A thread's own row needs no barrier, but the next row does.
                 let (l, last) = (axis(p, "l.i'"), p.exprs.int(63));
                 let l = p.exprs.axis(l);
                 let p_s = p.buffers.ids().find(|b| p.buffers[*b].name == "p_s");
@@ -163,7 +163,7 @@ fn fences() {
     insta::assert_snapshot!(refused(cases, Rule::Barrier));
 }
 
-/// `y[i] = x[i]` by a workgroup of 64, of which one invocation writes each element if `guarded`.
+/// `y[i] = x[i]` by a workgroup of 64 invocations. If `guarded`, only one invocation writes each element.
 fn one_writes(guarded: bool) -> Program {
     let mut b = Builder::new("one_writes");
     let n = b.dim("N", None);
@@ -237,7 +237,7 @@ fn flow() {
             changed(conv(), |p| {
                 let output = std::mem::take(&mut p.outputs)[0];
                 p.buffers[output].space = Space::Update;
-                // It has a row more than the axis has values.
+                // The output has one more row than the axis has values.
                 let (rows, one) = (p.buffers[output].shape[1], p.exprs.int(1));
                 p.buffers[output].shape[1] = p.exprs.sum(rows, one);
             }),

@@ -1,4 +1,4 @@
-//! Each rule of the verifier, broken on purpose in a nest that is otherwise good; and what looks like a break and is none.
+//! Breaks each rule of the verifier in an otherwise correct nest. Also checks nests that only seem to break a rule.
 
 mod edit;
 mod invocations;

@@ -1,4 +1,4 @@
-//! Cooperative matrices: whole, by whole subgroups, and the same sides wherever a fragment is touched.
+//! Rules on cooperative matrices: they are whole, whole subgroups execute them, and all accesses of a fragment have the same sides.
 
 use crate::edit::*;
 use tilewright_dsl::expr::Expr;
@@ -9,7 +9,7 @@ use tilewright_dsl::verify::Rule;
 use tilewright_nests::build::*;
 use tilewright_nests::profile::roomy;
 
-/// Changes how the loops around a line run that run in a way.
+/// Changes the loops around a line that are executed as `from`, so that they are executed as `to`.
 fn exec(p: &mut Program, line: &str, from: Exec, to: Exec) {
     fn go(shown: &Program, block: &mut Block, line: &str, (from, to): (Exec, Exec)) -> bool {
         let mut found = false;
@@ -69,7 +69,7 @@ fn matrices() {
             }),
         ),
     ];
-    // (Where a device converts them, sums are factors.)
+    // (If a device supports matrix conversions, sums can be used as factors.)
     let mut plain = roomy();
     plain.features.remove(&Feature::MatrixConversions);
     let cases = cases.into_iter().map(|(what, program)| (what, program, plain.clone())).collect();

@@ -1,4 +1,4 @@
-//! What values are: predicates, bounds, reductions, local memory.
+//! Rules on values: predicates, bounds, reductions, local memory.
 
 use crate::edit::*;
 use tilewright_dsl::diag::Spans;
@@ -17,7 +17,7 @@ fn predicates() {
             compute_at(p, "update acc", |c| {
                 c.preds.iter_mut().filter(|pred| pred.axis == k).for_each(|pred| pred.tail = Tail::RoundUp)
             });
-            // One factor that does not depend on k: filled reads of the other alone must do.
+            // One factor does not depend on k, so only the filled reads of the other factor make the item 0.
             let zero = p.exprs.int(0);
             replace(p, "update acc", |exprs, e| match exprs.get(e).clone() {
                 Expr::Read(read) if read.index.len() == 2 && exprs.uses_axis(read.index[0], &mut |a| a == k) => {
@@ -27,7 +27,7 @@ fn predicates() {
             });
             said(p, "update acc");
             p.finite.extend(finite.then(|| p.buffers.ids().find(|b| p.buffers[*b].name == "b")).flatten());
-            // The first row of b is read; there is one.
+            // The first row of b is read, so it must exist.
             let extent = p.axes[k].extent;
             at_least_one(p, extent);
         })
@@ -297,7 +297,7 @@ fn before_lowering() {
     insta::assert_snapshot!("before_lowering_predicate", refused(cases, Rule::Predicate));
 }
 
-/// Where no copy is read, a leaf computes its stage's expression itself.
+/// A leaf that reads no copy must compute its stage's expression.
 #[test]
 fn values() {
     let further = |text: &str| {
@@ -327,7 +327,7 @@ fn values() {
     insta::assert_snapshot!(refused(cases, Rule::Value));
 }
 
-/// The last form has the invocations that its loops are bound to.
+/// In the last form, a dispatch must have as many invocations as its loops are bound to.
 #[test]
 fn local_sizes() {
     let lowered = TiledMatmul { sizes: [None; 3], ..TiledMatmul::literal(1, 1, 1) }.program();
@@ -342,7 +342,7 @@ fn local_sizes() {
     }
 }
 
-/// A refusal by the verifier says that it is a defect of the compiler, where to report it, and shows the nest.
+/// A refusal by the verifier calls it a bug of the compiler, names the place to report it, and shows the nest.
 #[test]
 fn a_refusal_asks_for_a_report() {
     let lowered = TiledMatmul { sizes: [None; 3], ..TiledMatmul::literal(1, 1, 1) }.program();

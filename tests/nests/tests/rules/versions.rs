@@ -1,4 +1,4 @@
-//! Versions of a shared buffer, of which accesses of different ones need no barrier between them.
+//! Rules on versions of a shared buffer: accesses of different versions need no barrier between them.
 
 use crate::edit::*;
 use tilewright_dsl::launch::DType;
@@ -7,7 +7,8 @@ use tilewright_dsl::verify::{Rule, verify};
 use tilewright_nests::build::*;
 use tilewright_nests::roomy;
 
-/// In each of five rounds, two steps over three versions: each writes the next one and reads its own. `last` stands behind the steps.
+/// Five rounds of two steps over three versions. Each step writes the next version and reads its own version. `last` follows the steps of
+/// each round.
 fn rounds(last: Block) -> Program {
     let mut b = Builder::new("rounds");
     let n = b.dim("N", None);
@@ -33,7 +34,7 @@ fn rounds(last: Block) -> Program {
     b.p
 }
 
-/// From step to step the versions differ, but the last step of a round has that of the first one's write.
+/// Consecutive steps use different versions, but the last step of a round reads the version that the first step of a round writes.
 #[test]
 fn of_a_loop_within_another() {
     insta::assert_snapshot!(refused(vec![("no barrier between rounds", rounds(Block::new()))], Rule::Barrier));
