@@ -289,7 +289,7 @@ pub enum Error {
         reason: tilewright_reference::DecodeError,
     },
     /// The device's compute queue does not support timestamps.
-    #[error("{device} has no timestamps on its compute queue: it cannot time launches")]
+    #[error("{device} does not support timestamps on its compute queue, so launches cannot be timed")]
     NoTimestamps {
         /// The device.
         device: String,

@@ -20,11 +20,11 @@ pub trait Kernel: 'static {
     /// The kernel's outputs: a tensor, a tuple of tensors, or `()` if it only updates tensors; more than eight outputs are a struct
     /// that has the kernel's names.
     type Outputs: Outputs;
-    /// The methods that pack and prepare a loaded kernel's arguments, and unpack its results.
+    /// The methods that pack and prepare arguments, and unpack results.
     type Packing: Packing;
 }
 
-/// The methods that pack and prepare a loaded kernel's arguments, and unpack its results. Implemented by `kernel!`.
+/// Wraps a loaded kernel in a type whose methods pack and prepare its arguments, and unpack its results. Implemented by `kernel!`.
 pub trait Packing: 'static {
     #[doc(hidden)]
     fn new(kernel: DynKernel) -> Self;

@@ -46,7 +46,7 @@ impl Reached {
         let mut client = start(runner, reach)?;
         let device = client.open(reach.device.as_deref())?;
         if !device.timestamps && reach.clock() == Clock::Device {
-            let text = format!("{} has no timestamps on its compute queue, so launches cannot be timed on it", device.name);
+            let text = format!("{} does not support timestamps on its compute queue, so launches cannot be timed", device.name);
             return Err(Problem { exit: Exit::Device, text });
         }
         if device.name.starts_with(REFERENCE) {

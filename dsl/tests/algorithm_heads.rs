@@ -1,4 +1,4 @@
-//! Tests the bindings of a schedule's head, and profiles: the accepted forms and the refused ones.
+//! Tests the bindings of a schedule's header, and profiles: the accepted forms and the refused ones.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Tests the facts about sizes in a kernel's head, and the sizes that the caller gives: the accepted forms, and every refusal.
+//! Tests the facts about sizes in a kernel's header, and the sizes that the caller gives: the accepted forms, and every refusal.
 
 use std::fmt::Write;
 use tilewright_dsl::algorithm::check_generic;

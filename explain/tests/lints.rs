@@ -179,14 +179,14 @@ fn scalar_access() {
     let scalar = by("scalar_access", "");
     assert_eq!(
         scalar.texts(LintName::ScalarAccess),
-        ["1:39: `a` is read element by element, because `K % 4 == 0` is not known; write `where K % 4 == 0` in the head, or \
+        ["1:39: `a` is read element by element, because `K % 4 == 0` is not known; write `where K % 4 == 0` in the header, or \
           `specialize(K % 4 == 0);` for a separate version"]
     );
     scalar.follow(LintName::ScalarAccess);
     assert_eq!(by("wide_access", "where K % 4 == 0").texts(LintName::ScalarAccess), [] as [&str; 0]);
 }
 
-/// No fact in a schedule's head can give the alignment of a window's start.
+/// No fact in a schedule's header can give the alignment of a window's start.
 #[test]
 fn scalar_access_that_no_fact_makes_wide() {
     let directives = "tile(i: 128) => workgroup(x);\ntile(i: 4) => thread(x);\nreorder(k, i);\nunroll(k, i);";
@@ -203,14 +203,14 @@ fn scalar_access_of_a_copy() {
     let scalar = by("scalar_copy", "");
     assert_eq!(
         scalar.texts(LintName::ScalarAccess),
-        ["3:1: `a` is read element by element, because `K % 4 == 0` is not known; write `where K % 4 == 0` in the head, or \
+        ["3:1: `a` is read element by element, because `K % 4 == 0` is not known; write `where K % 4 == 0` in the header, or \
           `specialize(K % 4 == 0);` for a separate version"]
     );
     scalar.follow(LintName::ScalarAccess);
     assert_eq!(by("wide_copy", "where K % 4 == 0").texts(LintName::ScalarAccess), [] as [&str; 0]);
 }
 
-/// A version for sizes that the head excludes is refused, so the lint has no edit.
+/// A version for sizes that the header excludes is refused, so the lint has no edit.
 #[test]
 fn what_does_not_compile_is_not_offered() {
     let directives = "tile(i: 8, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x));\ntile(k: 4 => k_o);\nunroll(k);";
@@ -226,7 +226,7 @@ fn scalar_access_under_tails() {
         let directives = "tile(i: 8, j: 64) => workgroup(y, x);\ntile(j: 8) => thread(x);\nreorder(k, i, j);\nunroll(i, j);";
         Case::new(name, &[], &format!("matmul for tilewright::devices::mesa_lavapipe {facts}"), directives)
     };
-    let advice = "`b` is read element by element, because `N % 64 == 0` is not known; write `where N % 64 == 0` in the head, or \
+    let advice = "`b` is read element by element, because `N % 64 == 0` is not known; write `where N % 64 == 0` in the header, or \
                   `specialize(N % 64 == 0);` for a separate version";
     let wide = |case: &Case| case.told().0.versions.last().expect("a version").figures[0].words.wide;
     for (name, facts) in [

@@ -274,7 +274,7 @@ fn registers_by_workgroup_or_invocation() {
         promote(x => c, at: workgroup, to: register);
         unroll(i);
     }";
-    refused(kernel, schedule, "`c` would be indexed by `j_workgroup` at run time\n  note: `j_workgroup` counts workgroups");
+    refused(kernel, schedule, "`c` would be indexed by `j_workgroup` at run time\n  note: `j_workgroup` is bound to workgroups");
     check(kernel, &schedule.replace("x => c, at: workgroup, to: register", "x => c, at: workgroup, to: shared"), &[&[("N", 7)]]);
 
     let kernel = "fn k<>(x: u32[5]) -> y: u32[5] {
@@ -286,7 +286,7 @@ fn registers_by_workgroup_or_invocation() {
         compute_at(s, workgroup, to: register);
         s { unroll(k); promote(x => c, at: workgroup, to: register); }
     }";
-    refused(kernel, schedule, "`c` would be indexed by `i` at run time\n  note: `i` counts invocations");
+    refused(kernel, schedule, "`c` would be indexed by `i` at run time\n  note: `i` is bound to invocations");
     check(kernel, &schedule.replace("x => c, at: workgroup, to: register", "x => c, at: workgroup, to: shared"), &[&[]]);
 }
 

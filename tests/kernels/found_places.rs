@@ -46,7 +46,7 @@ fn registers_of_digits() {
             }}"
         )
     };
-    refused(kernel, &schedule("register"), "registers have no address");
+    refused(kernel, &schedule("register"), "registers need constant indices");
 }
 
 /// The element of the box that a clamped index reads was not proved.

@@ -257,7 +257,7 @@ fn attention_in_other_shapes() {
 fn refused_by_the_directives() {
     let squares = "fn k<M, N>(x: f32[M, N]) -> y: f32[M, N] { y[i, j] = x[i, j] * x[i, j]; }";
     let cut = "V: k for p where N % 16 == 0 { tile(i: 16, j: 16) => workgroup(y, x); fragment(i, j, 16 x 16); }";
-    refused(squares, cut, "the end of `i`, at M, cuts matrices that are stored");
+    refused(squares, cut, "`i` ends at M, which may be within a matrix that is stored");
     let indexed = "V: k for p where M % 16 == 0, N % 16 == 0, K == 32 {
         tile(i: 16, j: 16) => workgroup(y, x);
         reorder(k, i, j);
@@ -275,7 +275,7 @@ fn refused_by_the_directives() {
         fragment(i, j, 16 x 16);
         s { tile(i: 16) => subgroup(x); mma(i, j, k, 16 x 16 x 16); }
     }";
-    refused(kernel, fewer, "not all subgroups of the workgroup would have matrices of `y`");
+    refused(kernel, fewer, "not all subgroups of the workgroup would compute matrices of `y`");
     let others = "V: k for p where K % 32 == 0 {
         tile(i: 32, j: 16) => workgroup(y, x);
         tile(i: 16) => subgroup(x);

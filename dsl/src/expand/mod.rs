@@ -5,7 +5,7 @@
 //! every kernel and every profile is also a macro that passes its tokens on (a *carrier*, see `carrier`):
 //!
 //! ```text
-//! schedule!{ pub FAST: a::conv for b::board { … } }                reads its head's two paths
+//! schedule!{ pub FAST: a::conv for b::board { … } }                reads its header's two paths
 //! a::conv::__kernel!{ { …the schedule… } b::board::__profile }     the kernel's carrier adds the kernel's tokens
 //! b::board::__profile!{ __compile schedule {…} kernel {…} }        the profile's carrier adds the profiles' tokens
 //! __compile!{ schedule {…} kernel {…} profiles { {…} {…} } }       compiles, with every span still the user's own

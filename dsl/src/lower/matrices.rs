@@ -29,7 +29,7 @@ fn cut(program: &Program, compute: &Compute, pred: &Pred, around: &[Around], spa
     if axis.fate == Fate::Live {
         let error = Error::new(span, format!("not all subgroups of the workgroup would multiply matrices of `{stage}`"));
         let error = error.note(format!("`{name}` is bound to fewer subgroups than another stage of the dispatch needs"));
-        return Some(error.help("give all stages of the dispatch the same number of subgroups"));
+        return Some(error.help("distribute all stages of the dispatch to the same number of subgroups"));
     }
     // Either the axis ends along a side, or its extent varies along it.
     let differs = |side| {

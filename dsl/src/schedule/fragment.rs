@@ -128,7 +128,7 @@ fn check_rows(nest: &StageNest<'_>, columns: &Name, by: By) -> Applied {
     Ok(())
 }
 
-/// Checks, when all directives are applied, that no axis end cuts matrices that are stored. Lowering reports the case of sums.
+/// Checks, when all directives are applied, that no axis ends within a matrix that is stored. Lowering reports the case of sums.
 pub(super) fn check_whole(nest: &StageNest<'_>) -> Applied {
     let (program, compute) = (&*nest.program, &nest.path.compute);
     let is_private = |to: &Access| matches!(program.buffers[to.buffer].space, Space::Register | Space::Fragment { .. });
@@ -144,7 +144,7 @@ pub(super) fn check_whole(nest: &StageNest<'_>) -> Applied {
         };
         let Some((_, span)) = sides.iter().find(|(side, _)| ends(*side)) else { continue };
         let text = nest.text(*extent);
-        let error = Error::new(*span, format!("the end of `{name}`, at {text}, cuts matrices that are stored"));
+        let error = Error::new(*span, format!("`{name}` ends at {text}, which may be within a matrix that is stored"));
         let help = "or make this the epilogue of the sum that it reads, whose promoted result is written back with guards";
         return Err(error.help(format!("state that the tile divides {text}, {help}")));
     }

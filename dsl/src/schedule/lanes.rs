@@ -26,8 +26,10 @@ pub enum Along {
 pub enum Missing {
     /// This fact is missing. A schedule can state it.
     Fact(String),
-    /// No fact of sizes makes this index a multiple of the number of lanes.
+    /// No fact about sizes makes this index a multiple of the number of lanes.
     Multiple(String),
+    /// No fact about sizes helps, for this reason.
+    Other(String),
 }
 
 /// Classifies an access along `lanes`, whose extent is `count`.
@@ -60,7 +62,7 @@ pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes
     }
     let padded = i64::from(nest.program.buffers[buffer].row_pad);
     if padded % count != 0 {
-        return Along::Unaligned(Missing::Fact(format!("a `row_pad` that {count} divides")));
+        return Along::Unaligned(Missing::Other(format!("{count} does not divide the `row_pad` of {padded}")));
     }
     if let Some(strides) = nest.program.strides(buffer) {
         return by_strides(nest, strides, &leaves, count);

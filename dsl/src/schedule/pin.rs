@@ -4,7 +4,7 @@
 //! that value and kept. This pays off for dims with few values: their loops have literal bounds for the driver, and expressions of
 //! pinned dims are constants.
 //!
-//! Refused: a name that is not a symbolic dim; a dim that is pinned twice, or that a fact of the head makes a literal. A pinned dim
+//! Refused: a name that is not a symbolic dim; a dim that is pinned twice, or that a fact of the header makes a literal. A pinned dim
 //! that no dispatch reads is a warning. In a version under a fact that makes it a literal, a pin is ignored.
 
 use crate::arena::Id;
@@ -52,7 +52,7 @@ fn symbolic(program: &Program, kernel: &Kernel, schedule: &Schedule, name: &Name
     let (what, help) = match (&generic.kind, found) {
         (GenericKind::Dtype(_), _) => ("is a dtype", there_are()),
         (GenericKind::Value(_), Some(_)) => {
-            ("follows from other dims", format!("pin the dims that it follows from; {}", there_are()))
+            ("is computed from other dims", format!("pin the dims that it is computed from; {}", there_are()))
         }
         (_, None) => ("is a parameter, which already is a literal", "leave it out".into()),
         (GenericKind::Dim, Some((id, dim))) => {
@@ -65,7 +65,7 @@ fn symbolic(program: &Program, kernel: &Kernel, schedule: &Schedule, name: &Name
     Err(Error::new(name.span, format!("`{name}` {what}, and cannot be pinned")).help(help))
 }
 
-/// Checks that the fact that makes a pinned dim a literal belongs to a version, and not to the head.
+/// Checks that the fact that makes a pinned dim a literal belongs to a version, and not to the header.
 fn literal(program: &Program, schedule: &Schedule, dim: DimId, name: &Name) -> Result<(), Error> {
     let version = |span: SpanId| {
         schedule.items.iter().any(|item| match item {

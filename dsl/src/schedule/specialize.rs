@@ -1,9 +1,9 @@
 //! `specialize(K % 4 == 0, N % 4 == 0)`: compiles this schedule again under additional facts. The version is chosen at launch.
 //!
-//! Each such statement makes a version of the variant: the same schedule, compiled as if its head also had these facts. A launch
+//! Each such statement makes a version of the variant: the same schedule, compiled as if its header also had these facts. A launch
 //! takes the first version, in the order of the statements, whose facts hold for the shapes. The schedule without them comes last.
 //!
-//! Refused: no facts; facts that cannot be checked at launch (`finite(x)`); facts that contradict the head's; and any error of the
+//! Refused: no facts; facts that cannot be checked at launch (`finite(x)`); facts that contradict the header's; and any error of the
 //! schedule's directives under the facts, which is reported at the statement. A version without an effect is a warning, and is left
 //! out: either its nest and its proofs are the same as without the facts, or an earlier version is taken whenever it could be.
 
@@ -32,7 +32,7 @@ pub(crate) fn all(schedule: &Schedule) -> impl Iterator<Item = Specialize<'_>> {
 }
 
 impl Specialize<'_> {
-    /// Returns the schedule as if its head had the facts.
+    /// Returns the schedule as if its header had the facts.
     pub(crate) fn schedule(&self, schedule: &Schedule) -> Result<Schedule, Error> {
         for fact in self.facts {
             at_launch(fact)?;
@@ -110,7 +110,7 @@ fn at_launch(fact: &Expr) -> Result<(), Error> {
     match &fact.kind {
         ExprKind::Call { function, .. } if function.text == "finite" => {
             Err(Error::new(fact.span, "whether a tensor is finite cannot be checked at launch")
-                .help("promise it in the schedule's head: `where finite(…)`"))
+                .help("promise it in the schedule's header: `where finite(…)`"))
         }
         ExprKind::Binary(_, _, a, b) => at_launch(a).and_then(|()| at_launch(b)),
         _ => Ok(()),

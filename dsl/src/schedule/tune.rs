@@ -32,7 +32,7 @@ impl fmt::Display for Choice {
 /// constants has one empty choice.
 ///
 /// # Errors
-/// Reports errors of the schedule's head or its tuned constants, and more than [`MAX_CHOICES`] choices.
+/// Reports errors of the schedule's header or its tuned constants, and more than [`MAX_CHOICES`] choices.
 pub fn choices(kernel: &Kernel, schedule: &Schedule) -> Result<Vec<Choice>, Errors> {
     let mut program = algorithm::check(kernel, &head::bindings(kernel, schedule)?)?;
     bind(&mut program, kernel, schedule, &Choice::default())?;

@@ -47,7 +47,7 @@ fn bounded(nest: &mut StageNest<'_>, axis: AxisId, name: &Name, span: SpanId) ->
             let text = nest.text(extent);
             let error = Error::new(name.span, format!("`{name}` has the extent `{text}`, for which no bound is proved"));
             Err(error
-                .help(format!("tile it and unroll the inner part, or state a bound in the schedule's head: `where {text} <= 8`")))
+                .help(format!("tile it and unroll the inner part, or state a bound in the schedule's header: `where {text} <= 8`")))
         }
     }
 }

@@ -113,7 +113,7 @@ fn check_accesses(nest: &mut StageNest<'_>, lanes: AxisId, name: &Name, count: i
         && !scalar
     {
         let error = Error::new(name.span, format!("a vector of `{name}` can be partly out of bounds: `{fact}` is not proved"));
-        return Err(error.help(format!("state it in the schedule's head, `where {fact}`, or write `unaligned: scalar`")));
+        return Err(error.help(format!("state it in the schedule's header, `where {fact}`, or write `unaligned: scalar`")));
     }
     if narrow > 0 {
         nest.program.owe(format!("{narrow} reads are lane by lane along `{name}`"), State::Guarded, span);
@@ -146,10 +146,11 @@ fn unaligned(nest: &StageNest<'_>, buffer: crate::nest::BufferId, name: &Name, c
     match missing {
         Missing::Fact(fact) => error
             .note(format!("the fact `{fact}` is missing"))
-            .help(format!("state it in the schedule's head, `where {fact}`, or write `unaligned: scalar` for access lane by lane")),
+            .help(format!("state it in the schedule's header, `where {fact}`, or write `unaligned: scalar` for access lane by lane")),
         Missing::Multiple(index) => error
             .note(format!("they begin at `{index}`, which is not always a multiple of {count}"))
             .help("write `unaligned: scalar` for access lane by lane, or first copy to registers, which need no alignment"),
+        Missing::Other(reason) => error.note(reason.clone()).help("write `unaligned: scalar` for access lane by lane"),
     }
 }
 

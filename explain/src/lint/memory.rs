@@ -201,10 +201,10 @@ impl Look<'_> {
         }
         let what = format!("`{buffer}` is {verb} element by element, because `{fact}` is not known");
         let specialize = format!("specialize({fact});");
-        let instead = format!("write `where {fact}` in the head, or `{specialize}` for a separate version");
+        let instead = format!("write `where {fact}` in the header, or `{specialize}` for a separate version");
         let edit = self.subject.spans.locate(span).filter(|_| self.text(span).is_some());
         let edit = edit.map(|place| Edit { place, from: String::new(), to: format!("{specialize} ") });
-        let advice = Advice::general(format!("write `where {fact}` in the head"));
+        let advice = Advice::general(format!("write `where {fact}` in the header"));
         self.note(LintName::ScalarAccess, span, what, advice.or(instead, edit));
     }
 

@@ -71,11 +71,11 @@ impl Search<'_> {
         let (copy, name) = (&program.buffers[self.copy.buffer].name, &program.axes[axis].name);
         let error = Error::new(self.copy.span, format!("`{copy}` would be indexed by `{name}` at run time"));
         let what = match exec {
-            Exec::Bind(Level::Workgroup, _) => "counts workgroups",
-            Exec::Bind(..) => "counts invocations",
+            Exec::Bind(Level::Workgroup, _) => "is bound to workgroups",
+            Exec::Bind(..) => "is bound to invocations",
             _ => "is a loop",
         };
-        let error = error.note(format!("`{name}` {what}, and {} have no address", self.memory(program)));
+        let error = error.note(format!("`{name}` {what}, but {} need constant indices", self.memory(program)));
         error.help(match exec {
             Exec::Bind(..) => "write `to: shared`".into(),
             _ => format!("write `{}`", block_of::written(program, stage, &format!("unroll({name})"))),
@@ -94,7 +94,7 @@ impl Search<'_> {
         }
         let (copy, text) = (&program.buffers[self.copy.buffer].name, print::expr(program, index));
         let error = Error::new(self.copy.span, format!("`{copy}` would be indexed by `{text}`, which is known only at run time"));
-        Err(error.note(format!("{} have no address", self.memory(program))).help("write `to: shared`"))
+        Err(error.note(format!("{} need constant indices", self.memory(program))).help("write `to: shared`"))
     }
 
     fn memory(&self, program: &Program) -> &'static str {
@@ -158,7 +158,7 @@ pub(super) fn by_all_subgroups(program: &Program) -> Applied {
         });
     }
     let Some((span, stage)) = wrong else { return Ok(()) };
-    let error = Error::new(span, format!("not all subgroups of the workgroup would have matrices of `{stage}`"));
+    let error = Error::new(span, format!("not all subgroups of the workgroup would compute matrices of `{stage}`"));
     let error = error.note("another stage of the dispatch needs more subgroups");
     Err(error.help("distribute all stages of the dispatch to the same number of subgroups"))
 }

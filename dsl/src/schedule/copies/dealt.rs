@@ -205,7 +205,7 @@ fn digits(program: &Program, copy: &Copied, axis: AxisId) -> Result<Vec<Digit>, 
     if whole != extent || preds.iter().any(|pred| pred.axis == axis || program.comes_from(pred.axis, &[axis])) {
         let what = format!("`{copied}` is distributed, but its parts do not divide the {extent} elements along `{name}`");
         let help =
-            "choose parts whose product is that number; a bound of the axis in the schedule's head, `where`, can be rounded up";
+            "choose parts whose product is that number; a bound of the axis in the schedule's header, `where`, can be rounded up";
         return Err(Error::new(copy.span, what).help(help));
     }
     Ok(digits)

@@ -158,8 +158,9 @@ fn not_wide(nest: &StageNest<'_>, memory: BufferId, n: i64, missing: &Missing, s
     match missing {
         Missing::Fact(fact) => error
             .note(format!("the fact `{fact}` is missing"))
-            .help(format!("state it in the schedule's head, `where {fact}`, or leave out `vector`")),
+            .help(format!("state it in the schedule's header, `where {fact}`, or leave out `vector`")),
         Missing::Multiple(index) => error.note(format!("`{index}` is not always a multiple of {n}")).help("leave out `vector`"),
+        Missing::Other(reason) => error.note(reason.clone()).help("leave out `vector`"),
     }
 }
 
@@ -206,7 +207,7 @@ fn is_wide(
     match along(nest, memory, index, axis, n) {
         Along::Wide => {}
         Along::Unaligned(missing) => return Err(missing),
-        Along::Uniform | Along::Scattered => return Err(Missing::Fact("consecutive elements".into())),
+        Along::Uniform | Along::Scattered => return Err(Missing::Other("the elements are not consecutive".into())),
     }
     let sides = match read.map(|r| &r.outside) {
         None | Some(Outside::Never) => return Ok(()),
@@ -216,7 +217,7 @@ fn is_wide(
     let row_text = nest.text(row);
     match sides {
         (false, true) if !nest.prover().divides(n, row) => Err(Missing::Fact(format!("{row_text} % {n} == 0"))),
-        (true, _) => Err(Missing::Fact("an index that is not negative".into())),
+        (true, _) => Err(Missing::Other("the index may be negative".into())),
         _ => Ok(()),
     }
 }

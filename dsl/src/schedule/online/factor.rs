@@ -34,7 +34,7 @@ pub(super) fn check(program: &mut Program, rescale: Rescale, max: &Name, span: S
         [] => error.help("multiply the scores by it, before their maximum is taken"),
         _ => {
             let names = list(scalars.iter().map(|scalar| &program.scalars[*scalar].name));
-            error.help(format!("state bounds of {names} in the schedule's head that exclude this: `where scale > 0.0`"))
+            error.help(format!("state bounds of {names} in the schedule's header that exclude this: `where scale > 0.0`"))
         }
     })
 }

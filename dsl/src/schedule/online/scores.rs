@@ -211,7 +211,7 @@ impl Finder<'_> {
             let error = error
                 .note(format!("`{name}` is not known to be finite elsewhere, so its maximum is not known to be finite either"));
             return error.help(
-                "state in the schedule's head that its inputs are finite, and the maximum number of items of a sum: `where finite(x), D <= 1024`. \
+                "state in the schedule's header that its inputs are finite, and the maximum number of items of a sum: `where finite(x), D <= 1024`. \
                  (Products of 16-bit floats are finite in f32, but products of f32 may not be.)",
             );
         }
@@ -219,7 +219,7 @@ impl Finder<'_> {
         if let Some(scale) = scale.filter(|scale| !known_by(program, *scale, &|_| None).is_above_zero()) {
             let error = error.note(format!("`{}` is not known to be finite and above 0", print::expr(program, scale)));
             return error
-                .help("state bounds of its scalars in the schedule's head that ensure this: `where scale > 1e-6, scale < 1e6`");
+                .help("state bounds of its scalars in the schedule's header that ensure this: `where scale > 1e-6, scale < 1e6`");
         }
         error.help("leave `mask` out, state closer bounds, or write the item as `((s - m) * scale).exp()`, times a finite value")
     }

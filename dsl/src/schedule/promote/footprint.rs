@@ -257,7 +257,7 @@ fn check_place(
     let error = Error::new(
         wanted.promote.source.span,
         format!(
-            "the registers that hold `{read}` under `{}` would depend on `{name}`, but registers have no address",
+            "the registers that hold `{read}` under `{}` would depend on `{name}`, but registers need constant indices",
             wanted.promote.at
         ),
     );

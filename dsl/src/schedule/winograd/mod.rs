@@ -141,7 +141,7 @@ fn channels(program: &Program, winograd: &Winograd, of: &Convolution) -> Result<
                 winograd.result.span,
                 format!("the number of products that `{}` sums has no bound, so neither has its error", winograd.result),
             );
-            error.help(format!("state one in the schedule's head: `where {text} <= 512`"))
+            error.help(format!("state one in the schedule's header: `where {text} <= 512`"))
         })
     })
 }

@@ -37,11 +37,11 @@ pub enum GenericKind {
     Dtype(Vec<DType>),
     /// `N`: known at launch.
     Dim,
-    /// `S = 2`: the kernel's default, and the value in the schedule's head.
+    /// `S = 2`: the kernel's default, and the value in the schedule's header.
     Parameter {
         /// The kernel's value.
         default: i64,
-        /// The value in the schedule's head.
+        /// The value in the schedule's header.
         value: i64,
     },
     /// `OH = (IH - FH) / S + 1`.
