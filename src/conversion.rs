@@ -38,7 +38,8 @@ impl Conversion {
             }
         };
         let outputs = kernel.run([Argument::Read(tensor)])?;
-        let malformed = || Error::Malformed { variant: self.program.variant.clone(), reason: "it has no output".to_owned() };
+        let malformed =
+            || Error::Malformed { variant: self.program.variant.clone(), reason: "it does not have an output".to_owned() };
         outputs.into_iter().next().ok_or_else(malformed)
     }
 }

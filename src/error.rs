@@ -113,7 +113,7 @@ pub enum Error {
         variant: &'static str,
     },
     /// The list of variants is empty.
-    #[error("there is no variant to load: the list is empty")]
+    #[error("cannot load an empty list of variants")]
     NothingToLoad,
     /// The device does not meet the requirements of any variant.
     #[error("`{kernel}`: no variant runs on {device}{}", Reasons(reasons))]
@@ -237,7 +237,7 @@ pub enum Error {
         what: String,
     },
     /// The tensor has no contents yet, because the batch that writes it has not been submitted.
-    #[error("{what} has no contents: the batch that writes it has not run")]
+    #[error("{what} is uninitialized: the batch that writes it has not run")]
     NotSubmitted {
         /// The tensor.
         what: String,

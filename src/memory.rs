@@ -186,7 +186,7 @@ mod tests {
     }
 
     fn memory(bytes: u64) -> Arc<Memory> {
-        Arc::new(Memory::new(Box::new(Nowhere), Quota::new(None).take(bytes).expect("there is no limit")))
+        Arc::new(Memory::new(Box::new(Nowhere), Quota::new(None).take(bytes).expect("the limit is not set")))
     }
 
     #[test]
@@ -195,7 +195,7 @@ mod tests {
         pool.give([memory(1 << 20), memory(8192), memory(16384)]);
         assert_eq!(pool.take(8000).map(|m| m.bytes()), Some(8192));
         assert_eq!(pool.take(8000).map(|m| m.bytes()), Some(16384));
-        assert_eq!(pool.take(8000).map(|m| m.bytes()), None, "what is left is far too large");
+        assert_eq!(pool.take(8000).map(|m| m.bytes()), None, "the remaining memory is far too large");
         assert_eq!(pool.take((1 << 20) + 1).map(|m| m.bytes()), None);
         assert_eq!(pool.drain().len(), 1);
     }

@@ -91,7 +91,7 @@ impl DynKernel {
             variants.push(made);
         }
         if variants.is_empty() {
-            return Err(wrong(format!("has no input `{input}` that is prepared")));
+            return Err(wrong(format!("does not have a prepared input `{input}`")));
         }
         if variants.iter().all(std::result::Result::is_err) {
             let reasons: Vec<String> = variants.into_iter().filter_map(std::result::Result::err).collect();

@@ -130,7 +130,7 @@ impl AnyTensor {
     /// Returns the extent of an axis, after checking that the tensor can be viewed.
     fn extent(&self, what: &'static str, axis: usize) -> Result<usize> {
         self.row_major(what)?;
-        self.shape().get(axis).copied().ok_or_else(|| self.no_view(format!("there is no axis {axis}")))
+        self.shape().get(axis).copied().ok_or_else(|| self.no_view(format!("axis {axis} does not exist")))
     }
 
     fn no_view(&self, message: String) -> Error {

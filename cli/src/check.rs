@@ -139,7 +139,7 @@ impl Case {
                     // A dim that a fact equates with a literal has no given size.
                     let literal = || algorithm.dims[*id].derived.and_then(|value| algorithm.exprs.as_int(value));
                     let size = given.dims.get(id).copied().or_else(literal).and_then(|n| u64::try_from(n).ok());
-                    message::Value::Size(size.ok_or_else(|| format!("`{}` has no value", algorithm.dims[*id].name))?)
+                    message::Value::Size(size.ok_or_else(|| format!("the value of `{}` is missing", algorithm.dims[*id].name))?)
                 }
             });
         }

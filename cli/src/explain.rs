@@ -21,7 +21,7 @@ pub(crate) fn run(options: &Explain) -> Result<Exit, Problem> {
         names = source.schedules();
     }
     if names.is_empty() {
-        return Err(Problem::usage(format!("{} has no schedules", options.file.display())));
+        return Err(Problem::usage(format!("{} does not contain schedules", options.file.display())));
     }
     if let Some((_, (name, _))) = dims.iter().enumerate().find(|(n, dim)| dims[..*n].iter().any(|(other, _)| *other == dim.0)) {
         return Err(Problem::usage(format!("`{name}` has two values; several sets of sizes are for `--compare`")));

@@ -141,7 +141,7 @@ pub(crate) fn known<'a>(sets: &[Sizes], kernels: impl Iterator<Item = (&'a str, 
     let help = did_you_mean(name, there.iter().copied()).map_or_else(String::new, |help| format!(" ({help})"));
     let there = if there.is_empty() { "there are none".to_owned() } else { format!("there are {}", there.join(", ")) };
     Err(Problem::usage(match names[..] {
-        [kernel] => format!("`{kernel}` has no size `{name}`{help}; {there}"),
+        [kernel] => format!("`{name}` is not a size of `{kernel}`{help}; {there}"),
         _ => format!("no kernel of these schedules has a size `{name}`{help}; {there}"),
     }))
 }

@@ -86,7 +86,7 @@ impl Compiled {
     pub(crate) fn taken(&self, sizes: &Sizes) -> Result<usize, String> {
         let plain = self.plain();
         let scalars: Vec<Option<f64>> = (0..plain.scalars.len() as u32).map(|n| plain.sample(n)).collect();
-        let mut why = "it has no version".to_owned();
+        let mut why = "it does not have versions".to_owned();
         for (n, (program, _)) in self.versions.iter().enumerate() {
             match refusal(program, sizes, &scalars) {
                 None => return Ok(n),

@@ -76,7 +76,7 @@ fn what_makes_no_sense_is_refused() {
     let path = file.arg("src/schedules.rs");
     run(&["bench", &path]).ends(2).says("write `--size M=…,N=…,K=…`");
     bench(&path, &["--schedule", "TYLED"]).ends(2).says("did you mean `TILED`?");
-    bench(&path, &["--kernel", "softmax"]).ends(2).says("there is no kernel `softmax`");
+    bench(&path, &["--kernel", "softmax"]).ends(2).says("unknown kernel `softmax`");
     run(&["bench", "catalog", "--kernel", "matmull"]).ends(2).says("did you mean `matmul`?");
     run(&["bench", "catalog", "--kernel", "matmul", "--size", "Z=3"]).ends(2).says("no kernel that is timed has a size `Z`");
     run(&["bench", "catalog", "--kernel", "matmul", "--schedule", "NONE"]).ends(2).says("no schedule of that name");
@@ -85,7 +85,7 @@ fn what_makes_no_sense_is_refused() {
     file.write("before.json", "{\"rows\": []}");
     bench(&path, &["--against", &file.arg("before.json")]).ends(2).says("is not the output of `tilewright bench --json`");
     bench(&path, &["--svg", "/nowhere/chart.svg"]).ends(2).says("cannot write /nowhere/chart.svg");
-    bench(&path, &["--device", "a device that nobody has"]).ends(3).says("a device that nobody has");
+    bench(&path, &["--device", "an unknown device"]).ends(3).says("an unknown device");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_size_that_one_schedule_pins_is_one_of_the_others() {
     assert_eq!(rows(&one).iter().filter(|row| row.2.is_empty()).count(), 3);
     // A name that no kernel has, and a set that suffices for no schedule, are wrong command lines.
     bench(&["--size", "N=8,C=4,Z=1"]).ends(2).says("no kernel of these schedules has a size `Z`");
-    bench(&["--schedule", "ANY", "--size", "N=8,H=3"]).ends(2).says("`scale` has no size `H`; there are N, C");
+    bench(&["--schedule", "ANY", "--size", "N=8,H=3"]).ends(2).says("`H` is not a size of `scale`; there are N, C");
     bench(&["--schedule", "ANY", "--size", "N=8,C=4", "--size", "N=8"]).ends(2).says("write `--size N=8,C=…`");
 }
 

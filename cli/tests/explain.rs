@@ -27,13 +27,13 @@ fn what_is_wrong_is_said() {
     let path = file.arg("src/schedules.rs");
     run(&["explain", &path, "--schedule", "TYLED"]).ends(2).says("did you mean `TILED`?");
     run(&["explain", &path, "--compare", "TILED", "--json"]).ends(2).says("name two schedules or more");
-    run(&["explain", &path, "--size", "M=8,Z=1"]).ends(2).says("`matmul` has no size `Z`; there are M, N, K");
+    run(&["explain", &path, "--size", "M=8,Z=1"]).ends(2).says("`Z` is not a size of `matmul`; there are M, N, K");
     run(&["explain", &path, "--size", "M=8", "--size", "M=9"]).ends(2).says("`M` has two values");
     run(&["explain", &path, "--profile", "vulkan_1_1"]).ends(2).says("--compare");
     let wrong = run(&["explain", &path, "--schedule", "TILED", "--tune", "SIDE=64", "--json"]).ends(1).json();
     assert!(wrong[0]["errors"][0].as_str().unwrap().contains("invocations"), "{wrong}");
     file.write("src/schedules.rs", "//! None.\n");
-    run(&["explain", &path]).ends(2).says("has no schedules");
+    run(&["explain", &path]).ends(2).says("does not contain schedules");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_kernel_of_another_crate_of_the_workspace_is_found() {
         why("REGISTRY").contains("`serde::doubled` is in the crate `serde`, which is not read: it is not a dependency by `path`")
     );
     assert!(why("NOBODY").contains("`other`, which is not read: no dependency of the package has that name"));
-    assert!(why("GONE").contains("gone has no library"), "{}", why("GONE"));
+    assert!(why("GONE").contains("gone does not contain a library"), "{}", why("GONE"));
     // The package's own library is another crate to its tests.
     run(&["explain", &file.arg("tuned/tests/own.rs")]).ends(2).says("cannot find `our_kernels::missing`");
 }
@@ -152,7 +152,7 @@ fn a_size_that_one_schedule_pins_is_one_of_the_others() {
     assert_eq!(told[2]["versions"][0]["launch"]["flops"], 64, "one workgroup");
     let text = run(&["explain", &path, "--size", "N=8,C=5", "--brief"]).ends(0).out;
     assert_eq!(text.matches("not run at these sizes: `C == 4` does not hold: `C` is 5").count(), 1, "{text}");
-    run(&["explain", &path, "--size", "Z=5"]).ends(2).says("`scale` has no size `Z`; there are N, C");
+    run(&["explain", &path, "--size", "Z=5"]).ends(2).says("`Z` is not a size of `scale`; there are N, C");
 
     let compare = |sizes: &str| run(&["explain", &path, "--compare", "FOUR", "ROWS", "ANY", "--size", sizes]);
     let all = compare("N=8,C=4").ends(0).out;

@@ -248,15 +248,15 @@ fn what_makes_no_sense_is_refused() {
     let path = file.arg("src/schedules.rs");
     run(&["tune", &path]).ends(2).says("write `--size M=…,N=…,K=…`");
     run(&["tune", &path, "--size", "M=3"]).ends(2).says("write `--size M=3,N=…,K=…`");
-    run(&["tune", &path, "--size", "M=3,N=3,KK=3"]).ends(2).says("`matmul` has no size `KK` (did you mean `K`?)");
+    run(&["tune", &path, "--size", "M=3,N=3,KK=3"]).ends(2).says("`KK` is not a size of `matmul` (did you mean `K`?)");
     run(&["tune", &path, "--size", "M"]).ends(2).says("write NAME=VALUE");
     tune(&path, &["--schedule", "PLAIN"]).ends(2).says("`PLAIN` has no `tune` line");
-    tune(&path, &["--schedule", "NONE"]).ends(2).says("no schedule `NONE`");
+    tune(&path, &["--schedule", "NONE"]).ends(2).says("unknown schedule `NONE`");
     tune(&path, &["--write", "--check"]).ends(2);
     tune(&path, &["--budget", "later"]).ends(2);
     tune(&path, &["--jobs", "0"]).ends(2);
     tune("/nowhere.rs", &[]).ends(2).says("cannot read /nowhere.rs");
-    assert_eq!(tune(&path, &["--device", "a device that nobody has", "--json"]).ends(3).json()["exit"], 3);
+    assert_eq!(tune(&path, &["--device", "an unknown device", "--json"]).ends(3).json()["exit"], 3);
     file.write("src/schedules.rs", &SCHEDULES.replace("tune SIDE", "tune DEPTH"));
     tune(&path, &[]).ends(1).says("`DEPTH` is tuned twice");
     file.write("src/schedules.rs", &SCHEDULES.replace("crate::kernel::matmul", "other::matmul"));
@@ -363,5 +363,5 @@ schedule! { pub BROKEN: scale for vulkan_1_1 { tile(i 4); } }
     // If no schedule can be tuned, all reasons are reported. A size that only a wrong schedule has is not a mistake.
     let none = run(&["tune", &path, "--schedule", "WRONG", "--schedule", "OTHER", "--size", "N=8,C=4"]).ends(1);
     assert!(none.err.contains("invocations") && none.err.contains("write `--size H=…`"), "{}", none.err);
-    run(&["tune", &path, "--schedule", "FOUR", "--size", "N=8,H=5"]).ends(2).says("`scale` has no size `H`");
+    run(&["tune", &path, "--schedule", "FOUR", "--size", "N=8,H=5"]).ends(2).says("`H` is not a size of `scale`");
 }

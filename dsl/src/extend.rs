@@ -36,7 +36,7 @@ impl Profile {
         let names = Profile::all_bundled().map(|p| p.name);
         let mut profile = base.and_then(|b| Profile::bundled(&b.text)).ok_or_else(|| {
             let (name, span) = base.map_or(("", last.name.span), |b| (b.as_str(), b.span));
-            let error = Error::new(span, format!("there is no bundled profile `{name}`"));
+            let error = Error::new(span, format!("unknown bundled profile `{name}`"));
             let known = format!("there are {}", list(&names));
             error.help(known).maybe_help(did_you_mean(name, names.iter().map(String::as_str)))
         })?;
@@ -90,7 +90,7 @@ impl Profile {
             "features" => self.features = features(field, &self.features)?,
             "matrices" => self.matrices = matrices(field)?,
             other => {
-                let error = Error::new(field.name.span, format!("a profile has no field `{other}`"));
+                let error = Error::new(field.name.span, format!("`{other}` is not a field of a profile"));
                 let known = format!("there are {}", list(FIELDS));
                 return Err(error.note(known).maybe_help(did_you_mean(other, FIELDS)).into());
             }
@@ -235,7 +235,7 @@ fn features(field: &Field, inherited: &BTreeSet<Feature>) -> Result<BTreeSet<Fea
             Some((feature, _)) if features.insert(*feature) => {}
             Some(_) => errors.push(Error::new(word.span, format!("the feature `{word}` is named twice"))),
             None => {
-                let error = Error::new(word.span, format!("there is no feature `{word}`"));
+                let error = Error::new(word.span, format!("unknown feature `{word}`"));
                 let known = format!("there are {}", list(names));
                 errors.push(error.note(known).maybe_help(did_you_mean(&word.text, names)));
             }

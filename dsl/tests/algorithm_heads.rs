@@ -88,7 +88,7 @@ fn signatures() {
             Argument::Input(t) => (t.name.as_str(), &t.dtype, t.rank),
             Argument::Update(t) => (t.name.as_str(), &t.dtype, t.rank + 10),
             Argument::Scalar { name, dtype } => (name.as_str(), dtype, 100),
-            Argument::Dim(name) => panic!("{name} is no size"),
+            Argument::Dim(name) => panic!("{name} is not a size"),
         })
         .collect();
     let (t, int) = (Element::Generic("T".into()), Element::Plain(DType::I32));

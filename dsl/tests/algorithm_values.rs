@@ -126,7 +126,7 @@ fn error(reduction: &str, dtype: &str, values: &[f64]) -> f64 {
     given.tensors.insert(x, Tensor { shape: vec![n], values });
     match evaluate(&program, &given).unwrap()[&program.outputs[0]].values[0] {
         Value::Float(float) => float.error,
-        other => panic!("{other:?} is no float"),
+        other => panic!("{other:?} is not a float"),
     }
 }
 

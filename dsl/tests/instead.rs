@@ -47,20 +47,24 @@ const LINES: &[(&str, &str, Option<&str>)] = &[
     ("acc[i] += s;", "`acc` cannot be updated by `+=`", Some("acc[i] = acc[i] + s;")),
     ("acc[i] *= s - 1.0;", "`acc` cannot be updated by `*=`", Some("acc[i] = acc[i] * (s - 1.0);")),
     // Loops.
-    ("for i in 0..N { y[i] = x[i] * 2.0; }", "`for` is not supported", Some("y[i] = x[i] * 2.0;")),
-    ("for i in 0..N { for k in 0..M { y[i] += w[i, k]; } }", "`for` is not supported", Some("y[i] = sum(k in 0..M) { w[i, k] };")),
+    ("for i in 0..N { y[i] = x[i] * 2.0; }", "`for` is not supported in kernels", Some("y[i] = x[i] * 2.0;")),
+    (
+        "for i in 0..N { for k in 0..M { y[i] += w[i, k]; } }",
+        "`for` is not supported in kernels",
+        Some("y[i] = sum(k in 0..M) { w[i, k] };"),
+    ),
     (
         "for q in 0..4 { let t[i]: f32[N] = x.clamp()[i + q]; } y[i] = t[0, i];",
-        "`for` is not supported",
+        "`for` is not supported in kernels",
         Some("let t[q, i]: f32[4, N] = x.clamp()[i + q];"),
     ),
     (
         "for q in 1..=4 { let t[i]: f32[N] = x.clamp()[i + q]; } y[i] = t[0, i];",
-        "`for` is not supported",
+        "`for` is not supported in kernels",
         Some("let t[q, i]: f32[4 + 1 - 1, N] = x.clamp()[i + q];"),
     ),
     ("if s > 0.0 { y[i] = x[i]; } else { y[i] = 0.0; }", "cannot be inside an `if`", None),
-    ("while s > 0.0 { y[i] = x[i]; }", "`while` is not supported", None),
+    ("while s > 0.0 { y[i] = x[i]; }", "`while` is not supported in kernels", None),
     // Functions and macros.
     ("fn cube(v: f32) -> f32 { v * v * v } y[i] = cube(x[i]);", "`cube` is a function", None),
     ("let f = |a, b| a + b;", "a closure is not a value", None),
@@ -69,23 +73,23 @@ const LINES: &[(&str, &str, Option<&str>)] = &[
     ("let f = |a: f32| -> f32 { a };", "a closure is not a value", None),
     ("let Some(v) = s;", "names one value", None),
     ("y[i] = super::cube(x[i]);", "`super::…` is an item of Rust", None),
-    ("y[i] = f32::consts::PI();", "there is no function `f32::consts::PI`", Some("f32::consts::PI")),
+    ("y[i] = f32::consts::PI();", "cannot call `f32::consts::PI`", Some("f32::consts::PI")),
     ("stage!(t, x);", "`stage!` cannot be called", None),
     ("assert!(N > 1);", "`assert!` cannot be called", None),
     ("y[i] = max!(x[i], 0.0);", "`max!` cannot be called", None),
     ("struct P { a: f32 }", "`struct` is not allowed in a kernel", None),
     ("use std::f32;", "`use` is not allowed in a kernel", None),
     // Calls: only the help's value is inserted.
-    ("y[i] = f32::max(x[i], 0.0);", "there is no function `f32::max`", Some("x[i].max(0.0)")),
-    ("y[i] = f32::max(x[i] + 1.0, -s);", "there is no function `f32::max`", Some("(x[i] + 1.0).max(-s)")),
-    ("y[i] = std::cmp::min(n[i], 0) as f32;", "there is no function `std::cmp::min`", Some("n[i].min(0)")),
-    ("y[i] = max(x[i], 0.0);", "there is no function `max`", Some("x[i].max(0.0)")),
-    ("y[i] = exp(-x[i]);", "there is no function `exp`", Some("(-x[i]).exp()")),
-    ("y[i] = f32::from(n[i]);", "there is no function `f32::from`", Some("n[i] as f32")),
-    ("y[i] = f32(n[i] + 1);", "there is no function `f32`", Some("(n[i] + 1) as f32")),
+    ("y[i] = f32::max(x[i], 0.0);", "cannot call `f32::max`", Some("x[i].max(0.0)")),
+    ("y[i] = f32::max(x[i] + 1.0, -s);", "cannot call `f32::max`", Some("(x[i] + 1.0).max(-s)")),
+    ("y[i] = std::cmp::min(n[i], 0) as f32;", "cannot call `std::cmp::min`", Some("n[i].min(0)")),
+    ("y[i] = max(x[i], 0.0);", "cannot call `max`", Some("x[i].max(0.0)")),
+    ("y[i] = exp(-x[i]);", "cannot call `exp`", Some("(-x[i]).exp()")),
+    ("y[i] = f32::from(n[i]);", "cannot call `f32::from`", Some("n[i] as f32")),
+    ("y[i] = f32(n[i] + 1);", "cannot call `f32`", Some("(n[i] + 1) as f32")),
     ("y[i] = relu(x)[i];", "`relu` is called", None),
     ("let t[i]: f32[N] = relu(x); y[i] = t[i];", "a kernel cannot call another kernel", None),
-    ("y[i] = cube(x[i]);", "there is no function `cube`", None),
+    ("y[i] = cube(x[i]);", "cannot call `cube`", None),
     // Patterns and tuples.
     ("let (a, c) = (s, s * 2.0);", "names one value", Some("let a = s; let c = s * 2.0;")),
     ("let [a, c] = [s, 2.0];", "names one value", Some("let a = s; let c = 2.0;")),
@@ -95,9 +99,9 @@ const LINES: &[(&str, &str, Option<&str>)] = &[
     // Ranges.
     ("y[i] = sum(k in (0..N).rev()) { x[k] };", "cannot be reversed", Some("k in 0..N")),
     ("y[i] = sum(k in (0..N)) { x[k] };", "cannot be in parentheses", Some("k in 0..N")),
-    ("y[i] = sum(k in (0..N).step_by(2)) { x[k] };", "has no steps", Some("k in 0..(N + 2 - 1) / 2")),
-    ("y[i] = max(k in 0..N where k < 4) { x[k] };", "has no condition", None),
-    ("y[i] = sum(k in 0..N if k < 4) { x[k] };", "has no condition", None),
+    ("y[i] = sum(k in (0..N).step_by(2)) { x[k] };", "cannot have steps", Some("k in 0..(N + 2 - 1) / 2")),
+    ("y[i] = max(k in 0..N where k < 4) { x[k] };", "cannot have a condition", None),
+    ("y[i] = sum(k in 0..N if k < 4) { x[k] };", "cannot have a condition", None),
     ("y[i] = x[0..N].sum();", "reads one element", None),
     ("y[i] = (0..N).sum();", "is not a value", None),
     ("y[i] = w[i][0];", "`w` has one list of indices", None),
@@ -122,7 +126,7 @@ fn each_line_says_what_is_right_in_its_place() {
     let mut failures = Vec::new();
     for (wrong, said, right) in LINES {
         let Some((message, help)) = judged(&whole(wrong)) else {
-            failures.push(format!("{wrong}: nothing is said"));
+            failures.push(format!("{wrong}: an error is missing"));
             continue;
         };
         if !message.contains(said) || help.is_empty() {

@@ -57,5 +57,8 @@ fn a_choice_is_checked() {
     assert_eq!(local(&[("B", 16)]), Ok([16, 1, 1]));
     let said = |choice| local(choice).expect_err("refused").split_once("error: ").map(|(_, text)| text.to_owned());
     assert_eq!(said(&[("B", 32)]).as_deref(), Some("32 is not a candidate of `B`\n  help: the candidates are `8` and `16`\n"));
-    assert_eq!(said(&[("T", 8)]).as_deref(), Some("the schedule has no tuned constant `T`\n  help: its tuned constants are `B`\n"));
+    assert_eq!(
+        said(&[("T", 8)]).as_deref(),
+        Some("`T` is not a tuned constant of the schedule\n  help: its tuned constants are `B`\n")
+    );
 }

@@ -231,7 +231,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("a key without a value", FIR, "where C <= 64 { decompose_winograd(y => v, u, g, m: 2, tolerance); }"),
     ("stored as i32", FIR, "where C <= 64 { decompose_winograd(y => v, u, g, m: 2, store: i32, tolerance: 1e-5); }"),
     ("stored as bf16", FIR, "where C <= 64 { decompose_winograd(y => v, u, g, m: 2, store: bf16, tolerance: 1e-5); }"),
-    ("stored as what is no type", FIR, "where C <= 64 { decompose_winograd(y => v, u, g, m: 2, store: half, tolerance: 1e-5); }"),
+    ("stored as an unknown type", FIR, "where C <= 64 { decompose_winograd(y => v, u, g, m: 2, store: half, tolerance: 1e-5); }"),
     (
         "stored as f32 and summed as f16",
         "fn k<N, C>(x: f16[N + 2, C], w: f16[3, C]) -> y: f16[N] { y[i] = sum(t in 0..3, c in 0..C) { x[i + t, c] * w[t, c] }; }",

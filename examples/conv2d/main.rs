@@ -121,7 +121,7 @@ fn convolve<L: Layout>(
 
 /// Prints the error of a direct sum relative to the reference, and checks that it is within the rounding bound.
 fn judge(found: &Comparison) -> Result<(), Box<dyn Error>> {
-    println!("error     {:.2e} at most; {:.0} % of what rounding in f32 can make", found.error, 100.0 * found.part);
+    println!("error     {:.2e} at most; {:.0} % of the bound for rounding in f32", found.error, 100.0 * found.part);
     if found.part > 1.0 {
         return Err(format!("the result is wrong: {:.1} times the bound {:.2e}", found.part, found.bound).into());
     }
@@ -158,7 +158,7 @@ fn variants(options: &Options, device: &Device) -> Result<Vec<Conv>, Box<dyn Err
         Some(variant) => Ok(vec![*variant]),
         None => {
             let names = schedules::ALL.map(|v| v.name()).join(", ");
-            Err(format!("there is no variant `{wanted}`; there are {names}").into())
+            Err(format!("unknown variant `{wanted}`; there are {names}").into())
         }
     }
 }
@@ -173,7 +173,7 @@ fn print_time<L: Layout>(
     sizes: Sizes,
 ) -> Result<(), Box<dyn Error>> {
     if !device.info().limits.timestamps {
-        println!("time      unknown: the device has no timestamps");
+        println!("time      unknown: the device does not support timestamps");
         return Ok(());
     }
     let mut output = device.zeros([1, sizes.out_height(), sizes.out_width(), sizes.filters])?;

@@ -88,7 +88,7 @@ pub enum CompareError {
     #[error("no sizes are given; write `--size {}` for each set of sizes", unset(.0))]
     NoSizes(Vec<String>),
     /// A size is given for a dim that the kernel does not have.
-    #[error("`{kernel}` has no symbolic dim `{name}`{}; there are {}", meant(name, there), list(there))]
+    #[error("`{name}` is not a symbolic dim of `{kernel}`{}; there are {}", meant(name, there), list(there))]
     UnknownDim {
         /// The kernel.
         kernel: String,

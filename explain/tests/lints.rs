@@ -117,7 +117,7 @@ fn uncoalesced() {
         "matmul for silent",
         "tile(i: 32, j: 32) => workgroup(y, x); distribute(i, j => thread(x, y));",
     );
-    assert_eq!(silent.texts(LintName::Uncoalesced), [] as [&str; 0], "nothing is said of subgroups");
+    assert_eq!(silent.texts(LintName::Uncoalesced), [] as [&str; 0], "the lint is silent about subgroups");
 }
 
 #[test]

@@ -271,7 +271,7 @@ mod tests {
             let small = std::thread::Builder::new().stack_size(128 << 10);
             let decode = move || {
                 for terms in wrong {
-                    let error = Program::decode(&with_terms(terms)).expect_err("it is no size");
+                    let error = Program::decode(&with_terms(terms)).expect_err("it is not a size");
                     assert!(matches!(error, DecodeError::Meaning), "{error}");
                 }
             };

@@ -32,7 +32,7 @@ impl<'a> Dims<'a> {
                 None if program.is_stride(n) => Some(0),
                 None => said(),
             };
-            values.push(value.ok_or_else(|| format!("the dim {} has no value", dim.name))?);
+            values.push(value.ok_or_else(|| format!("the value of the dim {} is missing", dim.name))?);
         }
         let mut dims = Dims { program, values };
         program.tensors.iter().for_each(|tensor| dims.without_gaps(tensor));
@@ -70,7 +70,7 @@ impl<'a> Dims<'a> {
     pub fn shape(&self, tensor: &Tensor) -> Result<Vec<usize>, String> {
         let size = |s: &Size| s.eval(&self.values).and_then(|n| usize::try_from(n).ok());
         let shape: Option<Vec<usize>> = tensor.shape.iter().map(size).collect();
-        shape.ok_or_else(|| format!("`{}` has no shape for these dims", tensor.name))
+        shape.ok_or_else(|| format!("cannot compute the shape of `{}` for these dims", tensor.name))
     }
 
     /// Returns the bytes that a launch must move: every input and output once, and every update twice. A prepared input does not count
@@ -148,7 +148,7 @@ impl Set {
                 Position::Scalar(i) => Owned::Scalar(scalar(program, *i)?),
                 Position::Dim(i) => {
                     let value = dims.values.get(*i as usize).and_then(|n| usize::try_from(*n).ok());
-                    Owned::Size(value.ok_or("a dim that is an argument has no value")?)
+                    Owned::Size(value.ok_or("the value of a dim that is an argument is missing")?)
                 }
                 Position::Tensor(i) => {
                     let tensor = &program.tensors[*i as usize];
@@ -192,7 +192,7 @@ impl Set {
 }
 
 fn scalar(program: &Program, of: u32) -> Result<Number, String> {
-    let Some(wanted) = program.scalars.get(of as usize) else { return Err(format!("there is no scalar {of}")) };
+    let Some(wanted) = program.scalars.get(of as usize) else { return Err(format!("scalar {of} does not exist")) };
     let number = program.sample(of).ok_or_else(|| format!("no value of `{}` was found that satisfies the facts", wanted.name))?;
     Ok(match wanted.dtype {
         DType::F16 => f16::from_f64(number).into(),

@@ -71,7 +71,7 @@ impl Worker {
             Request::Load { program } => self.load(&program),
             Request::Unload { kernel } => match self.kernels.remove(&kernel) {
                 Some(_) => Ok(Answer::Unloaded),
-                None => Err(senseless(format!("there is no kernel {kernel}"))),
+                None => Err(senseless(format!("kernel {kernel} does not exist"))),
             },
             Request::Run { kernel, arguments, outputs } => self.run(kernel, &arguments, &outputs),
             Request::Time { kernel, dims, timed } => {
@@ -114,7 +114,7 @@ impl Worker {
     }
 
     fn run(&self, kernel: u32, arguments: &[Value], outputs: &[Vec<u64>]) -> Result<Answer, Failure> {
-        let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("there is no kernel {kernel}")))?;
+        let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("kernel {kernel} does not exist")))?;
         let program = plain(kernel)?;
         let mut owned = owned(kernel, program, arguments)?;
         let args = owned.iter_mut().map(Owned::argument);
@@ -138,7 +138,7 @@ impl Worker {
     }
 
     fn time(&mut self, kernel: u32, timed: &Timed) -> Result<Answer, Failure> {
-        let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("there is no kernel {kernel}")))?;
+        let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("kernel {kernel} does not exist")))?;
         if timed.sets == 0 || timed.runs == 0 {
             return Err(senseless("`runs` and `sets` must be at least 1"));
         }
@@ -157,7 +157,7 @@ impl Worker {
 
 /// Returns the version of a loaded kernel without additional facts. Its shapes hold for all versions.
 fn plain(kernel: &DynKernel) -> Result<&Program, Failure> {
-    kernel.variants().last().ok_or_else(|| senseless("the kernel has no variant"))
+    kernel.variants().last().ok_or_else(|| senseless("the kernel does not have a variant"))
 }
 
 enum Owned {

@@ -33,7 +33,7 @@ fn main() {
     summary(&schedules);
 }
 
-#[allow(clippy::print_stdout, reason = "a benchmark that prints what it measured")]
+#[allow(clippy::print_stdout, reason = "a benchmark that prints its measurements")]
 fn summary(schedules: &[Written]) {
     let mut times: Vec<(Duration, &str)> = schedules.iter().map(|s| (least_time(s), s.place.as_str())).collect();
     times.sort();

@@ -165,7 +165,7 @@ mod tests {
         program.dims.push(Dim { name: "input.stride(1)".into(), derived: None });
         program.tensors[0].strides = Some(vec![Size::Mul(dim(1).into(), dim(6).into()), dim(6), dim(2), lit(1)]);
         assert_eq!(told(&program, 0, &[243, 54, 3, 1]).map(|dims| dims[6]), Ok(54));
-        assert_eq!(told(&program, 1, &[72, 24, 8, 1]).map(|dims| dims[6]), Ok(27), "one that is not given has no gaps");
+        assert_eq!(told(&program, 1, &[72, 24, 8, 1]).map(|dims| dims[6]), Ok(27), "a stride that is not given is dense");
         let reason = "`input` is a view whose axis 2 has a stride of 6 elements, but the variant takes 3: IC";
         assert_eq!(told(&program, 0, &[243, 54, 6, 1]), Err(reason.to_owned()));
         let reason = "`input` is a view whose axis 3 has a stride of 2 elements, but the variant takes 1: its schedule says \

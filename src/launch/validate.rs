@@ -113,7 +113,7 @@ fn sizes(program: &Program) -> Result<(), String> {
     program.facts.iter().try_for_each(|fact| match &fact.condition {
         Condition::Sizes { left, right, .. } => size(program, left).and_then(|()| size(program, right)),
         Condition::Scalar { scalar, .. } => {
-            ensure((*scalar as usize) < program.scalars.len(), || format!("there is no scalar {scalar}"))
+            ensure((*scalar as usize) < program.scalars.len(), || format!("scalar {scalar} does not exist"))
         }
     })
 }
@@ -121,18 +121,18 @@ fn sizes(program: &Program) -> Result<(), String> {
 fn size(program: &Program, size: &Size) -> Result<(), String> {
     let mut bad = None;
     dims_of(size, &mut |d| bad = bad.or((d as usize >= program.dims.len()).then_some(d)));
-    bad.map_or(Ok(()), |d| Err(format!("there is no dim {d}")))
+    bad.map_or(Ok(()), |d| Err(format!("dim {d} does not exist")))
 }
 
 fn dispatch(program: &Program, d: &Dispatch) -> Result<(), String> {
     d.grid.iter().chain(&d.constants).try_for_each(|s| size(program, s))?;
     let magic = d.spirv.first_chunk::<4>().is_some_and(|w| u32::from_le_bytes(*w) == 0x0723_0203);
     ensure(magic && d.spirv.len().is_multiple_of(4) && d.spirv.len() >= 20, || "it is not a SPIR-V module".to_owned())?;
-    ensure(d.entry().is_some(), || "its SPIR-V module has no entry point".to_owned())?;
+    ensure(d.entry().is_some(), || "its SPIR-V module does not have an entry point".to_owned())?;
     ensure(!d.local.contains(&0), || format!("its local size is {:?}", d.local))?;
     ensure(d.param_bytes.is_multiple_of(4) && d.param_bytes <= 1 << 16, || format!("{} bytes of parameters", d.param_bytes))?;
     for u in &d.buffers {
-        ensure((u.tensor as usize) < program.tensors.len(), || format!("there is no tensor {}", u.tensor))?;
+        ensure((u.tensor as usize) < program.tensors.len(), || format!("tensor {} does not exist", u.tensor))?;
         ensure(u.align.is_power_of_two(), || {
             format!("tensor {} has an alignment of {} bytes, which is not a power of two", u.tensor, u.align)
         })?;
@@ -145,8 +145,8 @@ fn dispatch(program: &Program, d: &Dispatch) -> Result<(), String> {
         })?;
         match &p.value {
             ParamValue::Size(s) => size(program, s),
-            ParamValue::Scalar(s) => ensure((*s as usize) < program.scalars.len(), || format!("there is no scalar {s}")),
-            ParamValue::GroupBase(axis) => ensure(*axis < 3, || format!("there is no workgroup axis {axis}")),
+            ParamValue::Scalar(s) => ensure((*s as usize) < program.scalars.len(), || format!("scalar {s} does not exist")),
+            ParamValue::GroupBase(axis) => ensure(*axis < 3, || format!("workgroup axis {axis} does not exist")),
             ParamValue::Address(t) => {
                 let used = d.addressing == Addressing::Address && d.buffers.iter().any(|b| b.tensor == *t);
                 ensure(used, || format!("it takes the address of tensor {t}, but does not use it by address"))
@@ -195,7 +195,7 @@ mod tests {
             p.arguments.extend([Argument::Dim(3), Argument::Dim(3)]);
         });
         refused("dim 3 cannot be solved: it is derived, known already, or missing", |p| p.arguments.push(Argument::Dim(3)));
-        refused("there is no dim 9", |p| p.limits[0].most = dim(9));
+        refused("dim 9 does not exist", |p| p.limits[0].most = dim(9));
         refused("the strides of `input` do not fit its shape", |p| p.tensors[0].strides = Some(vec![dim(0)]));
         refused("dim 6 is a stride of `filter`, but is also determined elsewhere", |p| {
             p.dims.push(Dim { name: "input.stride(0)".into(), derived: None });

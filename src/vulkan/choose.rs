@@ -460,7 +460,7 @@ mod tests {
         let (all, alone) = (vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE, vk::QueueFlags::COMPUTE);
         assert!(family(alone, 8, 64) < family(all, 16, 64));
         assert!(family(alone, 8, 64) < family(alone, 4, 64));
-        assert!(family(all, 1, 64) < family(alone, 8, 0), "what has no timestamps cannot be timed");
+        assert!(family(all, 1, 64) < family(alone, 8, 0), "a family without timestamps cannot be timed");
     }
 
     #[test]

@@ -197,12 +197,12 @@ mod tests {
             Place::Own(_) => None,
         };
         let behind = || next().map(|ticket| ticket.queue);
-        assert_eq!(behind(), Some(0), "what has ended was begun before");
+        assert_eq!(behind(), Some(0), "an ended launch was begun before");
         own(&queues).ended();
         assert_eq!(behind(), Some(1));
         let mut hung = next().expect("the second");
         hung.leave();
-        assert_eq!(behind(), None, "a queue that takes nothing is not waited for");
+        assert_eq!(behind(), None, "a queue that takes no work is not waited for");
         drop(hung);
         next().expect("it has not ended anything").ended();
         assert_eq!(behind(), None);

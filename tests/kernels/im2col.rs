@@ -219,7 +219,7 @@ fn refusals() {
     };
     of(NHWC, "y => cols, cols", "the name `cols` is already used");
     of(NHWC, "y => x, gemm", "the name `x` is already used");
-    of(NHWC, "z => cols, gemm", "there is no stage `z`");
+    of(NHWC, "z => cols, gemm", "unknown stage `z`");
     of(&NHWC.replace("(sum(", "(max("), "y => cols, gemm", "`y` is a `max`, not a sum");
     of(&NHWC.replace("] * w", "] + w"), "y => cols, gemm", "a sum whose items are not products");
     // The pixels of a tile of the fused axes are not a box.

@@ -112,7 +112,7 @@ fn data_proves_nothing_of_an_index() {
     let data = "fn k<N>(x: i32[N]) -> y: i32[N] { y[i] = if 2 * (i as i32) + 1 < N { x[2 * i] } else { 0 }; }";
     for profile in profiles() {
         variant(inside, "V: k for p {}", &profile).check(&[("N", 77)], &[]);
-        let refusal = try_variant(data, "V: k for p {}", &profile).err().expect("wrapped data is no bound");
+        let refusal = try_variant(data, "V: k for p {}", &profile).err().expect("wrapped data is not a bound");
         assert!(refusal.text.contains("may be out of bounds"), "{}", refusal.text);
     }
 }

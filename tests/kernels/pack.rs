@@ -162,7 +162,7 @@ fn what_a_launch_wants_packed_or_prepared_is_said() {
     assert_eq!(run(&one, &prepared), "it runs");
     assert_eq!(run(&one, &w), "`conv`: `w` must be prepared, by `prepare_w` or `DynKernel::prepare`");
     assert_eq!(run(&other, &prepared), "`conv`: `w` was prepared by another kernel: prepare it by this one");
-    assert_eq!(one.prepare("x", &x).expect_err("refused").to_string(), "`conv`: has no input `x` that is prepared");
+    assert_eq!(one.prepare("x", &x).expect_err("refused").to_string(), "`conv`: does not have a prepared input `x`");
     assert_eq!(prepared.reshape([8 * 36]).expect_err("refused").to_string(), "a tensor that is prepared cannot be reshaped");
     let packs = load("V: conv<T = f32> for p { pack(w[o, c, y, x] => [o / 4, c, y, x, o % 4], when: caller); }");
     assert_eq!(run(&packs, &w), "`conv`: `w` is row-major, but should be packed as [i0 / 4, i1, i2, i3, i0 % 4]");

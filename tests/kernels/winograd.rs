@@ -236,16 +236,16 @@ fn refusals() {
     let of = |kernel: &str, arguments: &str, why: &str| {
         refused(kernel, &format!("V: conv for p where IC <= 64 {{ decompose_winograd({arguments}); }}"), why);
     };
-    of(NHWC, "y => v, u, g, m: 4", "has no `tolerance`");
+    of(NHWC, "y => v, u, g, m: 4", "needs a `tolerance`");
     of(NHWC, "y => v, u, g, m: 6, tolerance: 1e-7", "above the tolerance 1e-7");
     of(NHWC, "y => v, u, g, m: 3, tolerance: 1e-4", "a tile of 3 results is not possible for 3 taps");
     of(NHWC, "y => v, v, g, m: 2, tolerance: 1e-4", "the name `v` is already used");
     of(NHWC, "y => v, x, g, m: 2, tolerance: 1e-4", "the name `x` is already used");
-    of(NHWC, "y => v, u, g, m: 2, points: [0, 1], tolerance: 1e-4", "has 3 finite points");
+    of(NHWC, "y => v, u, g, m: 2, points: [0, 1], tolerance: 1e-4", "needs 3 finite points");
     of(NHWC, "y => v, u, g, m: 2, points: [0, 1, 1], tolerance: 1e-4", "two of the points are equal");
     of(&NHWC.replace("oh + fh", "oh * 2 + fh"), "y => v, u, g, m: 2, tolerance: 1e-4", "stride 2 in `oh`");
     of(&NHWC.replace("oh + fh", "oh + fh * 2"), "y => v, u, g, m: 2, tolerance: 1e-4", "dilation 2 in `fh`");
     of(&NHWC.replace("fh in 0..3", "fh in 0..4").replace("f32[3, 3", "f32[4, 3"), "y => v, u, g, m: 2, tolerance: 1e-4", "4 taps");
     let unbounded = "V: conv for p { decompose_winograd(y => v, u, g, m: 2, tolerance: 1e-4); }";
-    refused(NHWC, unbounded, "the number of products that `y` sums has no bound");
+    refused(NHWC, unbounded, "the number of products that `y` sums is unbounded");
 }

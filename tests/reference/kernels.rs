@@ -102,8 +102,8 @@ fn buffers_have_their_names() {
     while remove(words, 0, |op, id| op == STORE && chains.contains(&id)) {}
     assert_eq!(
         run(program, [70, 130, 37]).expect_err("it was never copied").to_string(),
-        "`matmul/TILES`, dispatch `c`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads the shared array `b_s`[0], which nothing \
-         has written"
+        "`matmul/TILES`, dispatch `c`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads the shared array `b_s`[0], which was \
+         never written"
     );
     // The third row of registers is not initialized with zeros.
     let mut program = product();
@@ -112,7 +112,7 @@ fn buffers_have_their_names() {
     assert!(remove(words, 0, |op, id| op == STORE && row.contains(&id)));
     assert_eq!(
         run(program, [70, 130, 37]).expect_err("it is not written").to_string(),
-        "`matmul/TILES`, dispatch `c`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads the register `acc`[8], which nothing has \
+        "`matmul/TILES`, dispatch `c`: invocation [0, 0, 0] of workgroup [0, 0, 0] reads the register `acc`[8], which was never \
          written"
     );
     // A tensor's name comes from the launch program.

@@ -86,9 +86,9 @@ fn what_a_batch_is_yet_to_write_has_no_contents() {
     let mut batch = device.batch();
     let new = batch.run_dyn(&kernel, args(&x, &x, 1.0)).expect("recorded").remove(0);
     let error = new.download::<f32>().expect_err("not yet written");
-    assert_eq!(error.to_string(), "the tensor of shape [2] has no contents: the batch that writes it has not run");
+    assert_eq!(error.to_string(), "the tensor of shape [2] is uninitialized: the batch that writes it has not run");
     let error = kernel.run(args(&x, &new, 1.0)).expect_err("not yet written");
-    assert_eq!(error.to_string(), "`y` of `axpy` has no contents: the batch that writes it has not run");
+    assert_eq!(error.to_string(), "`y` of `axpy` is uninitialized: the batch that writes it has not run");
     assert!(matches!(device.batch().run_dyn(&kernel, args(&x, &new, 1.0)), Err(Error::NotSubmitted { .. })));
     drop(batch);
     assert!(matches!(new.download::<f32>(), Err(Error::NotSubmitted { .. })), "it has no contents");

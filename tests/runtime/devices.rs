@@ -185,7 +185,7 @@ fn a_damaged_pipeline_cache_is_harmless() {
         drop((x, kernel, out, device));
         assert_eq!(messages.load(Ordering::SeqCst), 0);
         let files: Vec<_> = std::fs::read_dir(&folder).expect("made").map(|f| f.expect("listed").path()).collect();
-        let [file] = &files[..] else { panic!("one file, and nothing else: {files:?}") };
+        let [file] = &files[..] else { panic!("not exactly one file: {files:?}") };
         file.clone()
     };
     let file = run();
@@ -263,7 +263,7 @@ fn what_cannot_be_the_folder_of_a_cache_is_an_error() {
     std::fs::write(&file, "as it was").expect("written");
     for path in ["".into(), file.clone(), file.join("x")] {
         for options in [options(), Options::new().device("reference")] {
-            let error = options.cache(Some(path.clone())).open().expect_err("it is no folder");
+            let error = options.cache(Some(path.clone())).open().expect_err("it is not a folder");
             assert!(matches!(&error, Error::CacheFolder { folder, .. } if *folder == path), "{error}");
         }
     }

@@ -140,7 +140,7 @@ fn what_waits_for_others_before_it_is_submitted_writes_nothing() {
     let error = batch.submit().expect_err("the empty submission hangs").to_string();
     assert!(error.starts_with("the work that precedes the dispatch `out`, with the 99 after it, has not ended after"), "{error}");
     assert_never_written(&mut last, &kernel);
-    x.write(&[2.0f32; 16]).expect("what was not submitted uses nothing");
+    x.write(&[2.0f32; 16]).expect("a launch that was not submitted uses no memory");
     let out = kernel.run([Argument::from(&x), (&x).into(), 1.0f32.into()]).expect("the other queue takes it");
     assert_eq!(out[0].download::<f32>().expect("downloads"), [4.0; 16]);
     injector.set("held", 0);

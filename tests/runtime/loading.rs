@@ -120,7 +120,7 @@ fn nothing_and_nonsense_are_refused() {
     let mut program = axpy(PLAIN);
     let condition = Condition::Scalar { scalar: 1, relation: Relation::Lt, bits: 0 };
     program.facts = vec![Fact { text: "beta < 0.0".into(), condition, needed: false }];
-    assert_eq!(refused(vec![program]).to_string(), "the launch program of `AXPY` is malformed: there is no scalar 1");
+    assert_eq!(refused(vec![program]).to_string(), "the launch program of `AXPY` is malformed: scalar 1 does not exist");
     let mut program = axpy(PLAIN);
     program.dispatches[0].params[1].offset = 12;
     assert!(matches!(refused(vec![program]), Error::Malformed { .. }));

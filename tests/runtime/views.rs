@@ -82,7 +82,7 @@ fn what_a_tensor_has_not_is_no_view_of_it() {
         other => panic!("{other}"),
     };
     let of = |what: &str| format!("a view of a tensor of shape [3, 4]: {what}");
-    assert_eq!(told(x.slice(2, ..)), of("there is no axis 2"));
+    assert_eq!(told(x.slice(2, ..)), of("axis 2 does not exist"));
     assert_eq!(told(x.slice(1, 2..5)), of("axis 1 has 4 coordinates, so the range 2..5 is invalid"));
     #[allow(clippy::reversed_empty_ranges, reason = "the range is the error under test")]
     let reversed = 3..2;

@@ -306,7 +306,10 @@ impl Emit<'_> {
         }
         if !self.profile.matrices.iter().any(|row| has_kind(row, kind)) {
             let (name, [rows, columns]) = (&self.profile.name, kind.2);
-            let error = Error::new(self.matrices.made_at, format!("`{name}` has no matrices of {rows} x {columns} of {}", kind.0));
+            let error = Error::new(
+                self.matrices.made_at,
+                format!("`{name}` does not support matrices of {rows} x {columns} of {}", kind.0),
+            );
             let rows = self.profile.matrices.iter().map(ToString::to_string);
             return Err(error.note_at(self.resolver.span, "needed here").help(format!("it has {}", diag::list(rows))));
         }

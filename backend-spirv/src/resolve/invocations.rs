@@ -144,7 +144,7 @@ impl Resolver<'_> {
     /// Returns the subgroup size. The variant then requires it.
     pub(crate) fn fixed_subgroup(&mut self) -> Result<u32> {
         let Some(size) = self.profile.subgroup else {
-            let message = format!("the profile `{}` has no subgroup size", self.profile.name);
+            let message = format!("the profile `{}` does not fix the subgroup size", self.profile.name);
             return Err(self.error(message).help("say `subgroup: 32` in the profile, or distribute over threads"));
         };
         self.has(Feature::SubgroupSize, "binding axes to subgroups", "distribute over threads instead")?;

@@ -32,7 +32,7 @@ pub(super) fn jobs(options: &Bench) -> Result<Vec<Job>, Problem> {
 /// Returns the error for a name that does not exist.
 fn unknown(what: &str, name: &str, there: &[String]) -> Problem {
     let help = did_you_mean(name, there.iter().map(String::as_str)).unwrap_or_else(|| format!("there are {}", list(there)));
-    Problem::usage(format!("there is no {what} `{name}`: {help}"))
+    Problem::usage(format!("unknown {what} `{name}`: {help}"))
 }
 
 /// A schedule of a file.

@@ -11,7 +11,7 @@ use tilewright_launch::DType;
 impl Checker<'_> {
     /// Refuses `f(a)` and `f32::f(a)`, because kernels call only methods.
     pub(super) fn call(&mut self, function: &Name, args: &[Expr]) -> Checked<ExprId> {
-        let error = Error::new(function.span, format!("there is no function `{function}` in kernels"));
+        let error = Error::new(function.span, format!("cannot call `{function}` in a kernel"));
         let (of, name) = function.text.rsplit_once("::").unwrap_or(("", function.as_str()));
         let error = match (name, args) {
             ("from" | "try_from" | "from_f32" | "from_f64", [value]) if DType::from_name(last(of)).is_some() => {
@@ -35,7 +35,7 @@ impl Checker<'_> {
                     "write its definition here, `let {name}_of[i]: f32[N] = …;`, and read that; or launch it first, and pass its result"
                 ))
             }
-            (name, []) if !of.is_empty() => error.help(format!("a constant has no parentheses: write `{of}::{name}`")),
+            (name, []) if !of.is_empty() => error.help(format!("a constant is written without parentheses: `{of}::{name}`")),
             _ => {
                 let error = error.note("kernels have reads, operators, reductions and methods such as `a.max(b)`");
                 error.help("write its value here, `{ let v = …; v * v }`").maybe_help(nearest_method(name))

@@ -81,7 +81,7 @@ impl Checker<'_> {
             None => {
                 let kernel = self.kernel;
                 let outputs = kernel.outputs.iter().map(|o| o.name.as_str());
-                let error = Error::new(name.span, format!("there is no output `{name}`"));
+                let error = Error::new(name.span, format!("unknown output `{name}`"));
                 let error = error.help(format!("an intermediate is `let {name}[…]: f32[…] = …;`"));
                 return self.fail(error.maybe_help(crate::diag::did_you_mean(&name.text, outputs)));
             }

@@ -98,7 +98,7 @@ impl Checker<'_> {
     fn has_results(&mut self) {
         let kernel = self.kernel;
         if kernel.whole && kernel.outputs.is_empty() && !kernel.params.iter().any(|p| p.update) {
-            let error = Error::new(kernel.name.span, format!("`{}` has no result", kernel.name));
+            let error = Error::new(kernel.name.span, format!("`{}` needs a result", kernel.name));
             self.errors.push(error.help("name an output, `-> y: f32[N]`, or an argument to update, `x: &mut f32[N]`"));
         }
     }
@@ -231,7 +231,7 @@ impl Checker<'_> {
         let pins = bindings.dtypes.iter().map(|(n, _)| (n, true)).chain(bindings.parameters.iter().map(|(n, _)| (n, false)));
         for (pin, is_dtype) in pins {
             let found = kernel.generics.iter().find(|g| g.name.text == pin.text);
-            let error = Error::new(pin.span, format!("`{}` has no generic `{pin}`", kernel.name));
+            let error = Error::new(pin.span, format!("`{pin}` is not a generic of `{}`", kernel.name));
             match found.map(|g| (&g.kind, g.name.span)) {
                 None if kernel.whole => {
                     self.errors.push(error.help(format!("there are {}", list(all()))).maybe_help(did_you_mean(&pin.text, all())))
@@ -243,7 +243,7 @@ impl Checker<'_> {
                 }
                 Some((GenericKind::Dim, span)) => {
                     let error = Error::new(pin.span, format!("`{pin}` is known only at launch"));
-                    let error = error.note_at(span, "it has no value here");
+                    let error = error.note_at(span, "it is declared here, without a value");
                     self.errors.push(error.help(format!("state a fact about it: `where {pin} == …`")));
                 }
                 Some((GenericKind::Value(_), span)) if is_dtype => {
@@ -255,7 +255,7 @@ impl Checker<'_> {
         }
         for (pin, _) in &bindings.dims {
             if kernel.whole && !all().any(|name| name == pin.text) {
-                let error = Error::new(pin.span, format!("`{}` has no dim `{pin}`", kernel.name));
+                let error = Error::new(pin.span, format!("`{pin}` is not a dim of `{}`", kernel.name));
                 self.errors.push(error.maybe_help(did_you_mean(&pin.text, all())));
             }
         }

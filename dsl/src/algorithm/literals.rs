@@ -144,7 +144,7 @@ impl Checker<'_> {
             Some(value) => Ok(self.program.exprs.constant(Const::number(value, dtype))),
             None => {
                 let known: Vec<&str> = CONSTANTS.into_iter().filter(|c| named_constant(dtype, c).is_some()).collect();
-                let error = Error::new(span, format!("there is no constant `{last}` of `{dtype}`"));
+                let error = Error::new(span, format!("unknown constant `{last}` of `{dtype}`"));
                 self.fail(error.note(format!("there are {}", list(&known))).maybe_help(did_you_mean(&last.text, known)))
             }
         }

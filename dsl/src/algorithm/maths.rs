@@ -274,7 +274,7 @@ impl Checker<'_> {
     }
 
     fn no_method(&self, receiver: &Expr, name: &Name) -> Error {
-        let error = Error::new(name.span, format!("there is no method `{name}`"));
+        let error = Error::new(name.span, format!("unknown method `{name}`"));
         let tensor = matches!(&receiver.kind, ExprKind::Name(n) if self.is_tensor(n));
         match name.as_str() {
             "pad" => error.help("write indices after it: `x.pad(0.0)[i, j]`"),

@@ -111,7 +111,7 @@ impl Checker<'_> {
     }
 
     fn unknown(&self, name: &str, span: SpanId, what: &str) -> Error {
-        let error = Error::new(span, format!("there is no {what} `{name}`"));
+        let error = Error::new(span, format!("unknown {what} `{name}`"));
         if let Some(define) = super::order::definitions(self.kernel).find(|d| d.name.text == name) {
             return self.too_early(&define.name, span);
         }

@@ -64,7 +64,7 @@ impl Checker<'_> {
             return self.fail(error.help(format!("make it a tensor: `let t[]: f32[] = {op}(…) {{ … }};`, read as `t[]`")));
         }
         if reduce.ranges.is_empty() {
-            let error = Error::new(reduce.head, format!("`{op}` has no range"));
+            let error = Error::new(reduce.head, format!("`{op}` needs a range"));
             return self.fail(error.help(format!("name an axis and its range: `{op}(k in 0..K) {{ … }}`")));
         }
         Ok(())

@@ -17,7 +17,7 @@ impl Checker<'_> {
         match &e.kind {
             ExprKind::Int { value, suffix: None } => self.small(i128::from(*value), e.span),
             ExprKind::Int { suffix: Some(suffix), .. } => {
-                self.fail(Error::new(e.span, format!("a size has no type `{suffix}`")).help("write the number alone"))
+                self.fail(Error::new(e.span, format!("a size cannot have the type `{suffix}`")).help("write the number alone"))
             }
             ExprKind::Name(name) => match self.find(name, e.span, "dim")? {
                 Symbol::Size(id) => Ok(id),

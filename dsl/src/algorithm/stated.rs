@@ -83,7 +83,7 @@ fn finite(program: &mut Program, args: &[Expr], fact: &Expr) -> Result<(), Error
     let given = |b: &&Buffer| matches!(b.space, Space::Input | Space::Update);
     let Some((id, buffer)) = program.buffers.iter().find(|(_, b)| b.name == *name && given(b)) else {
         let names = list(program.buffers.values().filter(given).map(|b| &b.name));
-        return Err(Error::new(*span, format!("there is no input `{name}`")).help(format!("the inputs are {names}")));
+        return Err(Error::new(*span, format!("unknown input `{name}`")).help(format!("the inputs are {names}")));
     };
     if !buffer.dtype.is_float() {
         return Err(Error::new(*span, format!("`{name}` has the dtype {}, whose values are always finite", buffer.dtype)));
@@ -153,5 +153,5 @@ fn named(program: &mut Program, name: &str, expr: &Expr) -> Result<ExprId, Error
     }
     let names = program.dims.values().map(|d| d.name.as_str()).chain(program.parameters.iter().map(|(n, _)| n.as_str()));
     let help = did_you_mean(name, names.clone()).unwrap_or_else(|| format!("the dims and parameters are {}", list(names)));
-    Err(Error::new(expr.span, format!("the kernel has no dim `{name}`")).help(help))
+    Err(Error::new(expr.span, format!("`{name}` is not a dim of the kernel")).help(help))
 }

@@ -22,7 +22,7 @@ pub(super) fn plain(name: &Name) -> Result<DType, Error> {
 }
 
 fn unknown(name: &Name) -> Error {
-    let error = Error::new(name.span, format!("there is no dtype `{name}`"));
+    let error = Error::new(name.span, format!("unknown dtype `{name}`"));
     let help = match name.as_str() {
         "f64" | "double" => "double precision is out of scope: few GPUs have it; use `f32`".into(),
         "usize" | "isize" | "i64" | "i16" | "int" => "indices and integers are `i32`".into(),

@@ -191,7 +191,7 @@ impl Checker<'_> {
             return match op {
                 Compare::Ne => Ok(differ),
                 Compare::Eq => Ok(self.program.exprs.unary(Unary::Not, differ)),
-                _ => self.fail(Error::new(at, "truth values have no order").help("use `&&`, `||`, `==` and `!=`")),
+                _ => self.fail(Error::new(at, "bools cannot be ordered").help("use `&&`, `||`, `==` and `!=`")),
             };
         }
         Ok(self.program.exprs.compare(op, a, b))

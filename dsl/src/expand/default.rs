@@ -92,7 +92,7 @@ impl Missing {
     /// Generates the constant that cannot be loaded.
     pub(super) fn item(&self) -> TokenStream {
         let Missing { kernel, reasons, help, .. } = self;
-        let text = format!("`{kernel}` has no default schedule, because {}\n  help: {help}", reasons.join("; "));
+        let text = format!("`{kernel}` lacks a default schedule, because {}\n  help: {help}", reasons.join("; "));
         quote! {
             #[doc(hidden)]
             #[deprecated(note = #text)]

@@ -36,7 +36,7 @@ pub fn run(program: &mut Program) -> Result<(), Errors> {
 fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block, Error> {
     let Body::Reduce { monoid, over, .. } = program.stages[stage].body.clone() else { return Ok(path.close()) };
     let Some(finish) = path.compute.finish else {
-        return Err(Error::new(path.span, "the reduction has no finish expression").defect(&print::plan(program)));
+        return Err(Error::new(path.span, "the reduction does not have a finish expression").defect(&print::plan(program)));
     };
     let outermost = |f: &Frame| {
         let reduces = |a, e| is_of(program, a, &over) && !matches!(e, Exec::Bind(..));

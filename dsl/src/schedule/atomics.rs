@@ -28,7 +28,7 @@ pub(super) fn check(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
             None => Ok(()),
         },
         None => {
-            let error = Error::new(by.span, format!("there is no atomic operation for {what}"));
+            let error = Error::new(by.span, format!("cannot use atomics for {what}"));
             let known = "atomics exist for `sum`, `min` and `max` of i32 and u32, for `any` and `all`, and, if the profile has it, for `sum` of f32";
             Err(error.note(known).help(help))
         }

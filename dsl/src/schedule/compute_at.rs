@@ -64,7 +64,7 @@ pub(super) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, w
     let name = &promote.source;
     let Some(stage) = nest.program.stages.ids().find(|s| nest.program.stages[*s].name == name.text) else {
         // Any other unknown name was already reported.
-        let error = Error::new(name.span, format!("there is no stage `{name}` yet: `rfactor` defines it further down"));
+        let error = Error::new(name.span, format!("stage `{name}` does not exist yet: `rfactor` defines it further down"));
         return Err(error.help("write this after the `rfactor`"));
     };
     if stage == nest.stage {

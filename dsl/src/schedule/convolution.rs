@@ -82,7 +82,7 @@ fn stage(program: &Program, name: &Name) -> Result<StageId, Error> {
     found.map(|(id, _)| id).ok_or_else(|| {
         let names = || program.stages.values().map(|s| s.name.as_str());
         let help = did_you_mean(&name.text, names()).unwrap_or_else(|| format!("the stages are {}", list(names())));
-        Error::new(name.span, format!("there is no stage `{name}`")).help(help)
+        Error::new(name.span, format!("unknown stage `{name}`")).help(help)
     })
 }
 

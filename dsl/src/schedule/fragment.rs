@@ -159,7 +159,7 @@ fn check_shape(nest: &StageNest<'_>, sides: [i64; 2], blame: SpanId) -> Applied 
         return Ok(());
     }
     let [rows, columns] = sides;
-    let error = Error::new(blame, format!("`{}` has no accumulators of {rows} x {columns}", profile.name));
+    let error = Error::new(blame, format!("`{}` does not support accumulators of {rows} x {columns}", profile.name));
     let mut known: Vec<String> = shapes().map(|[rows, columns]| format!("{rows} x {columns}")).collect();
     known.sort();
     known.dedup();

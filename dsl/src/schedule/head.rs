@@ -37,7 +37,7 @@ fn bind(kernel: &Kernel, binding: &Binding, bindings: &mut Bindings) -> Result<(
     let Some(generic) = kernel.generics.iter().find(|g| g.name.text == name.text) else {
         let names = kernel.generics.iter().filter(|g| !matches!(g.kind, GenericKind::Dim)).map(|g| g.name.as_str());
         let help = did_you_mean(&name.text, names.clone()).unwrap_or_else(|| format!("a schedule can bind {}", list(names)));
-        return Err(Error::new(name.span, format!("`{}` has no generic `{name}`", kernel.name)).help(help));
+        return Err(Error::new(name.span, format!("`{name}` is not a generic of `{}`", kernel.name)).help(help));
     };
     match &generic.kind {
         GenericKind::Dtype(choices) => {

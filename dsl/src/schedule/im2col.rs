@@ -94,7 +94,7 @@ fn input(program: &Program, name: &Name, sum: &Sum, factors: &[ExprId]) -> Resul
     let found = fitting.into_iter().min_by_key(|e| Reverse((slides(e), windows(*e), named(*e))));
     found.ok_or_else(|| {
         let error = format!(
-            "no factor of `{name}` is indexed by both an axis of the result and an axis of the sum, so there are no columns"
+            "no factor of `{name}` is indexed by both an axis of the result and an axis of the sum, so columns cannot be made"
         );
         Error::new(name.span, error).help(SUM)
     })

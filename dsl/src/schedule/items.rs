@@ -200,7 +200,7 @@ fn stage_of(program: &Program, items: &[Item], scheduled: &[StageId], name: &Nam
     if program.stages.ids().any(|s| program.stages[s].name == name.text) {
         let error = Error::new(
             name.span,
-            format!("stage `{name}` is pointwise and inlined into its readers, so it has no nest of its own"),
+            format!("stage `{name}` is pointwise and inlined into its readers, so it does not have its own nest"),
         );
         let nests = format!("the stages with nests are {}", list(names()));
         return Err(error.help(format!("write `root({name});` to store it from a dispatch of its own; {nests}")));
@@ -208,7 +208,7 @@ fn stage_of(program: &Program, items: &[Item], scheduled: &[StageId], name: &Nam
     if let Some(error) = merged::scheduled(program, name) {
         return Err(error);
     }
-    let error = Error::new(name.span, format!("there is no stage `{name}`"));
+    let error = Error::new(name.span, format!("unknown stage `{name}`"));
     let error = match decompose::of(items, name) {
         Some(statement) => error.note_at(statement.span, "it is replaced by other stages here"),
         None => error,

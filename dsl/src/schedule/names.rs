@@ -54,7 +54,7 @@ impl StageNest<'_> {
         let stage = &self.program.stages[self.stage].name;
         let live = self.axes.iter().filter(|a| self.program.axes[**a].fate == Fate::Live);
         let help = did_you_mean(&name.text, live.map(|a| self.name(*a)));
-        let error = Error::new(name.span, format!("stage `{stage}` has no axis `{name}`"));
+        let error = Error::new(name.span, format!("`{name}` is not an axis of stage `{stage}`"));
         error.help(help.unwrap_or_else(|| self.there_are()))
     }
 

@@ -45,7 +45,7 @@ fn symbolic(program: &Program, kernel: &Kernel, schedule: &Schedule, name: &Name
     let dims = || kernel.generics.iter().filter(is_dim).map(|g| g.name.as_str());
     let there_are = || format!("the dims that are known at launch are {}", list(dims()));
     let Some(generic) = kernel.generics.iter().find(|g| g.name.text == name.text) else {
-        let error = Error::new(name.span, format!("the kernel has no dim `{name}`"));
+        let error = Error::new(name.span, format!("`{name}` is not a dim of the kernel"));
         return Err(error.help(did_you_mean(&name.text, dims()).unwrap_or_else(there_are)));
     };
     let found = program.dims.iter().find(|(_, d)| d.name == name.text);

@@ -24,7 +24,8 @@ const MOST: i64 = 3;
 /// Applies the directive.
 pub(super) fn apply(nest: &mut StageNest<'_>, pipeline: &Pipeline, span: SpanId) -> Applied {
     let Some(axis) = looped(nest, &pipeline.axis)? else {
-        let what = format!("`{}` has one value, so there is no next iteration, and its copies are not prefetched", pipeline.axis);
+        let what =
+            format!("`{}` has one value, so its loop has only one iteration, and its copies are not prefetched", pipeline.axis);
         nest.program.owe(what, State::Proved, span);
         return Ok(());
     };
@@ -63,7 +64,7 @@ fn looped(nest: &StageNest<'_>, name: &Name) -> Result<Option<AxisId>, Error> {
             return Ok(None);
         }
         let error = Error::new(name.span, format!("`{name}` has one value, and therefore no loop"));
-        return Err(error.help("leave `pipeline` out: there is no next iteration"));
+        return Err(error.help("leave `pipeline` out, because there is only one iteration"));
     };
     let frame = &nest.path.frames[at];
     let (what, help) = match frame.as_loop() {
@@ -133,7 +134,7 @@ fn not_here(nest: &StageNest<'_>, pipeline: &Pipeline, named: &Name) -> Error {
     let is_named = |buffer: &BufferId| nest.program.buffers[*buffer].name == named.text;
     let copy = nest.copies.iter().find(|copy| is_named(&copy.buffer));
     let of_name = copy.map(|copy| copy.buffer).or_else(|| nest.program.buffers.ids().find(is_named));
-    let Some(buffer) = of_name else { return error(format!("there is no copy `{named}`")) };
+    let Some(buffer) = of_name else { return error(format!("unknown copy `{named}`")) };
     match copy {
         _ if nest.program.buffers[buffer].space.is_global() => {
             error(format!("`{named}` is a tensor, and only shared copies can be pipelined"))

@@ -161,7 +161,7 @@ fn intermediate(program: &Program, name: &Name) -> Result<StageId, Error> {
         } else {
             format!("the intermediates are {}", list(names()))
         };
-        let error = Error::new(name.span, format!("there is no intermediate `{name}`"));
+        let error = Error::new(name.span, format!("unknown intermediate `{name}`"));
         return Err(error.help(did_you_mean(&name.text, names()).unwrap_or(known)));
     };
     if is(&stage) {

@@ -55,7 +55,7 @@ fn intermediate(program: &Program, name: &Name, rewritten: &Rewritten) -> Result
         if let Some(error) = merged::placed(program, name) {
             return Err(error);
         }
-        let what = if found.is_some() { format!("`{name}` is a result") } else { format!("there is no intermediate `{name}`") };
+        let what = if found.is_some() { format!("`{name}` is a result") } else { format!("unknown intermediate `{name}`") };
         let help = did_you_mean(&name.text, names()).unwrap_or_else(|| format!("the intermediates are {}", list(names())));
         return Err(Error::new(name.span, what).help(help));
     };

@@ -12,7 +12,7 @@ use crate::nest::{AxisId, Body, BufferId, Program, Space, State};
 const GUARD: &str = "write `guard`: points out of bounds then count as the identity";
 
 /// The help for a product.
-const FINITE: &str = "write `guard`, or state in the schedule's header that a tensor has no infinities and no NaN: `where finite(x)`";
+const FINITE: &str = "write `guard`, or state in the schedule's header that a tensor is finite: `where finite(x)`";
 
 /// Checks that the reduction operand is the identity if every read that depends on the axis gives 0.
 pub fn check(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId) -> Applied {

@@ -67,7 +67,7 @@ fn find(program: &Program, tensor: &StridedTensor) -> Result<BufferId, Error> {
     let there_are = || format!("the tensors of a launch are {}", list(names()));
     let Some((id, buffer)) = program.buffers.iter().find(|(_, b)| b.name == name.text) else {
         let help = did_you_mean(&name.text, names()).unwrap_or_else(there_are);
-        return Err(Error::new(name.span, format!("the kernel has no tensor `{name}`")).help(help));
+        return Err(Error::new(name.span, format!("`{name}` is not a tensor of the kernel")).help(help));
     };
     if is_outer(&buffer.space) {
         return Ok(id);
@@ -92,7 +92,7 @@ fn free(tensor: &StridedTensor, axes: usize) -> Result<Vec<usize>, Error> {
     for (axis, span) in listed {
         let (axis, span): (usize, SpanId) = (usize::try_from(*axis).unwrap_or(usize::MAX), *span);
         if axis >= axes {
-            let error = Error::new(span, format!("`{name}` has no axis {axis}"));
+            let error = Error::new(span, format!("`{name}` does not have an axis {axis}"));
             return Err(error.help(format!("it has {axes}, which are counted from 0, outermost first")));
         }
         if free.contains(&axis) {

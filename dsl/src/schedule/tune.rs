@@ -71,7 +71,7 @@ fn one(program: &mut Program, kernel: &Kernel, tune: &Tune, before: &[Tuned]) ->
     let Tune { name, candidates, default } = tune;
     is_free(program, kernel, tune, before)?;
     if candidates.is_empty() {
-        return Err(Error::new(name.span, format!("`{name}` has no candidates"))
+        return Err(Error::new(name.span, format!("`{name}` needs at least one candidate"))
             .help(format!("write `tune {name} in [1, 2] = 1;`"))
             .into());
     }
@@ -115,8 +115,12 @@ fn is_free(program: &Program, kernel: &Kernel, tune: &Tune, before: &[Tuned]) ->
 fn choose(found: &mut [Tuned], name: &str, value: i64, blame: SpanId) -> Result<(), Error> {
     let names = list(found.iter().map(|t| &t.name));
     let Some(tuned) = found.iter_mut().find(|t| t.name == name) else {
-        let help = if found.is_empty() { "it has no tuned constants".into() } else { format!("its tuned constants are {names}") };
-        return Err(Error::new(blame, format!("the schedule has no tuned constant `{name}`")).help(help));
+        let help = if found.is_empty() {
+            format!("write `tune {name} in [1, 2] = 1;`")
+        } else {
+            format!("its tuned constants are {names}")
+        };
+        return Err(Error::new(blame, format!("`{name}` is not a tuned constant of the schedule")).help(help));
     };
     if !tuned.candidates.contains(&value) {
         let error = Error::new(tuned.span, format!("{value} is not a candidate of `{name}`"));

@@ -144,9 +144,9 @@ fn unaligned(nest: &StageNest<'_>, buffer: crate::nest::BufferId, name: &Name, c
         format!("`{buffer}` is contiguous along `{name}`, but its vectors of {count} are not proved to be aligned"),
     );
     match missing {
-        Missing::Fact(fact) => error
-            .note(format!("the fact `{fact}` is missing"))
-            .help(format!("state it in the schedule's header, `where {fact}`, or write `unaligned: scalar` for access lane by lane")),
+        Missing::Fact(fact) => error.note(format!("the fact `{fact}` is missing")).help(format!(
+            "state it in the schedule's header, `where {fact}`, or write `unaligned: scalar` for access lane by lane"
+        )),
         Missing::Multiple(index) => error
             .note(format!("they begin at `{index}`, which is not always a multiple of {count}"))
             .help("write `unaligned: scalar` for access lane by lane, or first copy to registers, which need no alignment"),

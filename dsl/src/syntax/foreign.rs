@@ -312,7 +312,7 @@ pub(super) fn ordered(cursor: &mut Cursor<'_>, axis: &Name) -> Option<Error> {
     let span: SpanId = last;
     Some(match (method.as_str(), by) {
         ("rev", _) => {
-            let error = Error::new(span, format!("the range of `{axis}` cannot be reversed: a reduction has no order"));
+            let error = Error::new(span, format!("the range of `{axis}` cannot be reversed, because a reduction is unordered"));
             let back = match (inclusive, from_zero) {
                 (false, true) => format!("{} - 1 - {axis}", high.short_operand()),
                 (false, false) => format!("{from} + {} - 1 - {axis}", high.short_operand()),
@@ -322,13 +322,13 @@ pub(super) fn ordered(cursor: &mut Cursor<'_>, axis: &Name) -> Option<Error> {
             error.help(format!("write `{range}`; if an index is to count down, `{back}`"))
         }
         ("step_by", Some(by)) if from_zero && !inclusive => {
-            let error = Error::new(span, format!("the range of `{axis}` has no steps"));
+            let error = Error::new(span, format!("the range of `{axis}` cannot have steps"));
             let (count, by) =
                 (format!("({} + {} - 1) / {}", high.short_operand(), by.short(), by.short_operand()), by.short_operand());
             error.help(format!("write `{axis} in 0..{count}`, and `{axis} * {by}` for `{axis}`"))
         }
         (other, _) => {
-            let error = Error::new(span, format!("the range of `{axis}` has no method `{other}`"));
+            let error = Error::new(span, format!("unknown method `{other}` on the range of `{axis}`"));
             error.help(format!("write `{range}`, and choose in the body by `if`"))
         }
     })
@@ -343,7 +343,7 @@ pub(super) fn condition(cursor: &mut Cursor<'_>, axis: &Name) -> Option<Error> {
         expr(c)
     });
     let condition = condition.map_or_else(|| "…".into(), |condition| condition.short());
-    let error = Error::new(at, format!("the range of `{axis}` has no condition"));
+    let error = Error::new(at, format!("the range of `{axis}` cannot have a condition"));
     Some(error.help(format!("select in the body, with the reduction's identity in `else`: `if {condition} {{ … }} else {{ … }}`")))
 }
 

@@ -191,7 +191,7 @@ fn generics(cursor: &mut Cursor<'_>) -> Result<Vec<Generic>, Error> {
 
 fn generic(cursor: &mut Cursor<'_>) -> Result<Generic, Error> {
     if cursor.peek_word("const") {
-        let error = Error::new(cursor.here(), "dims have no type");
+        let error = Error::new(cursor.here(), "a dim cannot have a type");
         return Err(error.help("write the name alone, `N`, or with its value, `S = 1`"));
     }
     let name = cursor.name("a generic: `T: f32 | f16`, `N`, or `S = 1`")?;

@@ -118,7 +118,7 @@ impl<'v> Checks<'v> {
         for looped in other {
             if self.literal(looped.axis).is_none_or(|n| n <= 0) && !self.provers.roots.positive(self.extent(looped.axis)) {
                 let (line, name) = (self.line(site), self.name(looped.axis));
-                self.refuse(Rule::Axes, site.span(), format!("`{line}` stands in the loop over `{name}`, which may not run"));
+                self.refuse(Rule::Axes, site.span(), format!("`{line}` is in a loop over `{name}`, which may not run"));
             }
         }
     }
@@ -214,7 +214,7 @@ impl<'v> Checks<'v> {
                     self.begins_within(axis, split, point);
                 } else if !self.stays_within(axis, &split.parts) {
                     let extent = self.printer.expr(self.extent(axis));
-                    self.refuse(Rule::Axes, split.span, format!("the split of `{name}` is called exact, and can pass {extent}"));
+                    self.refuse(Rule::Axes, split.span, format!("the split of `{name}` is called exact, but can exceed {extent}"));
                 }
             }
             Fate::Split(split) => {
@@ -231,7 +231,7 @@ impl<'v> Checks<'v> {
                 // Either prover may show it, because the axes in an extent count as clamped.
                 if !is_whole(&self.provers.leaves) && !is_whole(&self.provers.roots) {
                     let into = self.name(*into);
-                    self.refuse(Rule::Axes, *span, format!("`{into}` is not as long as the product of what was fused into it"));
+                    self.refuse(Rule::Axes, *span, format!("the extent of `{into}` is not the product of its components' extents"));
                 }
             }
             Fate::Live => {}

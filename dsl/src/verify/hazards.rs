@@ -372,16 +372,16 @@ impl Checks<'_> {
     fn hazard(&self, first: Access<'_>, second: Access<'_>, after: After) {
         let (earlier, later, name) = (self.line(first.0), self.line(second.0), self.buffer(first.1.buffer));
         let how = match (first.1.writes, second.1.writes) {
-            (true, false) => "reads what another invocation writes",
-            (false, true) => "overwrites what another invocation reads",
-            _ => "overwrites what another invocation writes",
+            (true, false) => "reads an element that another invocation writes",
+            (false, true) => "overwrites an element that another invocation reads",
+            _ => "overwrites an element that another invocation writes",
         };
         let when = match after {
             After::Same => String::new(),
             After::Next(axis) | After::Later(axis) => format!(", an iteration of `{}` later", self.name(axis)),
         };
         let error = Error::new(second.0.span(), format!("{}: in `{name}`, `{later}` {how}{when}", Rule::Barrier));
-        let error = error.note_at(first.0.span(), format!("that is `{earlier}`, and no barrier stands on the way"));
+        let error = error.note_at(first.0.span(), format!("the other access is `{earlier}`, and no barrier separates them"));
         self.error(error);
     }
 }

@@ -43,7 +43,7 @@ impl Checks<'_> {
     fn size(&self) {
         let span = self.first(|exec| matches!(exec, Exec::Bind(Level::Thread | Level::Subgroup, _)));
         if self.local.contains(&0) {
-            self.refuse(Rule::Limits, span, "the workgroup has no invocations");
+            self.refuse(Rule::Limits, span, "the workgroup has 0 invocations");
         } else if let Some((what, guaranteed)) = self.profile.too_large(self.local) {
             self.refuse(Rule::Limits, span, format!("{what}, and {guaranteed}"));
         }
@@ -145,7 +145,7 @@ impl Checks<'_> {
         }
         let Some(n) = self.literal(axis) else { return Some("is bound to invocations, but its extent is not a literal") };
         if matches!(level, Level::Subgroup | Level::Lane) && self.profile.subgroup.is_none() {
-            return Some("is bound within subgroups, but the profile has no fixed subgroup size");
+            return Some("is bound within subgroups, but the profile does not fix the subgroup size");
         }
         self.width(level, slot).is_some_and(|width| n > width).then_some("has more values than there are invocations")
     }

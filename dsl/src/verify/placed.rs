@@ -24,7 +24,7 @@ impl Checks<'_> {
         let own = || Wanted { body: body.clone(), also: also.iter().map(|(_, value)| *value).collect() };
         let Some(element) = self.program.placed.get(&id) else { return own() };
         self.at_element(site, *element, body).unwrap_or_else(|| {
-            let what = format!("the elements of `{}` have no definition in the algorithm", self.stage(id));
+            let what = format!("the elements of `{}` are not defined in the algorithm", self.stage(id));
             self.refuse(Rule::Value, site.span(), what);
             own()
         })

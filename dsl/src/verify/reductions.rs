@@ -28,7 +28,7 @@ impl Checks<'_> {
                 phase(site).filter(|(stage, _)| !updated.contains(stage))
             {
                 let (line, name) = (self.line(site), self.stage(stage));
-                self.refuse(Rule::Reduction, site.span(), format!("`{line}`, but `{name}` has no update"));
+                self.refuse(Rule::Reduction, site.span(), format!("`{line}`, but `{name}` lacks an update"));
             }
             match phase(site) {
                 Some((stage, Phase::Init)) => self.init(site, stage),

@@ -145,13 +145,15 @@ impl<'v> Checks<'v> {
             return match touch.writes {
                 true => self.step_of(pipeline, site, is_inside).map(|step| Some(Action::Fetch(step))),
                 false if site.touches.iter().any(|t| t.writes && t.buffer == pipeline.of.copy) => Ok(None),
-                false => Err("reads what is fetched, but does not store it"),
+                false => Err("reads fetched elements, but does not store them"),
             };
         }
         let version = self.version_of(pipeline, touch, is_inside).ok_or("does not select its version by the step")?;
         match (touch.writes, reads_registers()) {
             // If the loop has no steps, nothing was fetched before this store.
-            (true, true) if !is_inside && self.step_of(pipeline, site, is_inside).is_err() => Err("may store what was not fetched"),
+            (true, true) if !is_inside && self.step_of(pipeline, site, is_inside).is_err() => {
+                Err("may store elements that were not fetched")
+            }
             (true, true) => Ok(Some(Action::Store(version))),
             (true, false) => self.step_of(pipeline, site, is_inside).map(|step| Some(Action::Fill(version, step))),
             (false, _) if !is_inside => Err("reads it outside the loop over the steps"),

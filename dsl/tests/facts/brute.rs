@@ -42,7 +42,7 @@ pub(crate) fn eval(program: &Program, e: ExprId, env: &Env, leaves: bool) -> Opt
                 Binary::Max => a.max(b),
                 Binary::And => a & b,
                 Binary::Or => a | b,
-                other => panic!("{other:?} is no index"),
+                other => panic!("{other:?} is not an index"),
             }
         }
         Expr::Compare(op, a, b) => {
@@ -68,7 +68,7 @@ pub(crate) fn eval(program: &Program, e: ExprId, env: &Env, leaves: bool) -> Opt
             tilewright_dsl::launch::DType::U32 => i64::from(go(*a)? as u32),
             _ => i64::from(go(*a)? as u32 as i32),
         },
-        other => panic!("{other:?} is no index"),
+        other => panic!("{other:?} is not an index"),
     })
 }
 
@@ -76,9 +76,9 @@ fn axis(program: &Program, id: AxisId, env: &Env, leaves: bool) -> Option<i64> {
     if let Some(value) = env.axes.get(&id) {
         return Some(*value);
     }
-    assert!(leaves, "{} has no value", program.axes[id].name);
+    assert!(leaves, "{} is not bound", program.axes[id].name);
     match &program.axes[id].fate {
-        Fate::Live => panic!("{} has no value", program.axes[id].name),
+        Fate::Live => panic!("{} is not bound", program.axes[id].name),
         Fate::Split(split) => split.parts.iter().try_fold(0, |value, part| {
             Some(value * eval(program, program.axes[*part].extent, env, leaves)? + axis(program, *part, env, leaves)?)
         }),

@@ -38,7 +38,7 @@ pub enum SourceError {
         tried: Vec<String>,
     },
     /// The file has no schedule of that name.
-    #[error("the file has no schedule `{name}`{}; its schedules: {}", meant(name, there), tilewright_dsl::diag::list(there))]
+    #[error("`{name}` is not a schedule of the file{}; its schedules: {}", meant(name, there), tilewright_dsl::diag::list(there))]
     NoSchedule {
         /// The requested name.
         name: String,

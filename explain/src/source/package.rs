@@ -69,7 +69,7 @@ impl Package {
                 None => Other::Unread("it is not a dependency by `path`".to_owned()),
                 Some(folder) => match Package::at(&folder).and_then(|package| package.library()) {
                     Some((_, path)) => Other::At(path),
-                    None => Other::Unread(format!("{} has no library", folder.display())),
+                    None => Other::Unread(format!("{} does not contain a library", folder.display())),
                 },
             },
         }

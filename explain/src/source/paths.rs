@@ -85,7 +85,7 @@ impl Way<'_> {
             }
             Some(Place::Bundled(_)) => SourceError::WrongKind { path, what: "a profile", wanted },
             Some(_) => SourceError::WrongKind { path, what: "a module", wanted },
-            None => self.nowhere("there is no item of that name here"),
+            None => self.nowhere("an item of that name does not exist here"),
         }
     }
 

@@ -75,7 +75,7 @@ pub(crate) fn part(types: &Types, mut of: Id, indices: &[u32]) -> Result<(u32, u
                 (before, members[*index as usize].of)
             }
             Type::Matrix(matrix) if *index < matrix.planes => (*index, matrix.of),
-            other => return malformed(format!("{other:?} has no part {index}")),
+            other => return malformed(format!("{other:?} does not have a part {index}")),
         };
         at += before;
         of = next;

@@ -220,7 +220,7 @@ impl Pointer {
         let (of, stride, bound) = match module.types.get(self.of)? {
             Type::Struct { members } => {
                 let at = module.literal(index)? as usize;
-                let Some(member) = members.get(at) else { return malformed(format!("%{} has no member {at}", self.of)) };
+                let Some(member) = members.get(at) else { return malformed(format!("%{} does not have a member {at}", self.of)) };
                 self.coherent |= module.coherent.contains(&(self.of, Some(at as u32)));
                 self.offset += if explicit {
                     i64::from(member.offset)

@@ -217,7 +217,7 @@ impl Lower<'_> {
         let all = self.value(id)?;
         let (first, planes) = plane.map_or((0, all.planes), |p| (p, 1));
         if first.checked_add(planes).is_none_or(|end| end > all.planes) {
-            return malformed(format!("%{id} has no component {first}"));
+            return malformed(format!("%{id} does not have a component {first}"));
         }
         if lanes && !all.lanes {
             self.op(Op::Broadcast { dst, src: all.at + first, planes });

@@ -41,7 +41,7 @@ impl Module {
         let number = |at: usize| self.literal(inst.arg(at)?);
         let (scope, rows, columns, usage) = (number(1)?, number(2)?, number(3)?, number(4)?);
         if scope != SUBGROUP {
-            return unknown(format!("cooperative matrices of the scope number {scope}: only those of a subgroup"));
+            return unknown(format!("cooperative matrices of the scope number {scope}: only the scope of a subgroup"));
         }
         let elements = rows.checked_mul(columns).filter(|n| (1..=MOST_ELEMENTS).contains(n));
         let Some(elements) = elements else {

@@ -19,14 +19,14 @@ pub(crate) fn read(bytes: &[u8], constants: &[u32], subgroup: u32) -> Result<Mod
     reader.module.take_functions(functions, reader.entry)?;
     let module = reader.module;
     if module.blocks.is_empty() {
-        return malformed("it has no function");
+        return malformed("it does not have a function");
     }
     let all = module.blocks.iter().flat_map(|b| b.insts.iter().chain([&b.end]));
     if let Some(inst) = all.into_iter().find(|i| operands(i).iter().any(|id| *id >= bound)) {
         return malformed(format!("Op{:?} has an operand that is not below {bound}", inst.op));
     }
     if module.lanes() == 0 {
-        return malformed("it has no local size");
+        return malformed("it does not have a local size");
     }
     Ok(module)
 }
@@ -202,7 +202,7 @@ impl Reader {
             }
             Op::TypeRuntimeArray => match self.strides.get(&inst.id) {
                 Some(stride) => Type::Runtime { of: inst.arg(0)?, stride: *stride },
-                None => return malformed(format!("the runtime array %{} has no stride", inst.id)),
+                None => return malformed(format!("the runtime array %{} does not have a stride", inst.id)),
             },
             Op::TypeStruct => {
                 let offset = |n| self.offsets.get(&(inst.id, n)).copied().unwrap_or(0);

@@ -150,8 +150,8 @@ fn no_type_takes_stack_time_or_memory_without_bounds() {
 #[test]
 fn parts_that_are_not_there_are_not_taken() {
     let types = "%v2 = OpTypeVector %float 2\n%two = OpConstantComposite %v2 %one %one";
-    refused(types, "%a = OpVectorShuffle %v2 %two %two 0 4294967294", "has no component 4294967292");
+    refused(types, "%a = OpVectorShuffle %v2 %two %two 0 4294967294", "does not have a component 4294967292");
     refused(types, "%a = OpCompositeConstruct %v2 %one", "is composed of too few components");
     refused(types, "%a = OpDot %v2 %two %two", "the result of OpDot is not a scalar");
-    refused(types, "%a = OpCompositeExtract %float %two 2", "has no part 2");
+    refused(types, "%a = OpCompositeExtract %float %two 2", "does not have a part 2");
 }

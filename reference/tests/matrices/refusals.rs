@@ -21,7 +21,7 @@ fn other_scopes_are_not_supported() {
             &of(scope),
             "",
             &format!(
-                "the reference device does not support cooperative matrices of the scope number {scope}: only those of a subgroup"
+                "the reference device does not support cooperative matrices of the scope number {scope}: only the scope of a subgroup"
             ),
         );
     }

@@ -304,11 +304,11 @@ impl<'a> Machine<'a> {
         Ok(match program.exprs.get(id) {
             Expr::Const(c) => constant(c.value(), c.dtype),
             Expr::Axis(a) => {
-                Value::Int(self.axes[a.index()].ok_or_else(|| format!("axis `{}` has no value here", program.axes[*a].name))?)
+                Value::Int(self.axes[a.index()].ok_or_else(|| format!("axis `{}` is not bound here", program.axes[*a].name))?)
             }
-            Expr::Dim(d) => {
-                Value::Int(*self.dims.get(d).ok_or_else(|| format!("dim `{}` has no value here", program.dims[*d].name))?)
-            }
+            Expr::Dim(d) => Value::Int(
+                *self.dims.get(d).ok_or_else(|| format!("the value of dim `{}` is missing here", program.dims[*d].name))?,
+            ),
             Expr::Scalar(s) => {
                 *self.given.scalars.get(s).ok_or_else(|| format!("scalar `{}` is not given", program.scalars[*s].name))?
             }
@@ -393,7 +393,7 @@ impl<'a> Machine<'a> {
         }
         let flat = index.iter().zip(&tensor.shape).fold(0, |flat, (i, extent)| flat * extent + i);
         let value = usize::try_from(flat).ok().and_then(|flat| tensor.values.get(flat));
-        value.copied().ok_or_else(|| format!("`{}` has no element {index:?}", name()))
+        value.copied().ok_or_else(|| format!("index {index:?} of `{}` is out of bounds", name()))
     }
 }
 

@@ -96,8 +96,10 @@ impl Ahead {
         let is_known = |axis: AxisId| program.exprs.as_int(program.axes[axis].extent).is_some();
         let Some((axis, _, made)) = self.loops.iter().find(|(axis, ..)| !is_known(*axis)) else { return Ok(()) };
         let (name, axis) = (&program.buffers[self.copy].name, &program.axes[*axis].name);
-        let error =
-            Error::new(self.span, format!("`{name}` cannot be fetched to registers: its loop over `{axis}` has no literal extent"));
+        let error = Error::new(
+            self.span,
+            format!("`{name}` cannot be fetched to registers: the extent of its loop over `{axis}` is not a literal"),
+        );
         let error = error.note_at(*made, format!("the loop over `{axis}` was made here"));
         Err(error.help(format!("tile by literals in the block of `{name}`, or leave `prefetch` out, with `buffers: 2`")))
     }

@@ -212,11 +212,11 @@ fn check_shape(nest: &StageNest<'_>, factors: &[Read; 2], sides: [i64; 3], blame
     let ([a, b], name) = (factors, &profile.name);
     let fitting: Vec<&Matrices> = profile.matrices.iter().filter(|row| row.factors == factors && row.sum == sum).collect();
     if fitting.is_empty() {
-        let error = Error::new(blame, format!("`{name}` has no matrices of {a} and {b} with sums of {sum}"));
+        let error = Error::new(blame, format!("`{name}` does not support matrices of {a} and {b} with sums of {sum}"));
         let rows = profile.matrices.iter().map(ToString::to_string);
         return Err(error.help(format!("it has {}: choose dtypes, and casts of the factors, that make one of these", list(rows))));
     }
-    let error = Error::new(blame, format!("`{name}` has no matrices of {m} x {n} x {k} for {a}, {b} and sums of {sum}"));
+    let error = Error::new(blame, format!("`{name}` does not support matrices of {m} x {n} x {k} for {a}, {b} and sums of {sum}"));
     let shapes = fitting.iter().map(|row| row.shape.map(|side| side.to_string()).join(" x "));
     Err(error.help(format!("it has {}", list(shapes))))
 }

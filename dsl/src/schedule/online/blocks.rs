@@ -98,7 +98,7 @@ impl Blocks {
             let extent = program.axes[range].extent;
             let Some(most) = largest(program, extent, &stage.axes.iter().copied().collect()) else {
                 let text = crate::nest::print::expr(program, extent);
-                let error = Error::new(member.span, format!("`{member}` runs over `0..{text}`, which has no known upper bound"));
+                let error = Error::new(member.span, format!("`{member}` runs over `0..{text}`, whose upper bound is not known"));
                 return Err(error.help("blocks need a range that ends at a sum of axes and dims"));
             };
             let inlined = |buffer| sees(program, buffer, max) && shared.iter().all(|of| of.buffer != Some(buffer));

@@ -87,7 +87,7 @@ fn stage(program: &Program, name: &Name) -> Result<StageId, Error> {
     let found = program.stages.iter().find(|(_, stage)| stage.name == name.text);
     found.map(|(id, _)| id).ok_or_else(|| {
         let names = list(program.stages.values().map(|s| s.name.as_str()));
-        Error::new(name.span, format!("there is no stage `{name}`")).help(format!("the stages are {names}"))
+        Error::new(name.span, format!("unknown stage `{name}`")).help(format!("the stages are {names}"))
     })
 }
 

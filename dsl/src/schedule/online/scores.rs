@@ -48,7 +48,7 @@ pub(super) fn scores(
     let temporary = |id: &StageId| program.buffers[program.stages[*id].buffer].space == Space::Temporary;
     let Some(stage) = program.stages.ids().find(|id| program.stages[*id].name == name.text) else {
         let names = list(program.stages.ids().filter(temporary).map(|id| program.stages[id].name.as_str()));
-        return Err(Error::new(name.span, format!("there is no stage `{name}`")).help(format!("the stages are {names}")));
+        return Err(Error::new(name.span, format!("unknown stage `{name}`")).help(format!("the stages are {names}")));
     };
     let finder = Finder { program, whole, name, stage };
     let (end, over) = finder.end(stages)?;

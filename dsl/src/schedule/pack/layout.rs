@@ -34,7 +34,7 @@ fn one(program: &mut Program, pack: &Pack, expr: &Expr) -> Result<Digit, Error> 
             None => {
                 let names = || pack.axes.iter().map(|a| a.as_str());
                 let help = did_you_mean(name, names()).unwrap_or_else(|| format!("the indices are {}", list(names())));
-                Err(Error::new(expr.span, format!("`{}` has no index `{name}` here", pack.tensor)).help(help))
+                Err(Error::new(expr.span, format!("`{name}` is not an index of `{}` here", pack.tensor)).help(help))
             }
         },
         ExprKind::Binary(BinaryOp::Div, _, a, b) => {

@@ -184,7 +184,7 @@ fn tensor(program: &Program, pack: &Pack) -> Result<BufferId, Error> {
     let Some((id, buffer)) = program.buffers.iter().find(|(_, b)| b.name == name.text) else {
         let names = || program.buffers.values().filter(|b| b.space.is_global()).map(|b| b.name.as_str());
         let help = did_you_mean(&name.text, names()).unwrap_or_else(|| format!("the tensors are {}", list(names())));
-        return Err(Error::new(name.span, format!("the kernel has no tensor `{name}`")).help(help));
+        return Err(Error::new(name.span, format!("`{name}` is not a tensor of the kernel")).help(help));
     };
     if let Some(error) = merged::one_of_several(program, id, name, "packed") {
         return Err(error.help("leave it out"));

@@ -398,7 +398,7 @@ fn opaque(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, dimension: usi
         wanted.promote.source.span,
         format!("the number of elements that `{read}` reaches under `{}` is not bounded", wanted.promote.at),
     );
-    let error = error.note(format!("the range of `{index}` has no proved bound"));
+    let error = error.note(format!("cannot prove a bound of the range of `{index}`"));
     error.help(match wanted.promote.computed {
         true => "place it further in, or write `root` instead".to_owned(),
         false => format!("list the axes: `{}`", call(&wanted.promote.source, &format!("{}[…]", wanted.name))),

@@ -16,7 +16,7 @@ pub(super) fn layout(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axes: &[Axis
     let of_shared = if promote.computed { "memory" } else { "copies" };
     for (what, expr) in [("row_pad", &promote.row_pad), ("swizzle", &promote.swizzle)] {
         if let Some(expr) = expr.as_ref().filter(|_| promote.to != Memory::Shared) {
-            let error = Error::new(expr.span, format!("{kind} have no rows in memory: `{what}` is for shared {of_shared}"));
+            let error = Error::new(expr.span, format!("{kind} are not stored as rows: `{what}` is for shared {of_shared}"));
             return Err(error.help(format!("leave out `{what}`")));
         }
     }

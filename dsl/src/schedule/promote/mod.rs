@@ -191,7 +191,7 @@ fn source(nest: &StageNest<'_>, promote: &Promote, place: &Place) -> Result<Buff
         }
     };
     if !nest.program.buffers.values().any(|b| b.name == name.text) {
-        let error = Error::new(name.span, format!("there is no tensor or copy `{name}`"));
+        let error = Error::new(name.span, format!("unknown tensor or copy `{name}`"));
         return Err(error.help(did_you_mean(&name.text, names()).unwrap_or(here)));
     }
     let error = Error::new(name.span, format!("`{name}` is not read under `{}`", promote.at));

@@ -48,7 +48,7 @@ impl Stated {
         let Some(tolerance) = winograd.tolerance else {
             let stated = stated((0.0, span));
             let expected = stated.model.expected();
-            let error = Error::new(span, "`decompose_winograd` has no `tolerance`: its result rounds more than a direct sum");
+            let error = Error::new(span, "`decompose_winograd` needs a `tolerance`: its result rounds more than a direct sum");
             return Err(error
                 .note(format!("{} {}", stated.what(), stated.figures()))
                 .help(format!("write `tolerance: {:.1e}`, or the largest error that you accept", expected * 1.2)));

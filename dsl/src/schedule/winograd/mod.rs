@@ -91,7 +91,7 @@ fn matrices(winograd: &Winograd, m: usize, taps: usize) -> Result<Matrices, Erro
     let count = m + taps - 2;
     let Some((points, span)) = &winograd.points else {
         let usual = matrices::usual(count).and_then(|points| Matrices::new(m, taps, &points));
-        return usual.ok_or_else(|| Error::new(winograd.m.span, format!("there are no default points for F({m}, {taps})")));
+        return usual.ok_or_else(|| Error::new(winograd.m.span, format!("F({m}, {taps}) needs explicit points")));
     };
     if points.len() != count {
         let error = Error::new(*span, format!("F({m}, {taps}) needs {count} finite points, but {} are given", points.len()));
@@ -139,7 +139,7 @@ fn channels(program: &Program, winograd: &Winograd, of: &Convolution) -> Result<
             let text = crate::nest::print::expr(program, extent);
             let error = Error::new(
                 winograd.result.span,
-                format!("the number of products that `{}` sums has no bound, so neither has its error", winograd.result),
+                format!("the number of products that `{}` sums is unbounded, and so is its error", winograd.result),
             );
             error.help(format!("state one in the schedule's header: `where {text} <= 512`"))
         })

@@ -351,7 +351,7 @@ fn reduce(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     let name = cursor.name("a reduction")?;
     let op = ReduceOp::from_name(&name.text).ok_or_else(|| {
         let names = ReduceOp::ALL.map(ReduceOp::name);
-        let error = Error::new(name.span, format!("there is no reduction `{name}`"));
+        let error = Error::new(name.span, format!("unknown reduction `{name}`"));
         error.note(format!("there are {}", crate::diag::list(names))).maybe_help(crate::diag::did_you_mean(&name.text, names))
     })?;
     let (ranges, close) = cursor.list(Delimiter::Parenthesis, range)?;

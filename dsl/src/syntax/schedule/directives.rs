@@ -92,7 +92,7 @@ fn unknown(name: &Name) -> Error {
     }
     let known = DIRECTIVES.map(|row| row.name);
     let help = did_you_mean(&name.text, known).unwrap_or_else(|| format!("the directives are {}", list(known)));
-    Error::new(name.span, format!("there is no directive `{name}`")).help(help)
+    Error::new(name.span, format!("unknown directive `{name}`")).help(help)
 }
 
 /// Reads the arguments of a directive that takes only names.

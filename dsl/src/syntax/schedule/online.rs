@@ -81,9 +81,7 @@ fn blocks(cursor: &mut Cursor<'_>, members: &[Name]) -> Result<Blocks, Error> {
             return Ok(Blocks { names, size, masked: masked(cursor)? });
         }
         if cursor.peek(":") {
-            return Err(
-                Error::new(name.span, format!("there is no key `{name}`")).help("the keys are `block` and, after it, `mask`")
-            );
+            return Err(Error::new(name.span, format!("unknown key `{name}`")).help("the keys are `block` and, after it, `mask`"));
         }
         names.push(name);
         if cursor.eat(",").is_none() {
@@ -100,7 +98,7 @@ fn masked(cursor: &mut Cursor<'_>) -> Result<Option<Name>, Error> {
     }
     let key = cursor.name("`mask`").map_err(form)?;
     if key.text != "mask" || cursor.eat(":").is_none() {
-        return Err(form(Error::new(key.span, format!("there is no key `{key}`"))));
+        return Err(form(Error::new(key.span, format!("unknown key `{key}`"))));
     }
     let scores = cursor.name("the scores").map_err(form)?;
     cursor.eat(",");

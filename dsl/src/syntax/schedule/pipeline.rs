@@ -55,7 +55,7 @@ fn value(cursor: &mut Cursor<'_>, key: &Name, said: &mut Said) -> Result<(), Err
         "fetch" => said.fetch.replace(spot(cursor)?).is_some(),
         "store" => said.store.replace(spot(cursor)?).is_some(),
         other => {
-            let error = Error::new(key.span, format!("`pipeline` has no `{other}`"));
+            let error = Error::new(key.span, format!("`{other}` is not a key of `pipeline`"));
             let help = did_you_mean(other, KEYS);
             return Err(error.help(help.unwrap_or_else(|| format!("the keys of `pipeline` are {}", list(KEYS)))));
         }

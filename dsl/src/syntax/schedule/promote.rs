@@ -30,7 +30,7 @@ pub(super) fn promote(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
                 values[at].replace(expr::arithmetic(cursor)?).is_some()
             }
             other => {
-                let error = Error::new(key.span, format!("`promote` has no `{other}`"));
+                let error = Error::new(key.span, format!("`{other}` is not a key of `promote`"));
                 let help = did_you_mean(other, KEYS);
                 return Err(error.help(help.unwrap_or_else(|| format!("the keys of `promote` are {}", list(KEYS)))));
             }
@@ -76,7 +76,7 @@ pub(super) fn compute_at(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error
             "to" => to.replace(memory(cursor)?).is_some(),
             "row_pad" => row_pad.replace(expr::arithmetic(cursor)?).is_some(),
             other => {
-                let error = Error::new(key.span, format!("`compute_at` has no `{other}`"));
+                let error = Error::new(key.span, format!("`{other}` is not a key of `compute_at`"));
                 let help = did_you_mean(other, ["to", "row_pad"]);
                 return Err(error.help(help.unwrap_or_else(|| "the keys are `to` and `row_pad`".into())));
             }
@@ -150,7 +150,7 @@ pub(super) fn memory(cursor: &mut Cursor<'_>) -> Result<(Memory, SpanId), Error>
     match MEMORIES.into_iter().find(|memory| memory.word() == name.as_str()) {
         Some(memory) => Ok((memory, name.span)),
         None => {
-            let error = Error::new(name.span, format!("there is no memory `{name}`"));
+            let error = Error::new(name.span, format!("unknown memory `{name}`"));
             let help = did_you_mean(name.as_str(), known);
             Err(error.help(help.unwrap_or_else(|| "a copy can be placed in `shared`, `register` or `fragment` memory".into())))
         }

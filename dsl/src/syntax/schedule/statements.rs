@@ -131,7 +131,7 @@ pub(super) fn pack(cursor: &mut Cursor<'_>) -> Result<StatementKind, Error> {
             "when" | "fill" => return Err(Error::new(key.span, format!("`{key}` is given twice"))),
             _ => {
                 let help = did_you_mean(&key.text, ["when", "fill"]).unwrap_or_else(|| "there are `when` and `fill`".into());
-                return Err(Error::new(key.span, format!("`pack` has no `{key}`")).help(help));
+                return Err(Error::new(key.span, format!("`{key}` is not a key of `pack`")).help(help));
             }
         }
     }
@@ -165,7 +165,7 @@ pub(super) fn emit(cursor: &mut Cursor<'_>) -> Result<StatementKind, Error> {
     let key = cursor.name("`readonly`")?;
     if key.as_str() != "readonly" {
         let help = did_you_mean(&key.text, ["readonly"]).unwrap_or_else(|| "there is `readonly`".into());
-        return Err(Error::new(key.span, format!("`emit` has no `{key}`")).help(help));
+        return Err(Error::new(key.span, format!("`{key}` is not a key of `emit`")).help(help));
     }
     cursor.expect(":")?;
     let word = cursor.name("`yes` or `no`")?;

@@ -29,12 +29,14 @@ pub(super) fn target(cursor: &mut Cursor<'_>) -> Result<Target, Error> {
     })?;
     let (slots, down): (Vec<(Slot, SpanId)>, Vec<bool>) = slots.into_iter().unzip();
     if let Some((_, at)) = slots.iter().find(|(slot, _)| *slot == Slot::Linear && !matches!(level, Level::Thread)) {
-        return Err(Error::new(*at, format!("`{name}` has no linear coordinate")).help("the coordinates are `x`, `y` and `z`"));
+        return Err(
+            Error::new(*at, format!("`{name}` does not have a linear coordinate")).help("the coordinates are `x`, `y` and `z`")
+        );
     }
     let span = cursor.join(name.span, end);
     let other = slots.iter().find(|(slot, _)| *level == Level::Lane && *slot != Slot::X);
     if let Some((slot, span)) = other {
-        let error = Error::new(*span, format!("lanes have no coordinate `{}`", format!("{slot:?}").to_lowercase()));
+        let error = Error::new(*span, format!("`{}` is not a coordinate of lanes", format!("{slot:?}").to_lowercase()));
         return Err(error.help("the lanes of a subgroup have one coordinate: write `lane(x)`"));
     }
     Ok(Target { level: *level, slots, down, span })
@@ -50,7 +52,7 @@ fn slot(cursor: &mut Cursor<'_>, level: Level) -> Result<((Slot, SpanId), bool),
         "linear" => Slot::Linear,
         _ => {
             let help = "the coordinates are `x`, `y` and `z`, and `linear` for all of them, x fastest";
-            return Err(Error::new(name.span, format!("there is no coordinate `{name}`")).help(help));
+            return Err(Error::new(name.span, format!("unknown coordinate `{name}`")).help(help));
         }
     };
     let down = cursor.eat_word("down");

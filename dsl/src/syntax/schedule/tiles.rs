@@ -47,7 +47,7 @@ fn tail(cursor: &mut Cursor<'_>) -> Result<Option<TailWord>, Error> {
         _ => {
             let tails = ["guard", "exact", "round_up", "peel", "shift"];
             let help = did_you_mean(&word, tails).unwrap_or_else(|| format!("the tails are {}", list(tails)));
-            return Err(Error::new(name.span, format!("there is no tail `{word}`")).help(help));
+            return Err(Error::new(name.span, format!("unknown tail `{word}`")).help(help));
         }
     };
     Ok(Some(TailWord { tail, span: name.span }))

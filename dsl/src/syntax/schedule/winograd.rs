@@ -64,7 +64,7 @@ fn arguments(cursor: &mut Cursor<'_>) -> Result<Winograd, Error> {
             _ => {
                 let help =
                     did_you_mean(&key.text, KEYS).unwrap_or_else(|| "there are `m`, `store`, `tolerance` and `points`".into());
-                return Err(Error::new(key.span, format!("`decompose_winograd` has no `{key}`")).help(help));
+                return Err(Error::new(key.span, format!("`{key}` is not a key of `decompose_winograd`")).help(help));
             }
         };
         if again {

@@ -43,14 +43,14 @@ pub(crate) fn wrap(program: &mut Program, text: &str, axis: AxisId, exec: Exec) 
 pub(crate) fn compute_at(program: &mut Program, text: &str, f: impl FnOnce(&mut Compute)) {
     at(program, text, |block, place| match &mut block[place].kind {
         NodeKind::Compute(compute) => f(compute),
-        _ => panic!("`{text}` is no compute"),
+        _ => panic!("`{text}` is not a compute"),
     });
 }
 
 pub(crate) fn loop_at(program: &mut Program, text: &str, f: impl FnOnce(&mut Loop)) {
     at(program, text, |block, place| match &mut block[place].kind {
         NodeKind::Loop(looped) => f(looped),
-        _ => panic!("`{text}` is no loop"),
+        _ => panic!("`{text}` is not a loop"),
     });
 }
 

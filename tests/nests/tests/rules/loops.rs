@@ -32,7 +32,7 @@ fn limits() {
         ("a slot twice", changed(conv(), |p| loop_at(p, "thread y", |l| l.exec = thread(Slot::X)))),
         ("more values than threads", changed(conv(), |p| p.plan[0].local = [4, 2, 1])),
         (
-            "a grid that is no box",
+            "a grid that is not a box",
             changed(attention(), |p| {
                 let (b, i) = (axis(p, "b_workgroup"), axis(p, "i_workgroup"));
                 p.axes[i].extent = p.exprs.axis(b);
@@ -168,7 +168,7 @@ fn owners() {
             }),
         ),
         (
-            "threads that have no element of their own",
+            "threads that do not own an element",
             changed(attention(), |p| {
                 let zero = p.exprs.int(0);
                 let old = axis(p, "m_old_i");
