@@ -1,8 +1,8 @@
-//! Programs that do not compile, each with all that rustc says about it: the wrong error is a failure, and so is one more.
+//! Programs that do not compile, each with rustc's whole output. A different error is a failure, and so is an additional one.
 //!
-//! One program a file, so that each stands alone; rustc needs some hundredths of a second for one. `tests/ui/support` has the
-//! kernels and profiles that stand in other files than the schedules. `TRYBUILD=overwrite cargo test -p tilewright-tests --test ui` writes what is
-//! said now, for review; `cargo test -p tilewright-tests --test ui compile_fail -- trybuild=vectorize` looks at some of the files only.
+//! Each program has its own file, because rustc needs only some hundredths of a second for it. `tests/ui/support` has the kernels and
+//! profiles that are in other files than the schedules. `TRYBUILD=overwrite cargo test -p tilewright-tests --test ui` writes the current
+//! errors, for review. `cargo test -p tilewright-tests --test ui compile_fail -- trybuild=vectorize` checks only some of the files.
 
 #[test]
 fn compile_fail() {

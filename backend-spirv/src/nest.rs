@@ -16,7 +16,7 @@ use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Access, AxisId, Block, Body, Compute, Exec, Loop, Node, NodeKind, Phase, Scope, Step};
 
 /// A loop of fewer 32-bit words than this gets no hint against unrolling, because some such loops are faster if the driver unrolls them.
-/// The words are those of the body, times the iterations, times the copies that enclosing `unroll`s make. Larger loops get the hint,
+/// The count is the words of the body, times the iterations, times the copies that enclosing `unroll`s make. Larger loops get the hint,
 /// because the schedule decides which loops are unrolled.
 const SMALL: u64 = 8192;
 

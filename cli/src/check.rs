@@ -96,7 +96,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Returns a case at given sizes. If the schedule decomposes, results may deviate as much as those of the decomposed algorithm.
+    /// Returns a case at given sizes. If the schedule decomposes, results may deviate as much as the decomposed algorithm's results.
     pub(crate) fn new(
         algorithm: &nest::Program,
         decomposed: Option<&nest::Program>,

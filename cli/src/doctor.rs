@@ -1,4 +1,4 @@
-//! `tilewright doctor`: prints what is installed, what is missing, and which devices meet which profiles.
+//! `tilewright doctor`: prints the installed and the missing tools, and the profiles that each device meets.
 
 use crate::devices::title;
 use crate::exit::{Exit, Problem};

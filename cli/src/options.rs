@@ -78,7 +78,7 @@ pub(crate) struct Devices {
     pub(crate) json: bool,
 }
 
-/// Prints what is installed, what is missing, and which devices meet which profiles.
+/// Prints the installed and the missing tools, and the profiles that each device meets.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  tilewright doctor\n  tilewright doctor src/schedules/board.rs --runner \"ssh board tilewright-runner\"\n\nExit code 1: the loader or a driver is missing, or no device meets a profile of FILE."
@@ -167,7 +167,7 @@ pub(crate) struct Tune {
     /// Also measures versions whose facts allow no size that is small enough to check.
     #[arg(long)]
     pub(crate) unchecked: bool,
-    /// Measures again what was measured before.
+    /// Repeats earlier measurements.
     #[arg(long)]
     pub(crate) fresh: bool,
     /// The number of threads that compile; by default the number of cores.

@@ -114,7 +114,7 @@ impl Profile {
     }
 
     /// Returns the profile of Arm's Mali GPUs of the Valhall family (G57, G77, G78, G710 and others) with a driver for Vulkan 1.3. The
-    /// values are those of the smallest GPU. Warps have 16 threads.
+    /// values are the limits of the smallest GPU. Warps have 16 threads.
     pub fn arm_valhall() -> Profile {
         use Feature::*;
         Profile {
@@ -160,7 +160,7 @@ impl Profile {
         }
     }
 
-    /// Returns the profile of NVIDIA's Hopper with a driver of 2025 or later. The rates are those of an H200. All workgroups of a core
+    /// Returns the profile of NVIDIA's Hopper with a driver of 2025 or later. The rates are the vendor's, for an H200. All workgroups of a core
     /// share about 48 KiB there, as measured.
     pub fn nvidia_hopper() -> Profile {
         let ampere = Profile::nvidia_ampere();

@@ -44,7 +44,7 @@ pub struct Variant {
 /// Maps a span to its place in the user's files, if that is known.
 pub type Where<'a> = dyn Fn(SpanId) -> Option<Place> + 'a;
 
-/// Receives the program of every version after every step. Version 0 is the schedule itself, version 1 is that of its first `specialize`.
+/// Receives the program of every version after every step. Version 0 is the schedule itself, version 1 is made by its first `specialize`.
 pub type Watch<'a> = dyn FnMut(usize, At, &dyn Fn() -> Program) + 'a;
 
 /// The inputs that all versions are compiled from.

@@ -340,7 +340,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Shows the whole messages: each must say what is wrong, where, and what to write instead.
+/// Shows the whole messages: each must name the mistake and its place, and say what to write instead.
 #[test]
 fn what_is_refused() {
     insta::assert_snapshot!("refusals", refusals(REFUSED));

@@ -138,7 +138,7 @@ fn a_launch_as_a_whole() {
     insta::assert_snapshot!(told("F2", SMALL) + "\n" + &told("F2", "N=1"));
 }
 
-/// The counted operations are those of the SPIR-V module: straight-line code has an instruction for each operation of an
+/// The counted operations agree with the SPIR-V module's: straight-line code has an instruction for each operation of an
 /// invocation.
 #[test]
 fn words_have_what_is_counted() {

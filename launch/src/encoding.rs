@@ -4,7 +4,7 @@
 //! evaluate, print and drop them are recursive. A program within a program (one that prepares an input, or converts a tensor) has neither
 //! versions nor nested programs.
 //!
-//! Lengths are not trusted. A list grows as its items are decoded, each of which takes at least one byte.
+//! Lengths are not trusted. A list grows as its items are decoded, and each item takes at least one byte.
 
 use crate::{Argument, Dim, Dispatch, Fact, Limit, Program, Requires, Scalar, Size, Solve, Tensor};
 use crate::{Conversion, Preparation, Version};

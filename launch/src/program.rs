@@ -275,7 +275,7 @@ pub struct Dispatch {
     pub spirv: Vec<u8>,
     /// The places in the user's files that the instructions come from.
     pub lines: Lines,
-    /// The workgroups in x, y, z. If one of the sizes is 0, nothing is dispatched. Above the device's limit in an axis (Vulkan guarantees
+    /// The workgroups in x, y, z. If one of the sizes is 0, the grid is not dispatched. Above the device's limit in an axis (Vulkan guarantees
     /// 65,535), the runtime dispatches several times and passes the start of each by [`ParamValue::GroupBase`]. Without that parameter,
     /// such a launch is an error.
     pub grid: [Size; 3],

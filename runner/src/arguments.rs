@@ -18,7 +18,7 @@ pub struct Dims<'a> {
 }
 
 impl<'a> Dims<'a> {
-    /// Returns the dims of a program. `known` returns the symbolic ones. Strides are those of dense tensors.
+    /// Returns the dims of a program. `known` returns the symbolic ones. Strides are the strides of dense tensors.
     ///
     /// # Errors
     /// Returns the name of a dim without a value.
@@ -39,7 +39,7 @@ impl<'a> Dims<'a> {
         Ok(dims)
     }
 
-    /// Sets the free strides of a tensor to those of a dense one.
+    /// Sets the free strides of a tensor to a dense tensor's strides.
     fn without_gaps(&mut self, tensor: &Tensor) {
         let mut inner = Some(1i64);
         for (stride, extent) in tensor.strides.as_deref().unwrap_or_default().iter().zip(&tensor.shape).rev() {

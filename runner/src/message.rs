@@ -35,7 +35,7 @@ pub enum Request {
         /// The client's [`VERSION`].
         version: u32,
     },
-    /// Asks what is installed, and which devices exist.
+    /// Asks for the installed tools, and the devices.
     Diagnose,
     /// Opens a device in place of the open one. The loaded kernels are forgotten.
     Open {

@@ -41,7 +41,7 @@ impl Default for MoreFeatures {
     }
 }
 
-// SAFETY: the number, the members and their order are those of Vulkan's registry; it extends this struct there.
+// SAFETY: the number, the members and their order are taken from Vulkan's registry; it extends this struct there.
 unsafe impl vk::TaggedStructure for MoreFeatures {
     const STRUCTURE_TYPE: vk::StructureType = vk::StructureType::from_raw(1_000_593_000);
 }

@@ -123,7 +123,7 @@ fn rows_in_a_loop() {
     check(SOFTMAX, schedule, &[(1, 128), (6, 128), (9, 128)]);
 }
 
-/// Adjacent elements lie in different invocations' registers, while those of another row lie in the same invocation's.
+/// Adjacent elements lie in different invocations' registers, while the elements of another row lie in the same invocation's.
 #[test]
 fn rows_of_other_axes() {
     let kernel = "fn differences<R, C>(x: f32[R, C]) -> y: f32[R, C] {

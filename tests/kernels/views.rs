@@ -149,7 +149,7 @@ fn versions_under_facts_of_strides() {
     });
 }
 
-/// A variant without `strided` takes tensors without gaps, where it can load them. Otherwise the error names what it lacks.
+/// A variant without `strided` takes tensors without gaps, where it can load them. Otherwise the error names the missing fact.
 #[test]
 fn what_a_dense_variant_takes() {
     let wide = format!("WIDE: add for p where M % 4 == 0 {{ {TILED} }}");

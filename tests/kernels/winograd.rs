@@ -165,7 +165,7 @@ fn halves() {
 }
 
 /// Measures the error that is stated before anything runs: the root of the mean square of the differences from the exact
-/// convolution, in f64, relative to that of its results.
+/// convolution, in f64, relative to the root of the mean square of its results.
 #[test]
 fn the_stated_error() {
     let kernel = "fn k<H, W, C, K>(x: f32[H + 2, W + 2, C], w: f32[3, 3, C, K]) -> y: f32[H, W, K] {

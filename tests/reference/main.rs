@@ -1,4 +1,4 @@
-//! The reference device as a device: how it is selected, what it pretends to be, its results and its reports.
+//! The reference device as a device: how it is selected, the profile that it pretends to have, its results and its reports.
 
 #![allow(unreachable_pub, reason = "items of a test are not used elsewhere")]
 

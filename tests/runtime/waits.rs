@@ -64,7 +64,7 @@ fn the_reference_device_has_the_same_timeout() {
     let error = kernel.run([Argument::from(&mut x), 100_000_000u32.into()]).expect_err("it takes longer");
     let text = "the dispatch `x` has not ended after 20ms, the timeout of this device (`Options::timeout`, `TILEWRIGHT_TIMEOUT`)";
     assert_eq!(error.to_string(), text);
-    // The kernel has stopped, so nothing is in flight.
+    // The kernel has stopped, so no launch is in flight.
     x.write(&[1u32, 2, 3]).expect("free again");
     kernel.run([Argument::from(&mut x), 10u32.into()]).expect("runs");
     assert_eq!(x.download::<u32>().expect("downloads"), [1, 2, 3].map(|x| spun(x, 10)));

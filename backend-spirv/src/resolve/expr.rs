@@ -1,7 +1,7 @@
 //! Resolves expressions to values, with the axes as they are bound here.
 //!
 //! An expression can be resolved in several *views*: over all lanes, in one lane, or as the index of a register. In a register's index, the
-//! axes bound to invocations count as 0 and nothing is clamped, because the index must be constant.
+//! axes bound to invocations count as 0 without clamps, because the index must be constant.
 
 use super::Resolver;
 use super::values::{Op, Operands, ValueId};

@@ -1,4 +1,4 @@
-//! Selects the schedules to time: those of a file, or the catalog of ready kernels.
+//! Selects the schedules to time: a file's schedules, or the catalog of ready kernels.
 
 use super::{Job, Refusal};
 use crate::cost::{least, totals};

@@ -25,7 +25,7 @@ const SAMPLE: f64 = 2e7;
 /// The most runs in a sample.
 const RUNS: f64 = 50.0;
 
-/// The number of launches before those of a sample.
+/// The number of launches before a sample's launches.
 const WARM_UP: u32 = 2;
 
 /// The number of pairs in the comparison at the end.

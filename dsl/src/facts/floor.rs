@@ -201,7 +201,7 @@ impl Context<'_> {
 fn take_out(num: &Poly, den: &Poly) -> Option<(Poly, Poly)> {
     let Some(d) = den.as_constant() else {
         let (quotient, rest) = num.div_rem(den)?;
-        // For a divisor with several terms, the remainder can have more terms than the numerator. Then nothing is taken out.
+        // For a divisor with several terms, the remainder can have more terms than the numerator. Then no quotient is taken out.
         let shorter = den.terms.len() == 1 || rest.terms.len() < num.terms.len();
         return Some(if shorter { (quotient, rest) } else { (Poly::default(), num.clone()) });
     };

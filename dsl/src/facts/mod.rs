@@ -143,7 +143,7 @@ impl<'p> Prover<'p> {
     }
 
     /// Returns a prover for points at which an expression is defined: its divisors are not 0, and the axes of the divisors are in
-    /// range. If the expression contains a select, nothing is assumed, because a divisor may be evaluated in one case only.
+    /// range. If the expression contains a select, neither is assumed, because a divisor may be evaluated in one case only.
     pub fn where_defined(&self, e: ExprId) -> Prover<'p> {
         let mut context = self.context.borrow().fork();
         let (program, mut divisors, mut chooses) = (context.program, Vec::new(), false);

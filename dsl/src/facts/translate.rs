@@ -82,7 +82,7 @@ impl Context<'_> {
             Binary::Max => self.max(&p, &q),
             Binary::FloorDiv | Binary::FloorMod | Binary::Div | Binary::Rem => {
                 let axes = self.axes_of(e);
-                // Truncation equals flooring if nothing is negative.
+                // Truncation equals flooring if both operands are at least 0.
                 let floors = matches!(op, Binary::FloorDiv | Binary::FloorMod) || self.prove_in(&axes, &p);
                 if !floors || !self.prove_in(&axes, &q.plus(-1)?) {
                     return None;

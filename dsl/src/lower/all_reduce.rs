@@ -68,7 +68,7 @@ pub(super) fn inside(program: &Program, path: &mut Path, place: usize, over: &[A
     team
 }
 
-/// Nests the siblings of an inner frame between those of the outer frames.
+/// Nests an inner frame's siblings between the outer frames' siblings.
 fn nest_in((before, after): &mut (Block, Block), (inner, mut behind): (Block, Block)) {
     before.extend(inner);
     behind.append(after);

@@ -77,7 +77,7 @@
 //! stage of its own, [`Made::registers`]), and the other *stores* these registers. (Without registers there is one nest, which
 //! copies.) The elements fetched are for another step. An axis of its own ([`Made::step`]) counts this step. It has the extent
 //! of the loop's axis, and is bound by loops of one iteration ([`Exec::Step`]):
-//! - before the pipelined loop, for its first iterations. If the loop has none, nothing is fetched;
+//! - before the pipelined loop, for its first iterations. If the loop has none, there is no fetch;
 //! - within it, for a later iteration. Past the last one, the last one is fetched again: these elements are stored but never read.
 //!
 //! The two stages describe the contents of the copy: the first on the step's axis, the second on the loop's axis. If there are

@@ -1,4 +1,4 @@
-//! Expressions: those of Rust, with `x[i, j]`, `x.pad(v)[i, j]`, `x.clamp()[i, j]` and reductions.
+//! Expressions: Rust's expressions, with `x[i, j]`, `x.pad(v)[i, j]`, `x.clamp()[i, j]` and reductions.
 //!
 //! This file defines the trees; `parse` reads them.
 

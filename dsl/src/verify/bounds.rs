@@ -96,7 +96,7 @@ impl<'v> Checks<'v> {
         self.error(Error::new(site.span(), what));
     }
 
-    /// True if other invocations can read what is written to a buffer.
+    /// True if other invocations can read the elements that one invocation writes to a buffer.
     pub(super) fn is_visible(&self, buffer: BufferId) -> bool {
         self.space(buffer).is_global() || *self.space(buffer) == Space::Shared
     }

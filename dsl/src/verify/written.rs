@@ -42,7 +42,7 @@ impl<'v> Checks<'v> {
             .collect()
     }
 
-    /// True if one writer has written what is read, or, for versions, the loop's writer together with those before the loop. An init must
+    /// True if one writer has written the elements that are read, or, for versions, the loop's writer together with those before the loop. An init must
     /// have run. An update may have had no items.
     fn reaches(&self, site: &Site<'_>, touch: &Touch, writers: &[(&Site<'_>, &Touch)], surely: bool) -> bool {
         let covers = |(writer, by): &(&Site<'_>, &Touch)| {

@@ -465,7 +465,7 @@ fn masks() {
     insta::assert_snapshot!(MASKS.iter().map(refused).collect::<String>());
 }
 
-/// Shows the whole messages: each must say what is wrong, where, and what to write instead.
+/// Shows the whole messages: each must name the mistake and its place, and say what to write instead.
 #[test]
 fn refusals() {
     let text = |title: &str, kernel: &str, schedule: &str| match compiled(kernel, schedule) {

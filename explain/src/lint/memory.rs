@@ -111,7 +111,7 @@ impl Look<'_> {
         texts.into_iter().map(|text| (format!("copy what a workgroup needs: `{more};`"), self.edit(behind, text))).collect()
     }
 
-    /// Returns the directive with two letters exchanged: that of the axis bound to `x`, and that of the axis along which elements
+    /// Returns the directive with two letters exchanged: the letter of the axis bound to `x`, and of the axis along which elements
     /// are neighbours.
     fn with_letters(&self, touch: &Touch, next: &Next, text: &str) -> Option<(String, Option<Edit>)> {
         if next.span != touch.span {

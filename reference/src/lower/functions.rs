@@ -206,7 +206,7 @@ impl Lower<'_> {
         factor && from.usage == Use::MatrixAccumulatorKHR && (from.rows, from.columns) == (made.rows, made.columns)
     }
 
-    /// Checks a conversion of an accumulator to a factor of the same shape and type. Nothing is emitted for it, because each invocation
+    /// Checks a conversion of an accumulator to a factor of the same shape and type. It needs no code, because each invocation
     /// holds the same elements of both.
     pub(super) fn check_converted(&self, inst: &Inst) -> Result<()> {
         let (made, from) = (self.made(inst)?, self.matrix(inst.arg(0)?)?);

@@ -1,7 +1,7 @@
 //! Translates operations on cooperative matrices, and checks the types of their operands.
 //!
 //! A matrix is kept as its components, like a vector. So element-wise operations are the arithmetic of vectors, and an invocation accesses
-//! its own elements like those of a vector. This file adds loads, stores and products, and checks that a subgroup executes all operations
+//! its own elements like a vector's. This file adds loads, stores and products, and checks that a subgroup executes all operations
 //! together.
 
 use super::Lower;

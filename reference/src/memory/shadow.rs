@@ -2,7 +2,7 @@
 //!
 //! Each element has its last writer, and a [`Trail`] of its readers. If a module has atomic operations, each element also
 //! has a trail of atomic updates and a trail of atomic loads. Atomic accesses conflict with plain accesses, but not with
-//! each other. An access is stored before conflicts are searched for, so that of two threads at least one sees the other's
+//! each other. An access is stored before conflicts are searched for, so that at least one of two threads sees the other's
 //! access.
 
 use super::Conflict;

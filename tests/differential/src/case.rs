@@ -220,7 +220,7 @@ fn large_points(kernel: &Kernel, dims: &[(String, i64)]) -> i64 {
     given.fold(points(kernel, dims), i64::saturating_add)
 }
 
-/// Returns the facts that a launch should meet: those of the kernel and of the schedule, and sometimes those of one of its
+/// Returns the facts that a launch should meet: the facts of the kernel and of the schedule, and sometimes of one of its
 /// versions.
 fn met(kernel: &Kernel, schedule: &Schedule, random: &mut Rng) -> Schedule {
     let mut met = schedule.clone();

@@ -84,7 +84,7 @@ impl std::fmt::Display for Table {
 /// Dims by name.
 type Sizes = &'static [(&'static str, i64)];
 
-/// Kernels and schedules with shared memory and barriers. Those with matrices are for `mesa_lavapipe_26`.
+/// Kernels and schedules with shared memory and barriers. Schedules with matrices are for `mesa_lavapipe_26`.
 const SHARED: [(&str, &str, Sizes); 5] = [
     (
         "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }",

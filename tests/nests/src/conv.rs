@@ -7,7 +7,7 @@
 //! unroll(ic, ow);
 //! vectorize(oc, 4);
 //! ```
-//! Nothing is known of OW: where it is not a literal multiple of 8, threads run past its end and are predicated.
+//! OW may have any value. Unless it is a literal multiple of 8, some threads are out of bounds, so they are predicated.
 
 use crate::build::*;
 use tilewright_dsl::expr::{Binary, ExprId};

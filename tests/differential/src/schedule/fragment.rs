@@ -52,7 +52,7 @@ pub(super) fn schedule(
     Some((blocks, plan.facts))
 }
 
-/// Chooses the host's matrices: usually those of the sums.
+/// Chooses the host's matrices: usually the matrices of the sums.
 fn fragment(plan: &Plan<'_>, random: &mut Rng) -> Directive {
     let [i, j, _] = plan.product.axes();
     let [mut rows, mut columns, _] = plan.sides;

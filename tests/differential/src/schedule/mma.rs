@@ -344,7 +344,7 @@ impl Plan<'_> {
             Fact::Size(Expr { kind: ExprKind::Infix("%", stated, by), .. }, "==", 0) if **stated == *size => by.as_int(),
             _ => None,
         });
-        // All divisors are powers of 2, except those of tiles of three matrices.
+        // All divisors are powers of 2, except the divisors for tiles of three matrices.
         let by = stated.filter(|n| *n > 3).fold(by, lcm);
         self.facts = others;
         self.facts.push(Fact::Size(size.clone().infix("%", Expr::int(by)), "==", 0));

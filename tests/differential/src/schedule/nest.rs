@@ -32,7 +32,7 @@ pub struct Nest<'a> {
     pub role: Role,
     /// The data flow of the kernel.
     pub flow: &'a Flow,
-    /// Its reads, including those of copies.
+    /// Its reads, including the copies' reads.
     pub reads: Vec<Seen>,
     /// The copies that were promoted here.
     pub copies: Vec<Copied>,

@@ -77,7 +77,7 @@ pub struct Room {
 }
 
 impl Nest<'_> {
-    /// Returns its remaining axes, with those of the result first.
+    /// Returns its remaining axes, with the axes of the result first.
     pub fn root_extents(self) -> Vec<OwnAxis> {
         let live = self.axes.into_iter().filter(|a| a.live);
         let mut axes: Vec<OwnAxis> = live.map(|a| OwnAxis { name: a.name, extent: a.extent, reduction: a.reduction }).collect();
@@ -158,7 +158,7 @@ impl Nest<'_> {
         }
     }
 
-    /// Lets the next directive unroll those of some axes that are plain.
+    /// Lets the next directive unroll the plain ones among some axes.
     fn unroll(&mut self, axes: &[usize]) {
         let plain: Vec<usize> = axes.iter().copied().filter(|a| self.axes[*a].exec == Exec::Plain).collect();
         for axis in &plain {

@@ -417,7 +417,7 @@ impl Rows<'_> {
         Directive::new("compute_at", [name.to_owned(), self.place.clone()]).with("to", memory)
     }
 
-    /// Chooses a stage's matrices: usually those of the sums.
+    /// Chooses a stage's matrices: usually the matrices of the sums.
     fn fragment(&self, mut axes: [String; 2], by: Option<&str>, random: &mut Rng) -> Directive {
         let [mut rows, mut columns, _] = self.plan.sides;
         match random.u16(..500) {
