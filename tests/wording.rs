@@ -1,6 +1,7 @@
 //! Checks the wording of comments and pages: turns of phrase that a reader has to decode are refused, with what to write instead.
 //!
-//! A rule has a rate for each 1,000 lines. A file with fewer than [`LARGE`] lines may not have any. Code, in fences or between backticks, is not text.
+//! A rule has a rate for each 1,000 lines. A file with fewer than [`LARGE`] lines may not have any hit. Code in fences
+//! or between backticks is ignored.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -57,8 +58,7 @@ impl Sentence {
         phrases.iter().any(|phrase| {
             let phrase: Vec<&str> = phrase.split(' ').collect();
             self.words.windows(phrase.len()).any(|words| {
-                let pairs = words.iter().zip(&phrase).enumerate();
-                pairs.into_iter().all(|(n, (word, wanted))| {
+                words.iter().zip(&phrase).enumerate().all(|(n, (word, wanted))| {
                     let inner = if n + 1 < phrase.len() { word.trim_start_matches(['(', '*', '"']) } else { bare(word) };
                     inner.eq_ignore_ascii_case(wanted)
                 })

@@ -371,13 +371,13 @@ const MASKS: &[(&str, [&str; 2], &str)] = &[
 /// Other kernels in which scores past the range have an effect: a title, and the other stages.
 const READERS: &[(&str, &str)] = &[
     (
-        "a stage that sees the maximum, and that what is stored of the sum reads",
+        "a stage that reads the maximum, and that the sum's stored value reads",
         "let m[i]: f32[16] = max(j in 0..i + 1) { s[i, j] };
         let z[i]: f32[16] = s[i, 15] - m[i];
         l[i] = sum(j in 0..i + 1) { (s[i, j] - m[i]).exp() } * z[i];",
     ),
     (
-        "a weight past the range in what is stored",
+        "an out-of-bounds weight in the stored value",
         "let m[i]: f32[16] = max(j in 0..i + 1) { s[i, j] };
         let p[i, j]: f32[16, 16] = (s[i, j] - m[i]).exp();
         l[i] = sum(j in 0..i + 1) { p[i, j] } * p[i, 15];",

@@ -254,7 +254,7 @@ const MASKED_USES: &[(&str, &str, &str)] = &[
         "where N % 4 == 0, D <= 64, finite(q), finite(k), a > 0.5 { decompose_online(m, l => m_b, l_b, block: 4, mask: s); }",
     ),
     (
-        "rows before the diagonal, of which the first is empty",
+        "rows before the diagonal, with an empty first row",
         "fn k<N>(x: i32[N, N]) -> l: f32[N] {
             let s[i, j]: f32[N, N] = x[i, j] as f32;
             let m[i]: f32[N] = max(j in 0..i) { s[i, j] };

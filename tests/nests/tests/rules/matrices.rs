@@ -32,7 +32,7 @@ fn exec(p: &mut Program, line: &str, from: Exec, to: Exec) {
 fn matrices() {
     let cases = vec![
         ("a side that is a loop", changed(mma(), |p| exec(p, "init acc", COLUMNS, Exec::Serial))),
-        ("a side that is written out", changed(mma(), |p| exec(p, "finish c_s", ROWS, Exec::Unroll))),
+        ("an unrolled side", changed(mma(), |p| exec(p, "finish c_s", ROWS, Exec::Unroll))),
         (
             "a matrix that is stored transposed",
             changed(mma(), |p| {
