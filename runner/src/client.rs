@@ -14,7 +14,7 @@ use thiserror::Error;
 /// The number of lines of a runner's standard error that are kept.
 const LINES: usize = 8;
 
-/// The time that a runner may take to end after it is told to.
+/// The time that a runner may take to end after it is asked to.
 const END: Duration = Duration::from_secs(2);
 
 /// The reason why a runner gave no answer.

@@ -143,7 +143,7 @@ fn peeled_triangles() {
     }
 }
 
-/// Tiles that are digits of a fused axis that is split again. Past its end, reads are in a different tile from the one that the
+/// Tiles that are components of a fused axis that is split again. Past its end, reads are in a different tile from the one that the
 /// branch would test.
 #[test]
 fn tiles_of_digits() {
@@ -192,7 +192,7 @@ fn copies_of_full_tiles() {
     }
 }
 
-/// Full tiles that occur at no size: there everything can be proved, and the sides of the branch were told apart.
+/// Full tiles that occur at no size: there everything can be proved, and the two blocks of the branch were taken for different ones.
 #[test]
 fn full_tiles_of_no_size() {
     let kernel = "fn k<N>(x: f32[N], y: &mut f32[N, N]) {

@@ -123,7 +123,7 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// Checks that no shifted tile overlaps the tile before it.
+    /// Checks that no axis has a shifted tile, because such a tile visits some points of the tile before it again.
     pub(super) fn visits_no_twice(&self, site: &Site<'_>, consumed: &BTreeSet<AxisId>) {
         let shifted = |axis: &&AxisId| matches!(&self.program.axes[**axis].fate, Fate::Split(split) if split.shifted().is_some());
         if let Some(axis) = consumed.iter().find(shifted) {

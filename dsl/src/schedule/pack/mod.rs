@@ -1,7 +1,7 @@
 //! `pack(w[o, c, y, x] => [o, c / 4, y, x, c % 4], when: dispatch, fill: 0.0)`: gives a tensor another layout in memory.
 //!
-//! It rewrites the algebra before nests exist: every read of the tensor becomes a read at the components of its indices (their
-//! mixed-radix digits), and the stage that defines it gets an axis for each component. So it must precede all directives.
+//! It rewrites the algebra before nests exist: every read of the tensor becomes a read at the components of its indices, as of a
+//! mixed-radix number, and the stage that defines it gets an axis for each component. So it must precede all directives.
 //!
 //! | tensor | `when` | what happens |
 //! |---|---|---|
