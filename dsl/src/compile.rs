@@ -117,7 +117,7 @@ pub(crate) fn compile_checked(
     check_form(&program, profile)?;
     lower::lower(&mut program, profile)?;
     watch(At::Lowered, &|| program.clone());
-    verify::verify_lowered(&program, profile)?;
+    verify::verify(&program, profile)?;
     let mut warnings = stored;
     warnings.extend(outcome.warnings);
     warnings.extend(tune::unused(&program));
@@ -180,7 +180,7 @@ pub(crate) fn compile_plain(mut program: Program, profile: &Profile, blame: Span
 fn finish(program: &mut Program, items: &[Item], profile: &Profile, blame: SpanId) -> Result<(), Errors> {
     schedule::apply(program, items, profile, blame, &mut |_, _| {}).errors.into_result()?;
     lower::lower(program, profile)?;
-    verify::verify_lowered(program, profile)
+    verify::verify(program, profile)
 }
 
 /// Runs the verifier between passes, in debug builds only. The first pass after the directives clamps the reads of copies, so this runs on

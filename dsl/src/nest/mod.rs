@@ -339,8 +339,8 @@ pub struct Buffer {
     /// If above 0, the rows of a shared buffer are permuted in groups of this many elements: group `g` of row `r` is stored where
     /// group `g ^ (r % m)` would be, where `m` is the largest power of two that divides the number of groups in a row.
     pub swizzle: u32,
-    /// Copies of a local buffer for multi-buffering. If more than 1, accesses have the version as an additional first index, taken
-    /// modulo this number.
+    /// Copies of a local buffer for multi-buffering. Only a lowered pipeline makes more than 1. Then accesses have the version as an
+    /// additional first index, taken modulo this number.
     pub versions: u32,
     /// The place of its declaration.
     pub span: SpanId,

@@ -55,10 +55,9 @@ fn copies(program: &Program) -> HashMap<BufferId, Copied> {
         }
     }
     // `steps` checks that the version read belongs to the current step.
-    let is_one = |buffer: BufferId| program.buffers[buffer].versions == 1 || program.pipeline_of(buffer).is_some();
-    let is_plain = |buffer: BufferId| !program.buffers[buffer].space.is_global() && is_one(buffer);
+    let is_local = |buffer: BufferId| !program.buffers[buffer].space.is_global();
     let only = |(buffer, stages): (BufferId, Vec<Copied>)| match stages[..] {
-        [copied] if element(program, copied).is_some() && is_plain(buffer) => Some((buffer, copied)),
+        [copied] if element(program, copied).is_some() && is_local(buffer) => Some((buffer, copied)),
         _ => None,
     };
     filled.into_iter().filter_map(only).collect()

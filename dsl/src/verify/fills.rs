@@ -309,8 +309,7 @@ impl Trace<'_, '_> {
         let mut cases = Vec::new();
         for writer in self.checks.sites.iter().filter(|writer| life(writer).is_some() && life(writer) == life(site)) {
             let Some(touch) = writer.touches.iter().find(|touch| touch.writes && touch.buffer == read.buffer) else { continue };
-            let mut case = self.value_at(writer, touch, read)?;
-            case.given.extend(self.version(writer, touch, read, site, &mut case.item)?);
+            let case = self.value_at(writer, touch, read)?;
             for deeper in self.expand(case.item, writer, depth + 1)? {
                 cases.push(Case { item: deeper.item, given: [&case.given[..], &deeper.given].concat() });
             }
@@ -359,9 +358,8 @@ impl Trace<'_, '_> {
 
     /// Maps the writer's axes to the reader's indices.
     fn places(&self, touch: &Touch, read: &Read) -> Option<HashMap<AxisId, ExprId>> {
-        let versions = usize::from(self.checks.program.buffers[read.buffer].versions > 1);
         let mut places: HashMap<AxisId, ExprId> = HashMap::new();
-        for (to, from) in touch.index.iter().zip(&read.index).skip(versions) {
+        for (to, from) in touch.index.iter().zip(&read.index) {
             match self.checks.program.exprs.get(*to) {
                 Expr::Axis(axis) => drop(places.insert(*axis, *from)),
                 _ if to == from => {}
@@ -391,38 +389,5 @@ impl Trace<'_, '_> {
             }
         }
         case
-    }
-
-    /// Relates the version that is read to the iteration that wrote it. Moves `item` to that iteration, or returns a condition that holds
-    /// in this case.
-    fn version(&self, writer: &Site<'_>, touch: &Touch, read: &Read, site: &Site<'_>, item: &mut ExprId) -> Option<Option<ExprId>> {
-        if self.checks.program.buffers[read.buffer].versions < 2 {
-            return Some(None);
-        }
-        let (written, wanted) = (*touch.index.first()?, *read.index.first()?);
-        if !site
-            .loops_from(site.common(writer))
-            .any(|looped| self.checks.program.exprs.uses_axis(wanted, &mut |a| a == looped.axis))
-        {
-            let ahead = self.checks.program.exprs.difference(written, wanted);
-            let ahead = self.constant(ahead)?;
-            let exprs = &self.checks.program.exprs;
-            let axis = site.loops().map(|looped| looped.axis).rfind(|axis| exprs.uses_axis(wanted, &mut |a| a == *axis));
-            if let Some(axis) = axis {
-                let (value, by) = (self.checks.program.exprs.axis(axis), self.checks.program.exprs.int(ahead));
-                let earlier = self.checks.program.exprs.difference(value, by);
-                *item = self.checks.program.exprs.replace(*item, &mut |exprs, e| match exprs.get(e) {
-                    Expr::Axis(a) if *a == axis => Some(earlier),
-                    _ => None,
-                });
-            }
-            return Some(None);
-        }
-        Some(Some(self.checks.program.exprs.compare(Compare::Eq, written, wanted)))
-    }
-
-    fn constant(&self, e: ExprId) -> Option<i64> {
-        let constant = Prover::on_leaves(self.checks.program).poly(e)?.as_constant()?;
-        i64::try_from(constant).ok()
     }
 }

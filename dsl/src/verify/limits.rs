@@ -222,8 +222,9 @@ impl Checks<'_> {
         } else if self.program.local_bytes(buffer, self.profile).is_none() {
             self.refuse(Rule::Limits, node.span, format!("the shape of `{name}` is not literal"));
         }
-        if self.program.buffers[buffer].versions == 0 {
-            self.refuse(Rule::Limits, node.span, format!("`{name}` has zero versions"));
+        let (versions, made) = (self.program.buffers[buffer].versions, self.versions_made(buffer));
+        if versions != made {
+            self.refuse(Rule::Limits, node.span, format!("`{name}` has {versions} versions, but {made} are made"));
         }
     }
 

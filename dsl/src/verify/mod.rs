@@ -123,26 +123,16 @@ impl fmt::Display for Rule {
 enum Form {
     /// Before lowering has placed its barriers.
     Scheduled,
-    /// Any form with barriers.
-    Any,
-    /// After lowering: each dispatch has its workgroup size.
+    /// After lowering: the nest has barriers, and each dispatch has its workgroup size.
     Lowered,
 }
 
-/// Checks a lowered nest: as [`verify`], and that every workgroup has the invocations that its loops are bound to.
-///
-/// # Errors
-/// All violations that the checks find.
-pub fn verify_lowered(program: &Program, profile: &Profile) -> Result<(), Errors> {
-    check(program, profile, Form::Lowered)
-}
-
-/// Checks a nest of any form.
+/// Checks a lowered nest.
 ///
 /// # Errors
 /// All violations that the checks find.
 pub fn verify(program: &Program, profile: &Profile) -> Result<(), Errors> {
-    check(program, profile, Form::Any)
+    check(program, profile, Form::Lowered)
 }
 
 /// Checks a nest before lowering has placed its barriers.
@@ -179,7 +169,7 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
             checks.steps();
             checks.uniform();
             checks.matrices();
-            if form != Form::Scheduled {
+            if form == Form::Lowered {
                 checks.hazards();
             }
             checks.races();

@@ -70,6 +70,11 @@ impl<'v> Checks<'v> {
         })
     }
 
+    /// The versions of a buffer that its pipeline makes. Any other buffer has one.
+    pub(super) fn versions_made(&self, buffer: BufferId) -> u32 {
+        self.program.pipeline_of(buffer).filter(|p| p.made.is_some()).map_or(1, |p| p.buffers)
+    }
+
     fn pipeline(&self, pipeline: &Pipeline<'v>, accesses: &[Access<'v>]) {
         let mut actions: Vec<(bool, Action, Access<'v>)> = Vec::new();
         for (n, (site, touch)) in accesses.iter().enumerate() {

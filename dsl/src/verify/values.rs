@@ -95,11 +95,11 @@ impl Checks<'_> {
             place.is_some_and(|place| compute.dst.iter().all(|to| to.index.get(place) == Some(&index)))
         };
         let (exprs, local) = (&self.program.exprs, compute.dst.iter().all(|to| !self.space(to.buffer).is_global()));
-        // The buffers that cannot be traced: matrices, copies in several versions, and accumulators, which no stage defines.
+        // The buffers that cannot be traced: matrices, and accumulators, which no stage defines.
         let is_untold = |buffer: BufferId| {
             let is_local = !self.space(buffer).is_global() && !matches!(self.space(buffer), Space::Constant(_));
-            let is_other = || matches!(self.space(buffer), Space::Fragment { .. }) || self.program.buffers[buffer].versions > 1;
-            is_local && !accumulators.contains(&buffer) && (is_other() || self.program.definition(buffer).is_none())
+            let is_matrix = || matches!(self.space(buffer), Space::Fragment { .. });
+            is_local && !accumulators.contains(&buffer) && (is_matrix() || self.program.definition(buffer).is_none())
         };
         let is_of_axes = |value: ExprId| exprs.dtype(value) == DType::I32 && exprs.reads(value).is_empty();
         let traced = |value: &ExprId| self.provers.traced.value(*value);

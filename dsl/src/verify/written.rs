@@ -5,7 +5,7 @@ use super::Rule;
 use super::context::Checks;
 use super::site::{Role, Site, Touch};
 use crate::diag::Error;
-use crate::nest::{AxisId, Exec, Node, NodeKind, Phase, Space};
+use crate::nest::{Exec, Node, NodeKind, Phase, Space};
 use std::collections::BTreeSet;
 
 impl<'v> Checks<'v> {
@@ -42,58 +42,13 @@ impl<'v> Checks<'v> {
             .collect()
     }
 
-    /// True if one writer has written the elements that are read, or, for versions, the loop's writer together with those before the loop. An init must
-    /// have run. An update may have had no items.
+    /// True if one writer has written the elements that are read. An init must have run. An update may have had no items.
     fn reaches(&self, site: &Site<'_>, touch: &Touch, writers: &[(&Site<'_>, &Touch)], surely: bool) -> bool {
-        let covers = |(writer, by): &(&Site<'_>, &Touch)| {
-            let depth = writer.common(site);
-            (!surely || self.runs(writer, depth)) && self.covers_read((writer, by), (site, touch), depth)
-        };
-        let before = |(writer, by): &&(&Site<'_>, &Touch)| writer.is_before(site) && self.ahead(site, touch, by) == Some(0);
-        if writers.iter().filter(before).any(covers) {
-            return true;
-        }
-        // A writer that prefetches, and a prologue for each of the first iterations, for which it runs too late.
         writers.iter().any(|(writer, by)| {
-            let Some(ahead) = self.ahead(site, touch, by).filter(|ahead| *ahead > 0) else { return false };
-            let Some(axis) = self.version_axis(site, touch) else { return false };
-            let versions = i64::from(self.program.buffers[touch.buffer].versions);
-            let shares = writer.loops().any(|looped| looped.axis == axis) && site.common(writer) > 0;
-            let kept = ahead < versions || (ahead == versions && site.is_before(writer));
-            shares && kept && covers(&(writer, by)) && (0..ahead).all(|n| self.prologue(site, touch, writers, axis, n))
-        })
-    }
-
-    /// True if a writer before the loop over `axis` has written the version that its iteration `n` reads.
-    fn prologue(&self, site: &Site<'_>, touch: &Touch, writers: &[(&Site<'_>, &Touch)], axis: AxisId, n: i64) -> bool {
-        let wanted = touch.index.first().map(|version| self.sum(*version));
-        let Some(mut wanted) = wanted.filter(|sum| sum.axes.get(&axis) == Some(&1)) else { return false };
-        wanted.axes.remove(&axis);
-        wanted.constant += n;
-        writers.iter().any(|(writer, by)| {
-            let leaves = &self.provers.leaves;
-            let written = by.index.first().and_then(|version| leaves.poly(*version));
-            let same = written.zip(self.poly(leaves, &wanted)).and_then(|(a, b)| a.sub(&b)).is_some_and(|d| d.is_zero());
             let depth = writer.common(site);
-            let outside = !writer.binds(axis) && writer.is_before(site);
-            same && outside && self.runs(writer, depth) && self.covers_read((writer, by), (site, touch), depth)
+            let runs = || !surely || self.runs(writer, depth);
+            writer.is_before(site) && runs() && self.covers_read((writer, by), (site, touch), depth)
         })
-    }
-
-    /// Returns how many versions a write is ahead of a read, or 0 for a buffer with one version.
-    fn ahead(&self, _: &Site<'_>, touch: &Touch, by: &Touch) -> Option<i64> {
-        if self.program.buffers[touch.buffer].versions < 2 {
-            return Some(0);
-        }
-        let leaves = &self.provers.leaves;
-        let (read, written) = (leaves.poly(*touch.index.first()?)?, leaves.poly(*by.index.first()?)?);
-        i64::try_from(written.sub(&read)?.as_constant()?).ok()
-    }
-
-    /// Returns the loop that selects the version that is read.
-    fn version_axis(&self, site: &Site<'_>, touch: &Touch) -> Option<AxisId> {
-        let named = self.named(&[*touch.index.first()?]);
-        site.loops().map(|looped| looped.axis).rfind(|axis| named.contains(axis))
     }
 
     /// True if a leaf runs at least once whenever the block at a depth runs.

@@ -15,7 +15,7 @@ use tilewright_dsl::algorithm::evaluate::Tensor;
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{BufferId, Program};
 use tilewright_dsl::profile::Profile;
-use tilewright_dsl::verify::verify_lowered;
+use tilewright_dsl::verify::verify;
 
 /// The check that detects a wrong nest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -269,7 +269,7 @@ impl Subject {
 
     /// Returns the check that detects a mutant.
     pub fn judge(&self, mutant: &Program) -> Found {
-        match catch_unwind(AssertUnwindSafe(|| verify_lowered(mutant, &self.profile))) {
+        match catch_unwind(AssertUnwindSafe(|| verify(mutant, &self.profile))) {
             Err(panic) => return Found::Panic(reason(&*panic)),
             Ok(Err(_)) => return Found::Verifier,
             Ok(Ok(())) => {}

@@ -9,8 +9,6 @@ use tilewright_dsl::nest::{AxisId, Block, Body, BufferId, Exec, Phase, Slot, Sta
 pub struct Copied<'a> {
     /// The shared buffer.
     pub dst: BufferId,
-    /// The version that is written, if it has several.
-    pub version: Option<ExprId>,
     /// An axis for each of its dimensions.
     pub axes: &'a [AxisId],
     /// The copied value: a read that depends on these axes and on the axes of enclosing loops.
@@ -27,8 +25,7 @@ impl Copied<'_> {
     /// elements.
     pub fn dealt(&self, b: &mut Builder, invocations: i64, width: i64) -> Block {
         let stage = self.stage(b);
-        let mut place: Vec<ExprId> = self.version.into_iter().collect();
-        place.extend(b.all(self.axes));
+        let place = b.all(self.axes);
         let name = b.p.buffers[self.dst].name.clone();
         let mut items = self.axes.to_vec();
         let mut lanes = None;

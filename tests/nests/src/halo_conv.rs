@@ -71,7 +71,7 @@ impl HaloConv {
         let column = b.scaled(ow[0], 8 * self.stride, w_at);
         let channels = b.scaled(steps[0], 16, c);
         let value = b.filled(input, &[image, row, column, channels], &[false, false, true, true]);
-        let copy = HaloConv::copy(&mut b, Copied { dst: x_s, version: None, axes: &x_axes, value });
+        let copy = HaloConv::copy(&mut b, Copied { dst: x_s, axes: &x_axes, value });
 
         let acc = b.local("acc", DType::F32, &[], Space::Register);
         let zero = b.number(0.0, DType::F32);
@@ -101,7 +101,7 @@ impl HaloConv {
 
     /// Rows and channels in one, an invocation each; those beyond are predicated.
     fn copy(b: &mut Builder, copied: Copied<'_>) -> Block {
-        let Copied { dst, axes, value, .. } = copied;
+        let Copied { dst, axes, value } = copied;
         let stage = copied.stage(b);
         let place = access(dst, &b.all(axes));
         let item = b.fuse(&[axes[0], axes[2]], "x_t");

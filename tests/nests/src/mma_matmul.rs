@@ -20,7 +20,9 @@ use crate::build::*;
 use crate::copies::Copied;
 use tilewright_dsl::expr::{Binary, ExprId};
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{AxisId, Block, Body, BufferId, Exec, Phase, Program, Slot, Space, StageId};
+use tilewright_dsl::nest::{
+    AxisId, Block, Body, BufferId, Exec, Made, NodeKind, Phase, Pipelined, Place, Point, Program, Slot, Space, StageId, Step, walk,
+};
 
 /// Its sizes: `c[M, N] = max(a[M, K] * b[K, N] + bias[N], 0)`.
 #[derive(Clone, Copy, Debug)]
@@ -71,29 +73,24 @@ impl MmaMatmul {
         let b_s = b.local("b_s", DType::F16, &[32, 64], Space::Shared);
         for buffer in [a_s, b_s] {
             b.p.buffers[buffer].row_pad = 8;
-            b.p.buffers[buffer].versions = 2;
         }
-        let (now, one, zero) = (b.at(steps[0]), b.int(1), b.int(0));
-        let next = b.add(now, one);
-        let copies = |b: &mut Builder, name: &str, step: ExprId, ahead: bool| {
-            let thirty_two = b.int(32);
-            let first = b.mul(step, thirty_two);
-            let a_axes = [("i", 64), ("k", 32)].map(|(axis, n)| b.made(&format!("a{name}_{axis}"), n));
-            let b_axes = [("k", 32), ("j", 64)].map(|(axis, n)| b.made(&format!("b{name}_{axis}"), n));
-            let (a_i, a_k, b_k, b_j) = (b.at(a_axes[0]), b.at(a_axes[1]), b.at(b_axes[0]), b.at(b_axes[1]));
-            let a_index = [b.scaled(i_w[0], 64, a_i), b.add(first, a_k)];
-            let b_index = [b.add(first, b_k), b.scaled(j_w[0], 64, b_j)];
-            // The last iteration's copies are never read, so their reads past the end are filled.
-            let a_value = b.filled(left, &a_index, &[false, ahead]);
-            let b_value = b.filled(right, &b_index, &[ahead, true]);
-            let version = Some(step);
-            sequence([
-                Copied { dst: a_s, version, axes: &a_axes, value: a_value }.dealt(b, INVOCATIONS, 8),
-                Copied { dst: b_s, version, axes: &b_axes, value: b_value }.dealt(b, INVOCATIONS, 1),
-            ])
-        };
-        let first = copies(&mut b, "0", zero, self.sizes[2].is_none_or(|k| k == 0));
-        let following = copies(&mut b, "1", next, true);
+        let (now, one, zero, thirty_two) = (b.at(steps[0]), b.int(1), b.int(0), b.int(32));
+        let (next, first) = (b.add(now, one), b.mul(now, thirty_two));
+        let a_axes = [("a_i", 64), ("a_k", 32)].map(|(axis, n)| b.made(axis, n));
+        let b_axes = [("b_k", 32), ("b_j", 64)].map(|(axis, n)| b.made(axis, n));
+        let (a_i, a_k, b_k, b_j) = (b.at(a_axes[0]), b.at(a_axes[1]), b.at(b_axes[0]), b.at(b_axes[1]));
+        let a_index = [b.scaled(i_w[0], 64, a_i), b.add(first, a_k)];
+        let b_index = [b.add(first, b_k), b.scaled(j_w[0], 64, b_j)];
+        let (a_value, b_value) = (b.read(left, &a_index), b.filled(right, &b_index, &[false, true]));
+        let copies = sequence([
+            Copied { dst: a_s, axes: &a_axes, value: a_value }.dealt(&mut b, INVOCATIONS, 8),
+            Copied { dst: b_s, axes: &b_axes, value: b_value }.dealt(&mut b, INVOCATIONS, 1),
+        ]);
+        let extent = b.p.axes[steps[0]].extent;
+        let made = b.made_up("k_o_next", extent);
+        pipelined(&mut b, &copies, steps[0], made);
+        let first = in_step(&mut b, copies.clone(), steps[0], (made, Step::First(0)), zero);
+        let following = in_step(&mut b, copies, steps[0], (made, Step::Ahead(steps[0], 1)), next);
 
         let acc = b.fragment("acc", DType::F32, &[32, 32]);
         let [i_at, j_at] = [i_s[1], j_s[1]].map(|axis| b.at(axis));
@@ -122,6 +119,29 @@ impl MmaMatmul {
         b.p.plan = vec![dispatch("c", [INVOCATIONS as u32, 1, 1], nest(&bound, alloc(&[acc], body)))];
         b.p
     }
+}
+
+/// Makes a pipeline with two buffers of the copies of a step.
+fn pipelined(b: &mut Builder, copies: &Block, axis: AxisId, step: AxisId) {
+    for node in walk::nodes(copies) {
+        let NodeKind::Compute(compute) = &node.kind else { continue };
+        let copy = compute.dst[0].buffer;
+        b.p.buffers[copy].versions = 2;
+        let (span, made) = (node.span, Some(Made { step, registers: None }));
+        let store = Place { at: Point::Start, early: false, span };
+        b.p.pipelines.push(Pipelined { axis, copy, stage: compute.stage, buffers: 2, fetch: None, store, span, made });
+    }
+}
+
+/// Returns the copies of the step that `made` counts, written to a version.
+fn in_step(b: &mut Builder, mut copies: Block, axis: AxisId, made: (AxisId, Step), version: ExprId) -> Block {
+    walk::each_mut(&mut copies, &mut |node| {
+        if let NodeKind::Compute(compute) = &mut node.kind {
+            compute.value[0] = b.p.renamed(compute.value[0], axis, made.0);
+            compute.dst[0].index.insert(0, version);
+        }
+    });
+    nest(&[(made.0, Exec::Step(made.1))], copies)
 }
 
 /// Computes the result from the sums in shared memory: a stage with its own axes, which share the workgroup's axes.

@@ -67,8 +67,8 @@ impl SharedMatmul {
         let b_index = [b.scaled(steps[0], 8, b_k), b.scaled(j_w[0], 32, b_j)];
         let a_value = b.filled(left, &a_index, &[true, true]);
         let b_value = b.filled(right, &b_index, &[true, true]);
-        let copy_a = Copied { dst: a_s, version: None, axes: &a_axes, value: a_value }.dealt(&mut b, 64, 1);
-        let copy_b = Copied { dst: b_s, version: None, axes: &b_axes, value: b_value }.dealt(&mut b, 64, 1);
+        let copy_a = Copied { dst: a_s, axes: &a_axes, value: a_value }.dealt(&mut b, 64, 1);
+        let copy_b = Copied { dst: b_s, axes: &b_axes, value: b_value }.dealt(&mut b, 64, 1);
 
         let acc = b.local("acc", self.dtype, &[8, 8, 4, 4], Space::Register);
         let tile = [(i_t[0], thread(Slot::Y)), (j_t[0], thread(Slot::X)), (i_t[1], Exec::Unroll), (j_t[1], Exec::Lanes)];

@@ -126,5 +126,5 @@ fn copy(b: &mut Builder, grid: Grid, [from, to]: [BufferId; 2]) -> Block {
     let [row, column] = axes.map(|axis| b.at(axis));
     let index = [b.at(grid.b), b.scaled(grid.j, TILE, row), column];
     let value = b.read(from, &index);
-    Copied { dst: to, version: None, axes: &axes, value }.dealt(b, INVOCATIONS, 8)
+    Copied { dst: to, axes: &axes, value }.dealt(b, INVOCATIONS, 8)
 }

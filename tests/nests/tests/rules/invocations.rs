@@ -83,6 +83,7 @@ fn barriers() {
                 });
                 p.plan = plan;
                 ids.iter().for_each(|b| p.buffers[*b].versions = 1);
+                p.pipelines.iter_mut().for_each(|pipeline| pipeline.buffers = 1);
             }),
         ),
         ("a barrier in one arm", branch(false)),
@@ -176,8 +177,12 @@ fn one_writes(guarded: bool) -> Program {
     let one = b.made("one", 1);
     let mut write = compute(stage, Phase::Whole, access(y, &[at]), value);
     write.preds.extend(guarded.then_some(Pred { axis: one, tail: Tail::Guard }));
-    let body = nest(&[(parts[0], workgroup(Slot::X)), (one, thread(Slot::X))], leaf(write));
-    b.p.plan = vec![dispatch("y", [64, 1, 1], body)];
+    // All invocations fill a register of their own.
+    let (r, all) = (b.local("r", DType::F32, &[], Space::Register), b.made("all", 64));
+    let own = b.stage(r, &[], Body::Map(value));
+    let fill = nest(&[(all, thread(Slot::X))], alloc(&[r], leaf(compute(own, Phase::Whole, access(r, &[]), value))));
+    let body = sequence([nest(&[(one, thread(Slot::X))], leaf(write)), fill]);
+    b.p.plan = vec![dispatch("y", [64, 1, 1], nest(&[(parts[0], workgroup(Slot::X))], body))];
     b.p
 }
 
@@ -223,7 +228,13 @@ fn races() {
 #[test]
 fn flow() {
     let cases = vec![
-        ("an output that nothing writes", changed(conv(), |p| drop(remove(p, "workgroup z")))),
+        (
+            "an output that nothing writes",
+            changed(conv(), |p| {
+                drop(remove(p, "workgroup z"));
+                p.plan[0].local = [1; 3];
+            }),
+        ),
         (
             "a tensor to be updated that nothing writes",
             changed(conv(), |p| {

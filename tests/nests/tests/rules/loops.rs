@@ -39,6 +39,8 @@ fn limits() {
             }),
         ),
         ("a barrier among lanes", changed(conv(), |p| at(p, "init acc", |block, _| block.extend(barrier())))),
+        ("versions that no pipeline makes", changed(mma(), |p| p.pipelines.truncate(1))),
+        ("versions that a pipeline makes in part", changed(mma(), |p| p.pipelines[0].buffers = 3)),
         ("too few subgroups", changed(mma(), |p| p.plan[0].local = [256, 1, 1])),
         (
             "subgroups that disagree",

@@ -5,7 +5,7 @@ use tilewright_dsl::diag::Spans;
 use tilewright_dsl::expr::{Compare, Const, Expr, Outside};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Body, Exec, NodeKind, Phase, Program, Scope, Tail, print};
-use tilewright_dsl::verify::{Rule, verify_lowered};
+use tilewright_dsl::verify::{Rule, verify, verify_scheduled};
 use tilewright_nests::build::*;
 use tilewright_nests::{TiledMatmul, roomy};
 
@@ -190,26 +190,6 @@ fn reductions() {
 #[test]
 fn unwritten() {
     let cases = vec![
-        ("no prologue", changed(mma(), |p| drop(remove(p, "for a_s_round")))),
-        (
-            "a prologue of another version",
-            changed(mma(), |p| {
-                let one = p.exprs.int(1);
-                compute_at(p, "write b_s[0", |c| c.dst[0].index[0] = one);
-            }),
-        ),
-        (
-            "the version after next",
-            changed(mma(), |p| {
-                let two = p.exprs.int(2);
-                for text in ["write a_s[k_o + 1", "write b_s[k_o + 1"] {
-                    let k = axis(p, "k_o");
-                    let k = p.exprs.axis(k);
-                    let version = p.exprs.sum(k, two);
-                    compute_at(p, text, |c| c.dst[0].index[0] = version);
-                }
-            }),
-        ),
         (
             "a copy of fewer columns",
             changed(halo(), |p| {
@@ -254,6 +234,34 @@ fn unwritten() {
         ),
     ];
     insta::assert_snapshot!(refused(cases, Rule::Unwritten));
+}
+
+/// What a pipeline makes for a step is what the step reads.
+#[test]
+fn steps() {
+    let cases = vec![
+        ("no prologue", changed(mma(), |p| drop(remove(p, "once k_o_next")))),
+        (
+            "a prologue of another version",
+            changed(mma(), |p| {
+                let one = p.exprs.int(1);
+                compute_at(p, "write b_s[0", |c| c.dst[0].index[0] = one);
+            }),
+        ),
+        (
+            "the version after next",
+            changed(mma(), |p| {
+                let two = p.exprs.int(2);
+                for text in ["write a_s[k_o + 1", "write b_s[k_o + 1"] {
+                    let k = axis(p, "k_o");
+                    let k = p.exprs.axis(k);
+                    let version = p.exprs.sum(k, two);
+                    compute_at(p, text, |c| c.dst[0].index[0] = version);
+                }
+            }),
+        ),
+    ];
+    insta::assert_snapshot!(refused(cases, Rule::Step));
 }
 
 /// The halo's convolution before lowering: its reduction is one leaf.
@@ -331,12 +339,12 @@ fn values() {
 #[test]
 fn local_sizes() {
     let lowered = TiledMatmul { sizes: [None; 3], ..TiledMatmul::literal(1, 1, 1) }.program();
-    assert!(verify_lowered(&lowered, &roomy()).is_ok());
+    assert!(verify(&lowered, &roomy()).is_ok());
     let forgotten = changed(lowered.clone(), |p| p.plan[0].local = [1; 3]);
-    accepted("before lowering", &forgotten);
+    assert!(verify_scheduled(&forgotten, &roomy()).is_ok(), "before lowering");
     let others = [(forgotten, "1 x 1 x 1"), (changed(lowered, |p| p.plan[0].local = [16, 8, 1]), "16 x 8 x 1")];
     for (program, has) in others {
-        let errors = verify_lowered(&program, &roomy()).expect_err("it is another size");
+        let errors = verify(&program, &roomy()).expect_err("it is another size");
         let message = errors.0.into_iter().map(|error| error.message).find(|message| message.starts_with("limits"));
         assert_eq!(message, Some(format!("limits: loops of `c` are bound to 8 x 8 x 1 invocations, but its workgroup has {has}")));
     }
@@ -347,7 +355,7 @@ fn local_sizes() {
 fn a_refusal_asks_for_a_report() {
     let lowered = TiledMatmul { sizes: [None; 3], ..TiledMatmul::literal(1, 1, 1) }.program();
     let forgotten = changed(lowered, |p| p.plan[0].local = [1; 3]);
-    let errors = verify_lowered(&forgotten, &roomy()).expect_err("it has no invocations");
+    let errors = verify(&forgotten, &roomy()).expect_err("it has no invocations");
     assert!(errors.are_of_compiler());
     insta::assert_snapshot!(errors.0[0].text(&Spans::new()));
 }

@@ -1,14 +1,16 @@
 //! Rules on versions of a shared buffer: accesses of different versions need no barrier between them.
 
 use crate::edit::*;
+use tilewright_dsl::diag::SpanId;
+use tilewright_dsl::expr::ExprId;
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{Block, Body, Exec, Phase, Program, Slot, Space};
+use tilewright_dsl::nest::{Block, Body, Exec, Made, Phase, Pipelined, Place, Point, Program, Slot, Space, Step};
 use tilewright_dsl::verify::{Rule, verify};
 use tilewright_nests::build::*;
 use tilewright_nests::roomy;
 
-/// Five rounds of two steps over three versions. Each step writes the next version and reads its own version. `last` follows the steps of
-/// each round.
+/// Five rounds of two steps over three versions. Each step writes the next version and reads its own version. `last` follows the
+/// steps of each round.
 fn rounds(last: Block) -> Program {
     let mut b = Builder::new("rounds");
     let n = b.dim("N", None);
@@ -21,16 +23,28 @@ fn rounds(last: Block) -> Program {
     let value = b.read(x, &[at]);
     let stage = b.stage(y, &[i], Body::Map(value));
     let parts = b.split(i, "i_workgroup", &[("i_thread", 32)]);
-    let (round, step) = (b.made("round", 5), b.made("step", 2));
-    let (own, thread_at, one, most) = (b.at(step), b.at(parts[1]), b.int(1), b.int(31));
+    let (round, step, made) = (b.made("round", 5), b.made("step", 2), b.made("step_next", 2));
+    b.p.pipelines.push(Pipelined {
+        axis: step,
+        copy: t,
+        stage,
+        buffers: 3,
+        fetch: None,
+        store: Place { at: Point::Start, early: false, span: SpanId::NONE },
+        span: SpanId::NONE,
+        made: Some(Made { step: made, registers: None }),
+    });
+    let (own, thread_at, zero, one, most) = (b.at(step), b.at(parts[1]), b.int(0), b.int(1), b.int(31));
     let (next, other) = (b.add(own, one), b.sub(most, thread_at));
-    let write = compute(stage, Phase::Whole, access(t, &[next, thread_at]), value);
+    let write = |version: ExprId| leaf(compute(stage, Phase::Whole, access(t, &[version, thread_at]), value));
     let back = b.read(t, &[own, other]);
     let back = compute(stage, Phase::Whole, access(y, &[at]), back);
     let each = |leaf: Block| nest(&[(parts[1], thread(Slot::X))], leaf);
-    let steps = nest(&[(step, Exec::Serial)], sequence([each(leaf(write)), barrier(), each(leaf(back))]));
-    let body = nest(&[(round, Exec::Serial)], sequence([steps, last]));
-    b.p.plan = vec![dispatch("y", [32, 1, 1], nest(&[(parts[0], workgroup(Slot::X))], alloc(&[t], body)))];
+    let first = nest(&[(made, Exec::Step(Step::First(0)))], each(write(zero)));
+    let following = nest(&[(made, Exec::Step(Step::Ahead(step, 1)))], each(write(next)));
+    let steps = nest(&[(step, Exec::Serial)], sequence([following, barrier(), each(leaf(back))]));
+    let body = nest(&[(round, Exec::Serial)], alloc(&[t], sequence([first, steps, last])));
+    b.p.plan = vec![dispatch("y", [32, 1, 1], nest(&[(parts[0], workgroup(Slot::X))], body))];
     b.p
 }
 
