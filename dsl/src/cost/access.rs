@@ -7,7 +7,7 @@
 
 use super::place::{Point, element, over, value};
 use crate::diag::SpanId;
-use crate::expr::{ExprId, Exprs, Outside};
+use crate::expr::{ExprId, Outside};
 use crate::facts::Prover;
 use crate::launch::Size;
 use crate::nest::{
@@ -309,8 +309,7 @@ impl Walk<'_> {
         }
         let program = self.program;
         let zero = program.exprs.int(0);
-        let is_own = |exprs: &Exprs, id| matches!(exprs.get(id), crate::expr::Expr::Axis(a) if *a == along.axis);
-        let start = index.last().map(|last| program.exprs.replace(*last, &mut |exprs, id| is_own(exprs, id).then_some(zero)));
+        let start = index.last().map(|last| program.exprs.with_axes(*last, &mut |axis| (axis == along.axis).then_some(zero)));
         let unaligned = start.and_then(|start| self.unaligned(buffer, start, width));
         match (self.clamped(placed, along.axis), unaligned) {
             (None, None) => (width, None),

@@ -173,6 +173,11 @@ impl Exprs {
         self.replace_memo(id, f, &mut Map::default())
     }
 
+    /// The expression with other values for the axes for which `f` gives one.
+    pub fn with_axes(&self, id: ExprId, f: &mut dyn FnMut(AxisId) -> Option<ExprId>) -> ExprId {
+        self.replace(id, &mut |exprs, part| if let Expr::Axis(axis) = *exprs.get(part) { f(axis) } else { None })
+    }
+
     fn replace_memo(
         &self,
         id: ExprId,

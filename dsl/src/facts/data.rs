@@ -146,10 +146,7 @@ impl Context<'_> {
 
 /// Replaces the axes of a definition by the indices of a point.
 fn at(exprs: &Exprs, e: ExprId, axes: &[AxisId], point: &[ExprId]) -> ExprId {
-    exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
-        Expr::Axis(axis) => axes.iter().position(|a| a == axis).and_then(|n| point.get(n)).copied(),
-        _ => None,
-    })
+    exprs.with_axes(e, &mut |axis| axes.iter().position(|a| *a == axis).and_then(|n| point.get(n)).copied())
 }
 
 /// Returns bounds of a value: its type's bounds, or tighter bounds by the operation that computes it.

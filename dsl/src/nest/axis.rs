@@ -2,7 +2,7 @@
 
 use super::{AxisId, Program, StageId};
 use crate::diag::SpanId;
-use crate::expr::{Binary, Expr, ExprId};
+use crate::expr::{Binary, ExprId};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 
@@ -176,10 +176,7 @@ impl Program {
             let value = self.over_leaves(value, bound);
             values.insert(axis, value);
         }
-        self.exprs.replace(expr, &mut |exprs, id| match exprs.get(id) {
-            Expr::Axis(a) => values.get(a).copied(),
-            _ => None,
-        })
+        self.exprs.with_axes(expr, &mut |a| values.get(&a).copied())
     }
 
     /// True if the value of `axis` is computed from the value of `of`, whatever loops there are.

@@ -3,7 +3,7 @@
 
 use super::{AxisId, BufferId, Program, StageId};
 use crate::diag::SpanId;
-use crate::expr::{Expr, ExprId};
+use crate::expr::ExprId;
 
 /// A copy that is prefetched.
 #[derive(Clone, Debug)]
@@ -74,6 +74,6 @@ impl Program {
     /// Replaces the axis `from` by `to` in an expression.
     pub fn renamed(&self, e: ExprId, from: AxisId, to: AxisId) -> ExprId {
         let new = self.exprs.axis(to);
-        self.exprs.replace(e, &mut |exprs, id| (*exprs.get(id) == Expr::Axis(from)).then_some(new))
+        self.exprs.with_axes(e, &mut |axis| (axis == from).then_some(new))
     }
 }

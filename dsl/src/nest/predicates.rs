@@ -1,7 +1,7 @@
 //! The predicates of a stage's points: every inexact axis that they depend on needs one.
 
 use super::{AxisDef, AxisId, AxisKind, Body, Fate, Pred, Program, StageId, Tail};
-use crate::expr::{Binary, Compare, Expr, ExprId};
+use crate::expr::{Binary, Compare, ExprId};
 use std::collections::HashSet;
 
 impl Program {
@@ -65,10 +65,7 @@ impl Program {
         let extent = self.axes[axis].extent;
         let clamped: Vec<(AxisId, ExprId)> =
             self.named(extent).into_iter().map(|axis| Some((axis, self.clamped(axis)?))).collect::<Option<_>>()?;
-        Some(self.exprs.replace(extent, &mut |exprs, id| match exprs.get(id) {
-            Expr::Axis(axis) => clamped.iter().find(|(a, _)| a == axis).map(|(_, value)| *value),
-            _ => None,
-        }))
+        Some(self.exprs.with_axes(extent, &mut |axis| clamped.iter().find(|(a, _)| *a == axis).map(|(_, value)| *value)))
     }
 
     /// True if the extent of an axis that the index depends on names an axis that can run past its own extent. This axis is clamped

@@ -300,8 +300,5 @@ fn define(
 
 /// Replaces axes in an expression.
 fn at(program: &mut Program, e: ExprId, points: &HashMap<AxisId, ExprId>) -> ExprId {
-    program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
-        Expr::Axis(axis) => points.get(axis).copied(),
-        _ => None,
-    })
+    program.exprs.with_axes(e, &mut |axis| points.get(&axis).copied())
 }

@@ -4,7 +4,7 @@
 //! in registers reads its taps by extracts and shuffles.
 
 use super::StageNest;
-use crate::expr::{Binary, Compare, Expr, ExprId, Exprs};
+use crate::expr::{Binary, Compare, ExprId};
 use crate::facts::Prover;
 use crate::nest::{AxisId, BufferId, Space};
 
@@ -37,10 +37,7 @@ pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes
     let leaves: Vec<ExprId> = index.iter().map(|i| nest.on_loops(*i)).collect();
     let differences: Vec<ExprId> = leaves.iter().map(|i| difference(nest, *i, lanes)).collect();
     let zero = nest.program.exprs.int(0);
-    let first = leaves.last().map(|last| {
-        let is_lane = |exprs: &Exprs, id| matches!(exprs.get(id), Expr::Axis(a) if *a == lanes);
-        nest.program.exprs.replace(*last, &mut |exprs, id| is_lane(exprs, id).then_some(zero))
-    });
+    let first = leaves.last().map(|last| nest.program.exprs.with_axes(*last, &mut |axis| (axis == lanes).then_some(zero)));
     let prover = Prover::on_leaves(nest.program);
     let step = |difference: &ExprId| match nest.program.exprs.as_int(*difference) {
         Some(step) => Some(step),
@@ -100,7 +97,7 @@ fn missing(nest: &StageNest<'_>, index: ExprId, count: i64) -> Missing {
     // `j * W` is a multiple for every `j` if `W` is one.
     let one = exprs.int(1);
     for (rest, _) in &mut sizes.rest {
-        *rest = exprs.replace(*rest, &mut |exprs, id| matches!(exprs.get(id), Expr::Axis(_)).then_some(one));
+        *rest = exprs.with_axes(*rest, &mut |_| Some(one));
     }
     let is_known = sizes.rest.is_empty();
     let sizes = exprs.of_linear(&sizes, &[]);

@@ -1,7 +1,7 @@
 //! Copies of a stage onto new axes: expressions over the axes of the original are rewritten over the axes of the copy. For example,
 //! stages of partial results are such copies ([`super::rfactor`]).
 
-use crate::expr::{Expr, ExprId};
+use crate::expr::ExprId;
 use crate::nest::{Axis, AxisDef, AxisId, Fate, Program, StageId};
 use std::collections::HashMap;
 
@@ -38,9 +38,6 @@ impl Renamed {
 
     /// Rewrites an expression of the original over the axes of the copy.
     pub(super) fn expr(&self, program: &mut Program, e: ExprId) -> ExprId {
-        program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
-            Expr::Axis(axis) => self.axes.get(axis).copied().map(|own| exprs.axis(own)),
-            _ => None,
-        })
+        program.exprs.with_axes(e, &mut |axis| self.axes.get(&axis).map(|own| program.exprs.axis(*own)))
     }
 }

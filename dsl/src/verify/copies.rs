@@ -109,10 +109,7 @@ fn trace(program: &Program, copies: &HashMap<BufferId, Copied>, value: ExprId) -
         // The leading indices select the owner of the element. `owners` checks them.
         let Some(owned) = read.index.len().checked_sub(stage.axes.len()) else { continue };
         let at: HashMap<_, _> = stage.axes.iter().copied().zip(read.index[owned..].iter().copied()).collect();
-        let element = program.exprs.replace(held, &mut |exprs, id| match exprs.get(id) {
-            Expr::Axis(axis) => at.get(axis).copied(),
-            _ => None,
-        });
+        let element = program.exprs.with_axes(held, &mut |axis| at.get(&axis).copied());
         elements.insert(read, trace(program, copies, element));
     }
     if elements.is_empty() {

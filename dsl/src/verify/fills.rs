@@ -327,10 +327,7 @@ impl Trace<'_, '_> {
         let places: HashMap<AxisId, ExprId> = stage.axes.iter().copied().zip(read.index[versions..].iter().copied()).collect();
         let bound: HashSet<AxisId> = site.loops().map(|looped| looped.axis).chain(stage.axes.iter().copied()).collect();
         let value = program.over_leaves(value, &bound);
-        let item = program.exprs.replace(value, &mut |exprs, e| match exprs.get(e) {
-            Expr::Axis(axis) => places.get(axis).copied(),
-            _ => None,
-        });
+        let item = program.exprs.with_axes(value, &mut |axis| places.get(&axis).copied());
         Some(Case { item, given: Vec::new() })
     }
 
@@ -376,10 +373,7 @@ impl Trace<'_, '_> {
         let loops: HashSet<AxisId> = writer.loops().map(|looped| looped.axis).collect();
         let bound: HashSet<AxisId> = loops.iter().chain(places.keys()).copied().collect();
         let value = program.over_leaves(value, &bound);
-        let item = exprs.replace(value, &mut |exprs, e| match exprs.get(e) {
-            Expr::Axis(axis) => places.get(axis).copied(),
-            _ => None,
-        });
+        let item = exprs.with_axes(value, &mut |axis| places.get(&axis).copied());
         let mut case = Case { item, given: Vec::new() };
         for (axis, from) in places.iter().filter(|(axis, _)| !loops.contains(axis)) {
             let made = program.over_leaves(exprs.axis(*axis), &loops);

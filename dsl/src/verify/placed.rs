@@ -73,10 +73,7 @@ impl Checks<'_> {
     }
 
     fn at_places(&self, e: ExprId, places: &HashMap<AxisId, ExprId>) -> ExprId {
-        self.program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
-            Expr::Axis(axis) => places.get(axis).copied(),
-            _ => None,
-        })
+        self.program.exprs.with_axes(e, &mut |axis| places.get(&axis).copied())
     }
 }
 

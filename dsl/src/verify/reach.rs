@@ -50,9 +50,8 @@ pub(super) fn aliases(program: &Program, sites: &[Vec<Site<'_>>]) -> BTreeSet<Ax
         let extent = program.over_leaves(extent, &live);
         // An axis with one value and no loop has the value 0, so the two extents differ only in its name.
         let Program { exprs, axes, .. } = program;
-        exprs.replace(extent, &mut |exprs, id| match exprs.get(id) {
-            Expr::Axis(axis) if !looped.contains(axis) && exprs.as_int(axes[*axis].extent) == Some(1) => Some(exprs.int(0)),
-            _ => None,
+        exprs.with_axes(extent, &mut |axis| {
+            (!looped.contains(&axis) && exprs.as_int(axes[axis].extent) == Some(1)).then(|| exprs.int(0))
         })
     };
     ones.into_iter().filter(|(axis, part)| same(*axis) == same(*part)).map(|(axis, _)| axis).collect()

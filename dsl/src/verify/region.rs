@@ -106,10 +106,7 @@ impl Checks<'_> {
         };
         let places: BTreeMap<AxisId, ExprId> = writer.1.index.iter().zip(&reader.1.index).filter_map(place).collect();
         let written = self.program.axis_value(axis, &|a| places.contains_key(&a) || writer.0.binds(a));
-        let written = exprs.replace(written, &mut |exprs, e| match exprs.get(e) {
-            Expr::Axis(a) => places.get(a).copied(),
-            _ => None,
-        });
+        let written = exprs.with_axes(written, &mut |a| places.get(&a).copied());
         let candidates: Vec<(AxisId, ExprId)> = reader
             .0
             .preds()

@@ -5,7 +5,7 @@
 
 use super::step::{Ranks, fills};
 use crate::diag::{Error, SpanId};
-use crate::expr::{Expr, ExprId};
+use crate::expr::ExprId;
 use crate::nest::{
     Access, AxisId, Block, Body, Buffer, BufferId, Compute, Exec, Loop, Node, NodeKind, Phase, Program, Space, Stage, StageId,
     Step, print,
@@ -238,13 +238,11 @@ fn leaf(nest: &Node) -> Option<(Vec<Looped>, &Compute)> {
 /// Rewrites a copy's value from a loop's axis to another axis. Axes that are computed from the loop's axis are rewritten too.
 fn on(program: &Program, value: ExprId, axis: AxisId, to: AxisId) -> ExprId {
     let new = program.exprs.axis(to);
-    program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
-        Expr::Axis(named) if *named == axis => Some(new),
-        Expr::Axis(named) if program.passes(*named, axis) => {
-            let over = over_loop(program, *named, axis);
-            Some(program.renamed(over, axis, to))
+    program.exprs.with_axes(value, &mut |named| {
+        if named == axis {
+            return Some(new);
         }
-        _ => None,
+        program.passes(named, axis).then(|| program.renamed(over_loop(program, named, axis), axis, to))
     })
 }
 

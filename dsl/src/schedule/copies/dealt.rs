@@ -256,10 +256,7 @@ fn define(program: &mut Program, copy: &Copied, buffers: &[BufferId], dimensions
     }
     let axes = arranged(axes);
     let over = |program: &Program, value: ExprId| {
-        program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
-            Expr::Axis(axis) => values.iter().find(|(of, _)| of == axis).map(|(_, value)| *value),
-            _ => None,
-        })
+        program.exprs.with_axes(value, &mut |axis| values.iter().find(|(of, _)| *of == axis).map(|(_, value)| *value))
     };
     let index: Vec<ExprId> = axes.iter().map(|axis| program.exprs.axis(*axis)).collect();
     let shape: Vec<ExprId> = axes.iter().map(|axis| program.axes[*axis].extent).collect();

@@ -489,10 +489,7 @@ fn expanded_once(program: &Program, e: ExprId, which: &dyn Fn(BufferId) -> bool,
         if exprs.parts([value]) > MOST {
             return None;
         }
-        let value = exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
-            Expr::Axis(axis) => points.get(axis).copied(),
-            _ => None,
-        });
+        let value = exprs.with_axes(value, &mut |axis| points.get(&axis).copied());
         Some(exprs.cast(program.buffers[read.buffer].dtype, value))
     });
     done.insert(e, new);
@@ -501,8 +498,5 @@ fn expanded_once(program: &Program, e: ExprId, which: &dyn Fn(BufferId) -> bool,
 
 /// Renames axes in an expression.
 pub(super) fn renamed(exprs: &Exprs, e: ExprId, axes: &HashMap<AxisId, AxisId>) -> ExprId {
-    exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
-        Expr::Axis(axis) => axes.get(axis).map(|new| exprs.axis(*new)),
-        _ => None,
-    })
+    exprs.with_axes(e, &mut |axis| axes.get(&axis).map(|new| exprs.axis(*new)))
 }

@@ -175,10 +175,8 @@ fn check_alive(nest: &StageNest<'_>, wanted: &Wanted<'_>) -> Result<(), Error> {
 
 /// Rewrites an expression over the axes of a copy.
 pub(super) fn replaced(nest: &mut StageNest<'_>, e: ExprId, pairs: &[(AxisId, AxisId)]) -> ExprId {
-    nest.program.exprs.replace(e, &mut |exprs, id| match exprs.get(id) {
-        Expr::Axis(a) => pairs.iter().find(|(old, _)| old == a).map(|(_, new)| *new).map(|new| exprs.axis(new)),
-        _ => None,
-    })
+    let exprs = &nest.program.exprs;
+    exprs.with_axes(e, &mut |axis| pairs.iter().find(|(old, _)| *old == axis).map(|(_, new)| exprs.axis(*new)))
 }
 
 /// Reports an axis without a bounded extent.
