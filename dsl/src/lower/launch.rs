@@ -54,24 +54,8 @@ impl Tensors {
 
 /// Marks the buffers that nodes access.
 fn touch(program: &Program, block: &nest::Block, touched: &mut [bool]) {
-    let value = |id: ExprId, touched: &mut [bool]| {
-        program.exprs.reads(id).iter().for_each(|r| touched[r.buffer.index()] = true);
-    };
-    let place = |a: &nest::Access, touched: &mut [bool]| {
-        touched[a.buffer.index()] = true;
-        a.index.iter().for_each(|i| value(*i, touched));
-    };
-    for node in walk::nodes(block) {
-        match &node.kind {
-            NodeKind::Compute(c) => {
-                c.value.iter().for_each(|v| value(*v, touched));
-                c.dst.iter().for_each(|a| place(a, touched));
-            }
-            NodeKind::AllReduce(c) => c.src.iter().chain(&c.dst).for_each(|a| place(a, touched)),
-            NodeKind::Branch { cond, .. } => value(*cond, touched),
-            NodeKind::Loop(l) => l.end.into_iter().for_each(|end| value(end, touched)),
-            NodeKind::Alloc { .. } | NodeKind::Barrier { .. } => {}
-        }
+    for access in walk::nodes(block).flat_map(|node| node.accesses(&program.exprs)) {
+        touched[access.place.buffer.index()] = true;
     }
 }
 

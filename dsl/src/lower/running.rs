@@ -266,13 +266,8 @@ impl Item {
     /// True if only updates of a stage read its result.
     fn is_taken_alone(&self, program: &Program, body: &Block, by: StageId) -> bool {
         let of = self.finish.compute.dst[0].buffer;
-        let reads = |node: &&Node| match &node.kind {
-            NodeKind::Compute(c) if (c.stage, c.phase) == (by, Phase::Update) => false,
-            NodeKind::Compute(c) => c.values().any(|value| program.exprs.reads(value).iter().any(|read| read.buffer == of)),
-            NodeKind::AllReduce(all) => all.src.iter().any(|place| place.buffer == of),
-            _ => false,
-        };
-        !walk::nodes(body).any(|node| reads(&node))
+        let takes = |node: &Node| matches!(&node.kind, NodeKind::Compute(c) if (c.stage, c.phase) == (by, Phase::Update));
+        !walk::nodes(body).any(|node| !takes(node) && node.reads(&program.exprs, of))
     }
 
     /// True if its result is available when another item starts.

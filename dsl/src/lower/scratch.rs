@@ -108,22 +108,11 @@ fn is_dead(program: &Program, buffer: BufferId, leaf: &Leaf<'_>, leaves: &[Leaf<
     let is_life = |(node, _): &(&Node, usize)| matches!(node.kind, NodeKind::Alloc { buffer: of, .. } if of == buffer);
     let Some(life) = leaf.around.iter().rposition(is_life) else { return true };
     let is_within = |other: &&Leaf<'_>| leaf.common(other) > life && !leaf.excludes(other);
-    let touches: Vec<&Leaf<'_>> = leaves.iter().filter(is_within).filter(|other| touches(program, other.node, buffer)).collect();
+    let accesses = |other: &&Leaf<'_>| other.node.accesses(&program.exprs).iter().any(|access| access.place.buffer == buffer);
+    let touches: Vec<&Leaf<'_>> = leaves.iter().filter(is_within).filter(accesses).collect();
     let repeats =
         |(node, _): &(&Node, usize)| matches!(&node.kind, NodeKind::Loop(l) if matches!(l.exec, Exec::Serial | Exec::Unroll));
     let repeated = |other: &&Leaf<'_>| leaf.around[life..leaf.common(other)].iter().any(repeats);
     let is_before = |other: &&Leaf<'_>| other.at < leaf.at;
     !touches.iter().any(repeated) && (touches.iter().all(is_before) || !touches.iter().any(is_before))
-}
-
-fn touches(program: &Program, node: &Node, buffer: BufferId) -> bool {
-    let reads = |e| program.exprs.reads(e).iter().any(|read| read.buffer == buffer);
-    match &node.kind {
-        NodeKind::Compute(compute) => {
-            let indices = compute.dst.iter().flat_map(|place| place.index.iter().copied());
-            compute.dst.iter().any(|place| place.buffer == buffer) || compute.values().chain(indices).any(reads)
-        }
-        NodeKind::AllReduce(reduction) => reduction.src.iter().chain(&reduction.dst).any(|place| place.buffer == buffer),
-        NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } | NodeKind::Branch { .. } => false,
-    }
 }

@@ -104,8 +104,8 @@ pub use crate::ids::{AxisId, BufferId, DimId, ScalarId, StageId};
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
 pub use bounds::Bound;
 pub use node::{
-    Access, AllReduce, Block, Compute, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Phase, Pred, Scope, Scratch, Side, Slot,
-    Step,
+    Access, Accessed, AllReduce, Block, Compute, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Phase, Pred, Scope, Scratch,
+    Side, Slot, Step,
 };
 pub use pipelined::{Made, Pipelined, Place, Point};
 pub use places::Places;

@@ -3,7 +3,7 @@
 
 use super::{AxisId, BufferId, StageId, Tail};
 use crate::diag::SpanId;
-use crate::expr::ExprId;
+use crate::expr::{ExprId, Exprs};
 
 /// One dispatch: what a grid of workgroups runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,6 +174,15 @@ pub struct Access {
     pub index: Vec<ExprId>,
 }
 
+/// An access that a node makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accessed {
+    /// The place that is accessed.
+    pub place: Access,
+    /// True for a write. An update, and an atomic reduction, only count as a write of what they update.
+    pub writes: bool,
+}
+
 /// The computation and store of one value, or of a tuple.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compute {
@@ -301,6 +310,43 @@ impl Node {
     /// Returns a barrier.
     pub fn barrier(scope: Scope, span: SpanId) -> Node {
         Node::new(NodeKind::Barrier { scope }, span)
+    }
+
+    /// Returns the node's own accesses: those of its values, its places and their indices, its condition and its end. Equal accesses are
+    /// returned once.
+    pub fn accesses(&self, exprs: &Exprs) -> Vec<Accessed> {
+        let (mut values, mut made): (Vec<ExprId>, Vec<Accessed>) = (Vec::new(), Vec::new());
+        let access = |place: &Access, writes: bool| Accessed { place: place.clone(), writes };
+        match &self.kind {
+            NodeKind::Compute(compute) => {
+                values.extend(compute.values());
+                let given = &compute.dst[..compute.dst.len() - compute.written().len()];
+                // An init leaves the components that it is given.
+                made.extend(given.iter().filter(|_| compute.phase != Phase::Init).map(|place| access(place, false)));
+                made.extend(compute.written().iter().map(|place| access(place, true)));
+            }
+            NodeKind::AllReduce(reduction) => {
+                made.extend(reduction.src.iter().map(|place| access(place, false)));
+                made.extend(reduction.dst.iter().map(|place| access(place, true)));
+            }
+            NodeKind::Loop(looped) => values.extend(looped.end),
+            NodeKind::Branch { cond, .. } => values.push(*cond),
+            NodeKind::Alloc { .. } | NodeKind::Barrier { .. } => {}
+        }
+        values.extend(made.iter().flat_map(|access| access.place.index.iter().copied()));
+        for read in values.into_iter().flat_map(|value| exprs.reads(value)) {
+            let place = Access { buffer: read.buffer, index: read.index.to_vec() };
+            let read = Accessed { place, writes: false };
+            if !made.contains(&read) {
+                made.push(read);
+            }
+        }
+        made
+    }
+
+    /// True if it reads a buffer itself.
+    pub fn reads(&self, exprs: &Exprs, buffer: BufferId) -> bool {
+        self.accesses(exprs).iter().any(|access| !access.writes && access.place.buffer == buffer)
     }
 
     /// Returns the buffers that it writes, without the nodes inside it.

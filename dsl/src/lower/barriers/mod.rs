@@ -17,7 +17,7 @@
 
 use crate::expr::ExprId;
 use crate::facts::Prover;
-use crate::nest::{AxisId, Block, BufferId, Exec, Level, Node, NodeKind, Program, Scope, Slot, Space, walk};
+use crate::nest::{Access, Accessed, AxisId, Block, BufferId, Exec, Level, Node, NodeKind, Program, Scope, Slot, Space, walk};
 use crate::profile::Profile;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -249,42 +249,24 @@ impl<'p> Place<'p> {
             }
             NodeKind::Barrier { scope: Scope::Workgroup } => Ends::default(),
             NodeKind::Barrier { scope: Scope::Subgroup } => Ends { open: true, fence: true, ..Ends::default() },
-            leaf => {
-                let touches = self.touches(leaf);
+            _ => {
+                let touches = self.touches(node);
                 Ends { head: touches.clone(), tail: touches, open: true, fence: false }
             }
         }
     }
 
-    /// Returns a leaf's accesses to shared memory.
-    fn touches(&self, leaf: &NodeKind) -> Vec<Touch> {
+    /// Returns a node's own accesses to shared memory.
+    fn touches(&self, node: &Node) -> Vec<Touch> {
         let mut found = Vec::new();
-        let mut note = |buffer: BufferId, index: &[ExprId], writes: bool| {
+        for Accessed { place: Access { buffer, index }, writes } in node.accesses(&self.program.exprs) {
             if self.program.buffers[buffer].space != Space::Shared {
-                return;
+                continue;
             }
-            let touch = Touch { buffer, writes, version: self.version(buffer, index), owner: self.owner(index), fenced: false };
+            let touch = Touch { buffer, writes, version: self.version(buffer, &index), owner: self.owner(&index), fenced: false };
             if !found.contains(&touch) {
                 found.push(touch);
             }
-        };
-        let mut values: Vec<ExprId> = Vec::new();
-        match leaf {
-            NodeKind::Compute(c) => {
-                values.extend(&c.value);
-                for dst in &c.dst {
-                    values.extend(&dst.index);
-                    note(dst.buffer, &dst.index, true);
-                }
-            }
-            NodeKind::AllReduce(c) => {
-                c.src.iter().for_each(|a| note(a.buffer, &a.index, false));
-                c.dst.iter().for_each(|a| note(a.buffer, &a.index, true));
-            }
-            _ => {}
-        }
-        for read in values.into_iter().flat_map(|v| self.program.exprs.reads(v)) {
-            note(read.buffer, &read.index, false);
         }
         found
     }
@@ -294,7 +276,7 @@ impl<'p> Place<'p> {
         let mut owners: BTreeMap<BufferId, Option<Owner>> = BTreeMap::new();
         walk::within(block, &mut |node, around| {
             *self.around.borrow_mut() = around.iter().map(|l| (l.axis, l.exec)).collect();
-            for touch in self.touches(&node.kind) {
+            for touch in self.touches(node) {
                 let owner = owners.entry(touch.buffer).or_insert(touch.owner);
                 *owner = owner.filter(|owner| touch.owner == Some(*owner));
             }

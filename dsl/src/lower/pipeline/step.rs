@@ -152,12 +152,7 @@ fn stages(node: &Node) -> Vec<StageId> {
 
 /// True if a node, or a node inside it, reads a buffer.
 fn reads(program: &Program, node: &Node, buffer: BufferId) -> bool {
-    let in_value = |value: ExprId| program.exprs.reads(value).iter().any(|read| read.buffer == buffer);
-    walk::nodes(std::slice::from_ref(node)).any(|node| match &node.kind {
-        NodeKind::Compute(c) => c.values().any(in_value) || c.dst.iter().flat_map(|to| &to.index).any(|index| in_value(*index)),
-        NodeKind::AllReduce(reduction) => reduction.src.iter().any(|from| from.buffer == buffer),
-        _ => false,
-    })
+    walk::nodes(std::slice::from_ref(node)).any(|node| node.reads(&program.exprs, buffer))
 }
 
 /// Removes the allocations and nests of copies from a step. Adds the nests to `nests`.
