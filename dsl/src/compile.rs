@@ -1,14 +1,17 @@
 //! The whole compiler up to the backend, on one screen. It makes a final nest from a kernel, a schedule and a profile.
 
-use crate::algorithm::{self, Bindings, inline::inline_those};
+use crate::algorithm::inline::inline_those;
+use crate::algorithm::{self, Bindings};
 use crate::diag::{Errors, SpanId};
 use crate::lower;
 use crate::nest::{Program, build};
 use crate::profile::Profile;
-use crate::schedule::pack::Rewritten;
-use crate::schedule::precompute::Preparation;
-use crate::schedule::tune::{self, Choice};
-use crate::schedule::{self, At, Watch, decompose, emit, head, pack, pin, placement, precompute, quotients, strided};
+use crate::schedule::algebra::pack::Rewritten;
+use crate::schedule::algebra::{decompose, pack, quotients};
+use crate::schedule::statements::precompute::Preparation;
+use crate::schedule::statements::tune::{self, Choice};
+use crate::schedule::statements::{emit, head, pin, precompute, strided};
+use crate::schedule::{self, At, Watch, placement};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::{Item, Schedule};
 use crate::verify;

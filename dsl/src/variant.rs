@@ -12,11 +12,11 @@ use crate::nest::{BufferId, Program, Space, State};
 use crate::profile::Profile;
 use crate::schedule;
 use crate::schedule::At;
-use crate::schedule::pack::program::{Conversion, conversions};
-use crate::schedule::pin;
-use crate::schedule::precompute::{self, Preparation};
-use crate::schedule::specialize::{self, Specialize};
-use crate::schedule::tune::Choice;
+use crate::schedule::algebra::pack::program::{Conversion, conversions};
+use crate::schedule::statements::pin;
+use crate::schedule::statements::precompute::{self, Preparation};
+use crate::schedule::statements::specialize::{self, Specialize};
+use crate::schedule::statements::tune::Choice;
 use crate::syntax::Kernel;
 use crate::syntax::schedule::Schedule;
 

@@ -11,7 +11,7 @@ use crate::launch::Size;
 use crate::lower::launch::size;
 use crate::nest::walk::{self, Around};
 use crate::nest::{AxisId, Body, Exec, How, Monoid, NodeKind, Phase, Program, Side, StageId, State};
-use crate::schedule::hull::largest;
+use crate::schedule::loops::hull::largest;
 
 /// Records the longest chain of each float reduction in the ledger.
 pub(crate) fn state(program: &mut Program) {

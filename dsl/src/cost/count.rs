@@ -12,9 +12,8 @@
 use super::{Repeated, Work};
 use crate::launch::Size;
 use crate::lower::launch::size;
-use crate::nest::walk;
-use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Loop, Program, Side, Slot, Space, Step};
-use crate::schedule::hull::largest;
+use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Loop, Program, Side, Slot, Space, Step, walk};
+use crate::schedule::loops::hull::largest;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The loops that a value depends on, as a bit set in which the outermost loop is the lowest bit.

@@ -9,7 +9,7 @@ use super::{Backend, variant};
 use crate::diag::{Errors, Spans, list};
 use crate::launch::{DType, Feature};
 use crate::profile::Profile;
-use crate::schedule::tune::Choice;
+use crate::schedule::statements::tune::Choice;
 use crate::syntax::Kernel;
 use crate::variant::compile;
 use proc_macro2::{Span, TokenStream};

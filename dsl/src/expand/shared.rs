@@ -9,7 +9,7 @@
 use super::{Backend, variant};
 use crate::diag::{Error, Errors, SpanId, Spans};
 use crate::profile::Profile;
-use crate::schedule::tune::Choice;
+use crate::schedule::statements::tune::Choice;
 use crate::syntax::Kernel;
 use crate::syntax::schedule::Schedule;
 use crate::variant::compile;

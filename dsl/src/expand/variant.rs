@@ -6,7 +6,7 @@ use crate::diag::{Error, Errors, Kind, Spans};
 use crate::launch::{self, Size};
 use crate::nest::{Program, Rounding, State, print};
 use crate::profile::Profile;
-use crate::schedule::tune::Choice;
+use crate::schedule::statements::tune::Choice;
 use crate::syntax::schedule::Schedule;
 use crate::syntax::{Kernel, Name, Prefix};
 use crate::variant::{Form, Variant, compile, forms};

@@ -2,10 +2,12 @@
 //! invocations per workgroup, and the reduction is a loop in each invocation. The rows of transforms (`Program::rows`) are unrolled,
 //! so that each copy computes one row and shared terms are computed once.
 
-use super::{Applied, StageNest, distribute, fuse, split};
+use super::{Applied, StageNest};
 use crate::diag::SpanId;
 use crate::nest::path::Frame;
 use crate::nest::{AxisId, Exec, Level, Slot};
+use crate::schedule::invocations::distribute;
+use crate::schedule::loops::{fuse, split};
 use crate::syntax::schedule::Target;
 
 /// The number of invocations of a workgroup: half of the minimum that Vulkan guarantees, and a multiple of every subgroup size.

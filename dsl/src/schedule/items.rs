@@ -1,15 +1,16 @@
 //! Applies the items of a schedule in order: assigns each directive to its stage, and schedules stages without directives.
 
 use super::opened::Opened;
-use super::promote::Copied;
-use super::{
-    Applied, StageNest, compute_at, copies, decompose, default, distribute, fragment, fuse, left_over, merged, mma, pipeline,
-    placement, promote,
-};
-use super::{reorder, rfactor, serial, show, split, subgroups, tile, unroll, vectorize};
+use super::{Applied, StageNest, default, left_over, merged, placement, show};
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{Program, StageId};
 use crate::profile::Profile;
+use crate::schedule::algebra::{decompose, rfactor};
+use crate::schedule::invocations::{distribute, subgroups, tile};
+use crate::schedule::loops::{fuse, reorder, serial, split, unroll, vectorize};
+use crate::schedule::matrices::{fragment, mma};
+use crate::schedule::memory::promote::Copied;
+use crate::schedule::memory::{compute_at, copies, pipeline, promote};
 use crate::syntax::Name;
 use crate::syntax::schedule::{Directive, DirectiveKind, Item};
 

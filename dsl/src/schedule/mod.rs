@@ -4,66 +4,33 @@
 //! heuristic schedule, [`default`]), and then checks that no parallel axis is left over. Every directive has a file with its rule,
 //! its errors and its rewrite of a [`StageNest`].
 
-mod atomics;
-pub mod attach;
+pub mod algebra;
 mod block_of;
-mod blocked;
-mod compute_at;
-mod convolution;
-mod copies;
-pub(crate) mod decompose;
 pub mod default;
-pub mod distribute;
-pub(crate) mod emit;
-pub mod fragment;
-pub mod fuse;
-pub mod head;
-pub(crate) mod hull;
-mod im2col;
+pub mod invocations;
 mod items;
-pub mod lanes;
 mod left_over;
+pub mod loops;
+pub mod matrices;
+pub mod memory;
 mod merged;
-pub mod mma;
 mod names;
 mod number;
-pub(crate) mod online;
 mod opened;
-pub(crate) mod pack;
-pub mod peel;
-pub mod pin;
-mod pipeline;
 pub mod placement;
-pub(crate) mod precompute;
-pub mod promote;
-pub(crate) mod quotients;
-mod renamed;
-pub mod reorder;
-pub mod rfactor;
-pub mod round_up;
-pub mod serial;
-pub mod shift;
 pub mod show;
-pub mod specialize;
-pub mod split;
-pub mod strategy;
-pub(crate) mod strided;
-pub mod subgroups;
-pub mod tile;
-pub mod tune;
-pub mod unroll;
-pub mod vectorize;
-mod winograd;
+pub mod statements;
 
 pub use items::{At, Outcome, Watch, apply};
-use promote::place_varying;
+use memory::promote::place_varying;
+pub use statements::{head, tune};
 
 use crate::diag::{Error, SpanId};
 use crate::facts::Prover;
 use crate::nest::path::{Frame, Path};
 use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Fate, Level, Phase, Program, StageId};
 use crate::profile::Profile;
-use attach::Placed;
+use memory::attach::Placed;
 use std::collections::HashSet;
 
 /// The nest of one stage while directives rewrite it.
@@ -81,7 +48,7 @@ pub struct StageNest<'a> {
     /// The nodes around the stage's own loops, beside them and within them.
     pub placed: Placed,
     /// The copies that `promote` made.
-    pub copies: Vec<promote::Copied>,
+    pub copies: Vec<memory::promote::Copied>,
     /// Every axis that the stage has or had, oldest first.
     pub axes: Vec<AxisId>,
     /// Parallel axes that `serial` named.

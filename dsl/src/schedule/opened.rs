@@ -1,11 +1,11 @@
 //! The nest of a stage between the directives that are applied to it.
 
-use super::attach::Placed;
-use super::promote::Copied;
 use super::{Applied, StageNest};
 use crate::nest::path::Path;
 use crate::nest::{AxisId, Level, Program, StageId};
 use crate::profile::Profile;
+use crate::schedule::memory::attach::Placed;
+use crate::schedule::memory::promote::Copied;
 use std::collections::HashSet;
 
 /// A [`StageNest`] without its program.

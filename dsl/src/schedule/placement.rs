@@ -1,4 +1,4 @@
-//! The placement of intermediates: `inline(s)`, `root(s)`, and the default. A stage that [`super::compute_at`] places is a root
+//! The placement of intermediates: `inline(s)`, `root(s)`, and the default. A stage that [`compute_at`](crate::schedule::memory::compute_at) places is a root
 //! until that directive is applied.
 //!
 //! A pointwise intermediate is inlined: it becomes part of its readers. A reduction is a root: its own dispatch stores it in a

@@ -1,0 +1,150 @@
+//! Shared parts of the decompositions of convolutions: finding the sum of products that a name denotes, and inserting stages before
+//! it.
+//!
+//! [`super::winograd`] and [`super::im2col`] find the sum here, check their own requirements, and replace it. [`super::decompose`]
+//! calls them.
+
+use crate::arena::{Arena, Id};
+use crate::diag::{Error, SpanId, did_you_mean, list};
+use crate::expr::{Binary, Expr, ExprId};
+use crate::launch::DType;
+use crate::nest::{AxisDef, AxisId, Body, Buffer, BufferId, Monoid, Program, Space, Stage, StageId};
+use crate::syntax::Name;
+use std::collections::BTreeMap;
+
+/// A stage that is a sum.
+pub(super) struct Sum {
+    pub(in crate::schedule) stage: StageId,
+    pub(in crate::schedule) monoid: Monoid,
+    /// The axes that are summed.
+    pub(in crate::schedule) over: Vec<AxisId>,
+    pub(in crate::schedule) item: ExprId,
+    /// The result as a function of the sum.
+    pub(in crate::schedule) finish: ExprId,
+}
+
+/// Finds the sum that a name denotes. `help` describes the required form.
+pub(in crate::schedule) fn sum(program: &Program, name: &Name, help: &str) -> Result<Sum, Error> {
+    let stage = stage(program, name)?;
+    let wrong = |what: &str| Err(no_sum(name, what, help));
+    let Body::Reduce { monoid, over, lift, finish } = program.stages[stage].body.clone() else { return wrong("not a sum") };
+    let [item] = lift[..] else { return wrong("not a sum") };
+    if monoid.name != "sum" {
+        return wrong(&format!("a `{}`, not a sum", monoid.name));
+    }
+    Ok(Sum { stage, monoid, over, item, finish })
+}
+
+/// Reports that a name does not denote the required sum.
+pub(super) fn no_sum(name: &Name, what: &str, help: &str) -> Error {
+    Error::new(name.span, format!("`{name}` is {what}")).help(help)
+}
+
+/// Returns the factors of a product.
+pub(in crate::schedule) fn factors(program: &Program, e: ExprId) -> Vec<ExprId> {
+    match *program.exprs.get(e) {
+        Expr::Binary(Binary::Mul, a, b) if program.exprs.is_walkable(e) => [factors(program, a), factors(program, b)].concat(),
+        _ => vec![e],
+    }
+}
+
+/// Checks that the extents of axes depend on sizes only. `help` gives the reason.
+pub(super) fn check_ranges(program: &Program, name: &Name, axes: &[AxisId], help: &str) -> Result<(), Error> {
+    let depends = |axis: &&AxisId| program.exprs.uses_axis(program.axes[**axis].extent, &mut |_| true);
+    match axes.iter().find(depends) {
+        Some(axis) => {
+            let error = Error::new(name.span, format!("the extent of `{}` depends on other axes", program.axes[*axis].name));
+            Err(error.help(help))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Checks that the names of new stages are unused.
+pub(super) fn check_names(program: &Program, names: &[Name]) -> Result<(), Error> {
+    for (n, name) in names.iter().enumerate() {
+        let taken = program.stages.values().any(|s| s.name == name.text)
+            || program.buffers.values().any(|b| b.name == name.text)
+            || program.scalars.values().any(|s| s.name == name.text)
+            || program.dims.values().any(|d| d.name == name.text)
+            || names[..n].iter().any(|other| other.text == name.text);
+        if taken {
+            let error = Error::new(name.span, format!("the name `{name}` is already used"));
+            return Err(error.help("choose another name for the stage"));
+        }
+    }
+    Ok(())
+}
+
+/// Finds a stage by name.
+fn stage(program: &Program, name: &Name) -> Result<StageId, Error> {
+    let found = program.stages.iter().find(|(_, stage)| stage.name == name.text);
+    found.map(|(id, _)| id).ok_or_else(|| {
+        let names = || program.stages.values().map(|s| s.name.as_str());
+        let help = did_you_mean(&name.text, names()).unwrap_or_else(|| format!("the stages are {}", list(names())));
+        Error::new(name.span, format!("unknown stage `{name}`")).help(help)
+    })
+}
+
+/// The coefficients of an axis of the result and an axis of the sum in an index that contains both.
+pub(super) type Pairs = BTreeMap<(AxisId, AxisId), (i64, i64)>;
+
+/// Returns the pairs of axes along which a factor slides.
+pub(in crate::schedule) fn pairs(program: &Program, e: ExprId, outs: &[AxisId], over: &[AxisId]) -> Pairs {
+    // Windows that do not overlap are not sliding windows. For example, they can be groups of channels.
+    let slides = |tap: AxisId, stride: i64| match program.exprs.as_int(program.axes[tap].extent) {
+        Some(taps) => taps != 1 && (stride == 1 || stride.abs() < taps),
+        None => stride == 1,
+    };
+    let mut pairs = Pairs::new();
+    for read in program.exprs.reads(e) {
+        for index in &read.index {
+            let axes = program.exprs.linear(*index).axes;
+            let times = |among: &[AxisId]| {
+                axes.iter().filter(|(a, n)| **n != 0 && among.contains(a)).map(|(a, n)| (*a, *n)).collect::<Vec<_>>()
+            };
+            for (out, n) in times(outs) {
+                pairs.extend(times(over).into_iter().filter(|(tap, _)| slides(*tap, n)).map(|(tap, m)| ((out, tap), (n, m))));
+            }
+        }
+    }
+    pairs
+}
+
+/// Makes room for `count` stages before a stage. The stages after it get new ids.
+pub(super) fn open_before(program: &mut Program, at: StageId, count: usize) {
+    let (old, mut new) = (std::mem::take(&mut program.stages), Arena::new());
+    for (id, stage) in old.iter() {
+        if id == at {
+            (0..count).for_each(|_| {
+                new.push(stage.clone());
+            });
+        }
+        new.push(stage.clone());
+    }
+    program.stages = new;
+    for axis in program.axes.ids().collect::<Vec<_>>() {
+        if let AxisDef::Root(of) = &mut program.axes[axis].def
+            && *of >= at
+        {
+            *of = StageId::new(of.index() + count);
+        }
+    }
+}
+
+/// Defines a stage at an id that [`open_before`] reserved, on its own axes and in a temporary.
+pub(in crate::schedule) fn define(
+    program: &mut Program,
+    stage: StageId,
+    name: String,
+    axes: Vec<AxisId>,
+    body: Body,
+    (dtype, span): (DType, SpanId),
+) -> BufferId {
+    let shape = axes.iter().map(|axis| program.axes[*axis].extent).collect();
+    let space = Space::Temporary;
+    let buffer =
+        program.buffers.push(Buffer { name: name.clone(), dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span });
+    program.stages[stage] = Stage { name, buffer, axes, body, also: Vec::new(), span };
+    buffer
+}

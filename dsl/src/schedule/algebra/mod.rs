@@ -1,0 +1,12 @@
+//! Directives that rewrite the algebra: they replace stages by other stages or layouts. All but `rfactor` precede the nests.
+
+pub(super) mod blocked;
+mod convolution;
+pub(crate) mod decompose;
+mod im2col;
+pub(crate) mod online;
+pub(crate) mod pack;
+pub(crate) mod quotients;
+mod renamed;
+pub mod rfactor;
+mod winograd;

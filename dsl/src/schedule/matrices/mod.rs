@@ -1,0 +1,4 @@
+//! Directives that compute on the matrices of a subgroup.
+
+pub mod fragment;
+pub mod mma;
