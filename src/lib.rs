@@ -16,44 +16,27 @@
 // The macros refer to this crate by its name, also inside of it.
 extern crate self as tilewright;
 
-mod access;
-mod argument;
-mod backend;
-mod batch;
-mod conversion;
 mod device;
 pub mod devices;
 #[cfg(doctest)]
 mod documentation;
-mod element;
-mod environment;
 mod error;
-mod folder;
 mod kernel;
 mod launch;
 pub mod layout;
-mod load;
-mod memory;
-mod parking;
-mod pipelines;
-mod preparation;
+mod open;
 mod reference;
-mod region;
-mod run;
-mod submission;
 mod tensor;
-mod timing;
-mod view;
 mod vulkan;
 
-pub use argument::{Argument, Scalar};
-pub use batch::Batch;
 pub use device::{Device, DeviceInfo, DeviceKind, Limits, Options};
-pub use element::Element;
 pub use error::{Error, Result};
 pub use half::{bf16, f16};
+pub use kernel::argument::{Argument, Scalar};
+pub use kernel::batch::Batch;
+pub use kernel::load::DynKernel;
 pub use kernel::{Kernel, Loaded, Outputs, Packing, Rounding, Variant};
-pub use load::DynKernel;
+pub use tensor::element::Element;
 pub use tensor::{AnyTensor, Tensor};
 pub use tilewright_launch::{DType, Feature};
 
@@ -127,6 +110,7 @@ pub use tilewright_macros::kernel;
 /// Values that are left out are the other profile's. `subgroup` is a size, or `none` if it is not known.
 pub use tilewright_macros::profile;
 
+pub use device::timing::Timing;
 /// Defines a variant: a kernel with a schedule for the devices of a profile, compiled with the user's crate. It becomes a constant
 /// whose documentation shows the schedule as written, the nest, every obligation and how it was discharged, and the cost.
 ///
@@ -154,18 +138,17 @@ pub use tilewright_macros::profile;
 /// assert_eq!(TILED.name(), "TILED");
 /// ```
 pub use tilewright_macros::schedule;
-pub use timing::Timing;
 
 /// Items that the macros' expansions refer to. They are not for users, and change without notice.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::argument::{Argument, Scalar};
-    pub use crate::element::Element;
     pub use crate::error::Result;
+    pub use crate::kernel::argument::{Argument, Scalar};
+    pub use crate::kernel::load::DynKernel;
     pub use crate::kernel::sealed::Sealed;
     pub use crate::kernel::{Arguments, Kernel, NoDefault, Outputs, Packing, Rounding, Variant, exactly};
     pub use crate::layout::{Axis, Layout, Middle, Packed, Prepared, Quotient, Remainder, RowMajor};
-    pub use crate::load::DynKernel;
+    pub use crate::tensor::element::Element;
     pub use crate::tensor::{AnyTensor, Tensor};
     pub use half::{bf16, f16};
     pub use std::convert::From;

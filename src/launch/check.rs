@@ -3,8 +3,8 @@
 use super::strides::Given;
 use super::{Refusal, text};
 use crate::device::Limits;
-use crate::memory::allocated;
-use crate::region::Region;
+use crate::device::memory::allocated;
+use crate::device::region::Region;
 use tilewright_launch::{Addressing, Condition, Dispatch, Feature, MOST, Program, REACH, Role, Tensor};
 
 /// Returns the shapes of all tensors for these dims, and compares them with the given shapes; `given[i]` belongs to

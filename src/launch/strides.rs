@@ -1,7 +1,7 @@
 //! Checks the strides and the alignment of a launch's tensors against the requirements of a variant.
 
 use super::{Refusal, text};
-use crate::view;
+use crate::tensor::view;
 use tilewright_launch::{Addressing, Dispatch, Program, Role, Size, Tensor};
 
 /// A tensor that a launch is given.

@@ -5,12 +5,12 @@
 
 mod limits;
 
-use crate::backend::{self, Backend, Pipeline, Step};
+use crate::device::backend::{self, Backend, Pipeline, Step};
+use crate::device::parking::Wait;
+use crate::device::region::Region;
+use crate::device::timing::{Span, Timed};
 use crate::device::{DeviceInfo, Options};
 use crate::error::{Error, Result};
-use crate::parking::Wait;
-use crate::region::Region;
-use crate::timing::{Span, Timed};
 use std::any::Any;
 use std::sync::Once;
 use std::time::Instant;

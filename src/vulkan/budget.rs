@@ -4,8 +4,8 @@
 //! system kill the process. Therefore an allocation that does not fit is an error before it reaches the driver.
 
 use super::context::Context;
+use crate::device::memory::lock;
 use crate::error::{Error, Result};
-use crate::memory::lock;
 use ash::{ext, vk};
 use gpu_allocator::MemoryLocation;
 use std::sync::{Arc, Mutex};

@@ -5,8 +5,8 @@
 use super::context::Context;
 use super::failed;
 use super::files::{self, checksum};
+use crate::device::memory::lock;
 use crate::error::Result;
-use crate::memory::lock;
 use ash::vk;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

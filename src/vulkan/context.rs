@@ -5,7 +5,7 @@ use super::destroy::Destroyer;
 use super::failed;
 use super::instance::Instance;
 use super::queues::Queues;
-use super::validation::is_listening;
+use crate::device::listening::is_listening;
 use crate::device::{DeviceInfo, Options};
 use crate::error::Result;
 use ash::{ext, khr, vk};

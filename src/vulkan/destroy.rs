@@ -8,7 +8,7 @@
 //! [`Context::destroy`]: super::context::Context::destroy
 //! [`Context::free`]: super::context::Context::free
 
-use crate::memory::lock;
+use crate::device::memory::lock;
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::thread::Builder;

@@ -3,9 +3,9 @@
 use super::budget::{Budget, Held};
 use super::context::Context;
 use super::failed;
-use crate::backend;
+use crate::device::backend;
+use crate::device::memory::lock;
 use crate::error::{Error, Result};
-use crate::memory::lock;
 use ash::vk;
 use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationError, AllocationSizes, MemoryLocation};

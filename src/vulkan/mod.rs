@@ -24,12 +24,13 @@ mod submit;
 mod transfer;
 mod validation;
 
-use crate::backend::{Backend, Buffer, Pipeline, Step};
+use crate::device::backend::{Backend, Buffer, Pipeline, Step};
+use crate::device::listening::{check_not_listening, is_listening};
+use crate::device::parking::Wait;
+use crate::device::region::Region;
+use crate::device::timing::{Span, Timed};
 use crate::device::{DeviceInfo, Options};
 use crate::error::{Error, Result};
-use crate::parking::Wait;
-use crate::region::Region;
-use crate::timing::{Span, Timed};
 use ash::vk;
 use context::Context;
 use memory::Heap;
@@ -38,8 +39,6 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 use tilewright_launch::{Dispatch, Program};
-
-pub(crate) use validation::check_not_listening;
 
 /// Lists the devices.
 pub(crate) fn list(options: &Options) -> Result<Vec<DeviceInfo>> {
@@ -75,7 +74,7 @@ impl Drop for VulkanDevice {
     fn drop(&mut self) {
         // No call is running. If no call has left work behind, the thread that destroys objects ends soon. Wait for it, so that the
         // device is closed when this returns, because the process may end then.
-        if !validation::is_listening() && !self.context.is_left_at_work() {
+        if !is_listening() && !self.context.is_left_at_work() {
             self.context.finish_destroying(self.timeout);
         }
     }

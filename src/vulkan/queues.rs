@@ -3,10 +3,10 @@
 //! All queues are of one family. A submission is placed in the queue with the fewest running submissions, so that it waits for
 //! another thread's only if there are more submissions than queues. A queue with a submission that no call waits for takes no
 //! further submissions, because that submission might never end. Submissions on different queues share only memory that all of them
-//! read: memory that a submission writes is not accessed by another before the host has seen its fence ([`crate::access`]).
+//! read: memory that a submission writes is not accessed by another before the host has seen its fence ([`crate::device::access`]).
 
+use crate::device::memory::lock;
 use crate::error::{Error, Result};
-use crate::memory::lock;
 use ash::vk;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,9 +4,9 @@ use super::context::Context;
 use super::failed;
 use super::memory::{Buffer, Heap, Purpose};
 use super::queues::{Moment, Place, Ticket};
+use crate::device::memory::lock;
+use crate::device::parking::{Flight, Wait};
 use crate::error::Result;
-use crate::memory::lock;
-use crate::parking::{Flight, Wait};
 use ash::vk;
 use std::sync::{Arc, Mutex};
 

@@ -2,9 +2,9 @@
 
 use super::memory::{Buffer, Purpose};
 use super::{VulkanDevice, failed};
+use crate::device::parking::Wait;
+use crate::device::region::Region;
 use crate::error::Result;
-use crate::parking::Wait;
-use crate::region::Region;
 use ash::vk;
 use std::ops::Range;
 use std::sync::Arc;

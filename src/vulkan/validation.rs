@@ -2,32 +2,16 @@
 
 use super::failed;
 use crate::device::Listener;
+use crate::device::listening::LISTENING;
+use crate::device::memory::lock;
 use crate::error::{Error, Result};
-use crate::memory::lock;
 use ash::{ext, vk};
-use std::cell::Cell;
 use std::ffi::{CStr, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 /// The layer's name.
 pub(super) const LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
-
-thread_local! {
-    /// True while this thread runs a listener, which the layers call while they hold their locks.
-    static LISTENING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// True if this thread runs a listener, so that a Vulkan call would deadlock.
-pub(super) fn is_listening() -> bool {
-    // A thread that is ending does not run a listener.
-    LISTENING.try_with(Cell::get).unwrap_or(false)
-}
-
-/// Returns an error if this thread runs a listener.
-pub(crate) fn check_not_listening() -> Result<()> {
-    if is_listening() { Err(Error::InListener) } else { Ok(()) }
-}
 
 /// Messages that no call has reported yet.
 pub(super) struct Messages {

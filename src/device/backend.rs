@@ -4,12 +4,12 @@
 //! [`crate::reference`]. A backend is only called with buffers and pipelines that it made, which the callers ensure. It finds its
 //! own type behind the trait object by downcasting.
 
+use super::memory::{Memory, allocated};
+use super::parking::Wait;
+use super::region::Region;
+use super::timing::{Span, Timed};
 use crate::device::DeviceInfo;
 use crate::error::Result;
-use crate::memory::{Memory, allocated};
-use crate::parking::Wait;
-use crate::region::Region;
-use crate::timing::{Span, Timed};
 use std::any::Any;
 use std::sync::Arc;
 use tilewright_launch::{Dispatch, Program};

@@ -1,8 +1,8 @@
 //! Splits steps into parts. Each part is one submission. When a part is seen to end, the new tensors that it completes get
 //! contents.
 
-use crate::backend::Step;
-use crate::memory::Memory;
+use super::backend::Step;
+use super::memory::Memory;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;

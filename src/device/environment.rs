@@ -1,8 +1,8 @@
 //! Reads the options of a device from environment variables. An unknown value is an error that names its variable.
 
+use super::folder;
 use crate::device::Options;
 use crate::error::{Error, Result};
-use crate::folder;
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU32;
 use std::path::PathBuf;

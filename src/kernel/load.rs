@@ -1,15 +1,16 @@
 //! Loading: selects the variants that a device can run, checks that they belong together, and compiles them.
 
-use crate::argument::Argument;
-use crate::conversion::Conversion;
+use super::argument::Argument;
+use super::conversion::Conversion;
+use super::pipelines::Pipelines;
+use super::preparation::Preparation;
+use super::run::{Launch, Target};
+use super::{Kernel, Loaded, Variant};
+use crate::device::timing::Timing;
 use crate::device::{Device, DeviceInfo};
 use crate::error::{Error, Result};
 use crate::launch::validate::validate;
-use crate::pipelines::Pipelines;
-use crate::preparation::Preparation;
-use crate::run::{Launch, Target};
 use crate::tensor::AnyTensor;
-use crate::timing::Timing;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tilewright_launch::{Addressing, Program, Role, Size, Tensor};
@@ -38,6 +39,32 @@ pub(crate) struct Loadable {
     pub(crate) variant: usize,
     /// One for each dispatch.
     pub(crate) pipelines: Vec<Pipelines>,
+}
+
+impl Device {
+    /// Loads a kernel's variants, in order of preference.
+    ///
+    /// Variants whose requirements this device does not meet are left out; it is an error if none is left. The variants must agree
+    /// in every parameter, unless a literal in an input's shape distinguishes them.
+    pub fn load<K: Kernel>(&self, variants: &[Variant<K>]) -> Result<Loaded<K>> {
+        let programs = variants.iter().map(Variant::program).collect::<Result<_>>()?;
+        // SAFETY: a variant holds what the compiler made: that is the contract of its constructor.
+        unsafe { DynKernel::load(self, programs) }.map(Loaded::new)
+    }
+
+    /// Loads programs that were compiled at run time: see [`Device::load`].
+    ///
+    /// # Safety
+    /// Each program must be one that Tilewright's compiler of this version made (`tilewright_dsl::variant::compile`), without
+    /// changes; or this must be the reference device, which checks each access.
+    ///
+    /// Memory safety depends on the program: the compiler's proofs rely on its shapes, facts and limits, and its SPIR-V runs on the
+    /// device as it is, without further checks. A changed program can read and overwrite other tensors, and any memory of this
+    /// process. Only some contradictions within a program are detected; they are [`Error::Malformed`].
+    pub unsafe fn load_programs(&self, programs: Vec<Program>) -> Result<DynKernel> {
+        // SAFETY: this function has the same contract.
+        unsafe { DynKernel::load(self, programs) }
+    }
 }
 
 impl DynKernel {
@@ -109,7 +136,7 @@ impl DynKernel {
 
     /// Returns the name of the variant that [`DynKernel::run`] would take.
     pub fn variant_for<'a>(&self, args: impl IntoIterator<Item = Argument<'a>>) -> Result<&str> {
-        let at = crate::run::choose(self, args)?;
+        let at = super::run::choose(self, args)?;
         Ok(self.loadable(at).map_or("", |v| &v.program.variant))
     }
 

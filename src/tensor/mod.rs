@@ -1,14 +1,17 @@
-//! Tensors in the memory of a device: row-major, or packed for a kernel. Views of them are in [`crate::view`].
+//! Tensors in the memory of a device: row-major, or packed for a kernel. Views of them are in [`view`].
 
-use crate::argument::Argument;
+pub(super) mod element;
+pub(super) mod prepared;
+mod upload;
+pub(super) mod view;
+
 use crate::device::Device;
-use crate::element::{Element, reserved};
+use crate::device::memory::{Memory, allocated};
+use crate::device::region::Region;
 use crate::error::{Error, Result};
 use crate::layout::{Layout, RowMajor};
-use crate::memory::{Memory, allocated};
-use crate::preparation::Prepared;
-use crate::region::Region;
-use crate::view;
+use element::{Element, reserved};
+use prepared::Prepared;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -305,17 +308,5 @@ impl<T: Element, L: Layout> Tensor<T, L> {
 impl<T, L> fmt::Debug for Tensor<T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.any.fmt(f)
-    }
-}
-
-impl<'a, T: Element, L: Layout> From<&'a Tensor<T, L>> for Argument<'a> {
-    fn from(tensor: &'a Tensor<T, L>) -> Self {
-        Argument::Read(&tensor.any)
-    }
-}
-
-impl<'a, T: Element, L: Layout> From<&'a mut Tensor<T, L>> for Argument<'a> {
-    fn from(tensor: &'a mut Tensor<T, L>) -> Self {
-        Argument::Update(&mut tensor.any)
     }
 }

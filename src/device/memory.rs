@@ -1,7 +1,7 @@
 //! Device memory that tensors share, and the memory of temporaries.
 
-use crate::access::Gate;
-use crate::backend::Buffer;
+use super::access::Gate;
+use super::backend::Buffer;
 use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

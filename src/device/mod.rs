@@ -1,27 +1,30 @@
-//! Devices: choosing and opening them, and creating tensors on them.
+//! Devices: their options and limits, and access to their memory. [`crate::open`] opens them.
 
-use crate::access::{Access, Refusal};
-use crate::backend::{Backend, Pipeline, Step};
-use crate::batch::Batch;
-use crate::element::Element;
-use crate::environment;
+pub(super) mod access;
+pub(super) mod backend;
+mod environment;
+pub(super) mod folder;
+pub(super) mod listening;
+pub(super) mod memory;
+pub(super) mod parking;
+pub(super) mod region;
+mod submission;
+pub(super) mod timing;
+
 use crate::error::{Error, Result};
-use crate::folder;
-use crate::kernel::{Kernel, Loaded, Variant};
-use crate::load::DynKernel;
-use crate::memory::{Memory, Pool, Quota, allocated, lock};
-use crate::parking::{Parking, Wait};
-use crate::region::Region;
-use crate::submission::{self, Part};
-use crate::tensor::{AnyTensor, Tensor, elements};
-use crate::timing::{Span, Timed};
-use crate::{reference, vulkan};
+use access::{Access, Refusal};
+use backend::{Backend, Pipeline, Step};
+use memory::{Memory, Pool, Quota, allocated, lock};
+use parking::{Parking, Wait};
+use region::Region;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
-use tilewright_launch::{DType, Dispatch, Feature, Matrices, Program};
+use submission::Part;
+use tilewright_launch::{Dispatch, Feature, Matrices, Program};
+use timing::{Span, Timed};
 
 /// A device that runs kernels. Clones are handles of the same device, which is closed when the last handle and the last of its
 /// tensors and kernels are dropped.
@@ -171,11 +174,6 @@ impl fmt::Debug for Options {
     }
 }
 
-/// The name by which tools show a caller's tensor.
-fn named(dtype: DType, shape: &[usize]) -> String {
-    format!("{dtype}{shape:?}")
-}
-
 impl Options {
     /// Returns the default options, which ignore the environment: no validation, no cache on disk, a timeout of 60 seconds.
     pub fn new() -> Options {
@@ -312,37 +310,6 @@ impl Options {
         self
     }
 
-    /// Opens the device.
-    pub fn open(&self) -> Result<Device> {
-        let cache = self.cache.as_deref().map(folder::checked).transpose()?;
-        let options = Options { cache, ..self.clone() };
-        let backend = match reference::named(options.wanted())? {
-            Some(backend) => backend,
-            None => match vulkan::open(&options) {
-                Err(error) => reference::instead(self, error)?,
-                backend => backend?,
-            },
-        };
-        Ok(Device(Arc::new(Shared {
-            temporaries: Mutex::default(),
-            quota: Quota::new(self.memory),
-            parking: Parking::default(),
-            timeout: self.timeout,
-            lost: OnceLock::new(),
-            backend,
-        })))
-    }
-
-    /// Lists the devices; the reference device is the last.
-    pub fn list(&self) -> Result<Vec<DeviceInfo>> {
-        let mut devices = match vulkan::list(self) {
-            Err(error) if reference::stands_in(self, &error) => Vec::new(),
-            devices => devices?,
-        };
-        devices.push(reference::info(devices.len()));
-        Ok(devices)
-    }
-
     pub(crate) fn wanted(&self) -> Option<&str> {
         self.device.as_deref()
     }
@@ -354,83 +321,21 @@ impl Options {
 }
 
 impl Device {
-    /// Opens a device with the options of the environment: see [`Options::from_env`].
-    pub fn open() -> Result<Device> {
-        Options::from_env()?.open()
-    }
-
-    /// Lists the devices.
-    pub fn all() -> Result<Vec<DeviceInfo>> {
-        Options::from_env()?.list()
+    /// Makes a device of a backend.
+    pub(crate) fn new(options: &Options, backend: Box<dyn Backend>) -> Device {
+        Device(Arc::new(Shared {
+            temporaries: Mutex::default(),
+            quota: Quota::new(options.memory),
+            parking: Parking::default(),
+            timeout: options.timeout,
+            lost: OnceLock::new(),
+            backend,
+        }))
     }
 
     /// Returns the identity, features and limits of this device.
     pub fn info(&self) -> &DeviceInfo {
         self.0.backend.info()
-    }
-
-    /// Creates a row-major tensor with these elements.
-    pub fn upload<T: Element>(&self, shape: impl AsRef<[usize]>, values: &[T]) -> Result<Tensor<T>> {
-        let shape = shape.as_ref();
-        let wanted = elements(shape)?;
-        if wanted != values.len() {
-            return Err(Error::Elements { shape: shape.to_vec(), wanted: wanted.to_string(), got: values.len() });
-        }
-        let tensor = self.unwritten(T::DTYPE, shape, &named(T::DTYPE, shape))?;
-        tensor.fill(values)?;
-        tensor.typed()
-    }
-
-    /// Creates a tensor of zeros.
-    pub fn zeros<T: Element>(&self, shape: impl AsRef<[usize]>) -> Result<Tensor<T>> {
-        self.zeros_any(T::DTYPE, shape)?.typed()
-    }
-
-    /// Creates a tensor of zeros, with a dtype known at run time: see [`Device::zeros`].
-    pub fn zeros_any(&self, dtype: DType, shape: impl AsRef<[usize]>) -> Result<AnyTensor> {
-        let tensor = self.unwritten(dtype, shape.as_ref(), &named(dtype, shape.as_ref()))?;
-        tensor.clear()?;
-        Ok(tensor)
-    }
-
-    /// Creates a tensor without contents. Its memory may hold a dropped tensor's elements, so it cannot be read before it was
-    /// written as a whole. A tensor without elements has contents. Tools show the tensor by `name`.
-    pub(crate) fn unwritten(&self, dtype: DType, shape: &[usize], name: &str) -> Result<AnyTensor> {
-        let bytes = elements(shape)? as u64 * u64::from(dtype.bytes());
-        let memory = self.allocate(bytes, name)?;
-        if bytes == 0 {
-            memory.set_written();
-        }
-        Ok(AnyTensor::new(self.clone(), memory, dtype, shape.to_vec()))
-    }
-
-    /// Loads a kernel's variants, in order of preference.
-    ///
-    /// Variants whose requirements this device does not meet are left out; it is an error if none is left. The variants must agree
-    /// in every parameter, unless a literal in an input's shape distinguishes them.
-    pub fn load<K: Kernel>(&self, variants: &[Variant<K>]) -> Result<Loaded<K>> {
-        let programs = variants.iter().map(Variant::program).collect::<Result<_>>()?;
-        // SAFETY: a variant holds what the compiler made: that is the contract of its constructor.
-        unsafe { DynKernel::load(self, programs) }.map(Loaded::new)
-    }
-
-    /// Loads programs that were compiled at run time: see [`Device::load`].
-    ///
-    /// # Safety
-    /// Each program must be one that Tilewright's compiler of this version made (`tilewright_dsl::variant::compile`), without
-    /// changes; or this must be the reference device, which checks each access.
-    ///
-    /// Memory safety depends on the program: the compiler's proofs rely on its shapes, facts and limits, and its SPIR-V runs on the
-    /// device as it is, without further checks. A changed program can read and overwrite other tensors, and any memory of this
-    /// process. Only some contradictions within a program are detected; they are [`Error::Malformed`].
-    pub unsafe fn load_programs(&self, programs: Vec<Program>) -> Result<DynKernel> {
-        // SAFETY: this function has the same contract.
-        unsafe { DynKernel::load(self, programs) }
-    }
-
-    /// Starts a batch: many launches that are submitted to the device together.
-    pub fn batch(&self) -> Batch {
-        Batch::new(self.clone())
     }
 
     pub(crate) fn is(&self, other: &Device) -> bool {
@@ -582,7 +487,7 @@ impl Device {
 
     /// Checks that the device can be called. After the device was lost, this is always an error.
     fn usable(&self) -> Result<()> {
-        vulkan::check_not_listening()?;
+        listening::check_not_listening()?;
         self.0.lost.get().map_or(Ok(()), |during| Err(Error::DeviceLost { during }))
     }
 

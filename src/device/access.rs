@@ -1,10 +1,10 @@
 //! Access control for device memory: any number of readers, or one writer, at a time. Both the host and submissions take accesses.
 //!
 //! An [`Access`] is held until the operation that uses the memory has ended. When a call stops waiting for a submission, the
-//! accesses of that submission are *parked* ([`crate::parking`]): they stay held, and a conflicting request is refused at once.
+//! accesses of that submission are *parked* ([`super::parking`]): they stay held, and a conflicting request is refused at once.
 //! Therefore a call never waits for a submission that may never end, and the memory is not accessed in the meantime.
 
-use crate::memory::{Memory, lock};
+use super::memory::{Memory, lock};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -117,12 +117,12 @@ impl Drop for Access {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Quota;
+    use crate::device::memory::Quota;
     use std::time::Duration;
 
     struct Nowhere;
 
-    impl crate::backend::Buffer for Nowhere {
+    impl crate::device::backend::Buffer for Nowhere {
         fn address(&self) -> u64 {
             0
         }

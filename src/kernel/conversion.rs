@@ -1,9 +1,9 @@
 //! Conversions between row-major tensors and the packed tensors that a kernel takes or returns.
 
-use crate::argument::Argument;
+use super::argument::Argument;
+use super::load::DynKernel;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::load::DynKernel;
 use crate::tensor::AnyTensor;
 use std::sync::OnceLock;
 use tilewright_launch::{Program, Role};

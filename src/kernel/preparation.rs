@@ -1,36 +1,17 @@
 //! Data that a kernel precomputes from an input once, before its launches: [`DynKernel::prepare`].
 
-use crate::argument::Argument;
+use super::argument::Argument;
+use super::load::DynKernel;
 use crate::error::{Error, Result};
-use crate::load::DynKernel;
 use crate::tensor::AnyTensor;
+use crate::tensor::prepared::Prepared;
 use std::sync::OnceLock;
 use tilewright_launch::Program;
-
-/// The data that a kernel precomputed from an input, for each of its variants.
-#[derive(Debug)]
-pub(crate) struct Prepared {
-    /// The kernel, by [`DynKernel::id`].
-    kernel: u64,
-    /// The input's name.
-    input: String,
-    /// For each variant, the tensors that it reads, or the reason why they were not prepared.
-    variants: Vec<std::result::Result<Vec<AnyTensor>, String>>,
-}
 
 impl Prepared {
     /// Returns true if this kernel prepared it from the input of this name.
     pub(crate) fn is_of(&self, kernel: &DynKernel, input: &str) -> bool {
         self.kernel == kernel.id() && self.input == input
-    }
-
-    /// Returns the tensors that a variant reads, or the reason why the variant cannot be taken.
-    pub(crate) fn of_variant(&self, variant: usize) -> std::result::Result<&[AnyTensor], String> {
-        match self.variants.get(variant) {
-            Some(Ok(tensors)) => Ok(tensors),
-            Some(Err(reason)) => Err(format!("`{}` is not prepared for it: {reason}", self.input)),
-            None => Err(format!("`{}` is not prepared for it", self.input)),
-        }
     }
 }
 

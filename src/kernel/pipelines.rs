@@ -1,9 +1,9 @@
 //! The pipelines of a dispatch: one, or one for each value of its specialization constants.
 
-use crate::backend::Pipeline;
 use crate::device::Device;
+use crate::device::backend::Pipeline;
+use crate::device::memory::lock;
 use crate::error::Result;
-use crate::memory::lock;
 use std::sync::{Arc, Mutex};
 use tilewright_launch::{Dispatch, Program};
 

@@ -1,17 +1,17 @@
 //! A launch: binds the arguments, chooses a variant, allocates memory, and builds the steps.
 
-use crate::argument::{Argument, Scalar};
-use crate::backend::{Piece, Step, Use};
-use crate::batch::Spare;
+use super::argument::{Argument, Scalar};
+use super::batch::Spare;
+use super::load::{DynKernel, Loadable};
 use crate::device::Device;
+use crate::device::backend::{Piece, Step, Use};
+use crate::device::memory::{Memory, allocated};
+use crate::device::region::Region;
+use crate::device::timing::{Span, Timed, Timing};
 use crate::error::{Error, Result};
 use crate::launch::strides::{self, Given};
 use crate::launch::{Refusal, Wrong, check, grid, params, solve};
-use crate::load::{DynKernel, Loadable};
-use crate::memory::{Memory, allocated};
-use crate::region::Region;
 use crate::tensor::{AnyTensor, elements};
-use crate::timing::{Span, Timed, Timing};
 use std::sync::Arc;
 use tilewright_launch::{self as program, Dispatch, MOST, Program, Role};
 

@@ -4,10 +4,10 @@
 //! that have not ended when the device is dropped are leaked, together with the device, because waiting for them might never end,
 //! and freeing objects that a device still uses is undefined behaviour.
 
-use crate::access::Access;
+use super::access::Access;
+use super::memory::lock;
+use super::submission::Part;
 use crate::error::{Error, Result};
-use crate::memory::lock;
-use crate::submission::Part;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,8 @@
 //! The arguments of a launch, with their types known at run time.
 
-use crate::element::Element;
-use crate::tensor::AnyTensor;
+use crate::layout::Layout;
+use crate::tensor::element::Element;
+use crate::tensor::{AnyTensor, Tensor};
 use half::{bf16, f16};
 use tilewright_launch::DType;
 
@@ -64,6 +65,18 @@ impl<'a> From<&'a AnyTensor> for Argument<'a> {
 impl<'a> From<&'a mut AnyTensor> for Argument<'a> {
     fn from(tensor: &'a mut AnyTensor) -> Self {
         Argument::Update(tensor)
+    }
+}
+
+impl<'a, T: Element, L: Layout> From<&'a Tensor<T, L>> for Argument<'a> {
+    fn from(tensor: &'a Tensor<T, L>) -> Self {
+        Argument::Read(tensor.as_any())
+    }
+}
+
+impl<'a, T: Element, L: Layout> From<&'a mut Tensor<T, L>> for Argument<'a> {
+    fn from(tensor: &'a mut Tensor<T, L>) -> Self {
+        Argument::Update(tensor.as_any_mut())
     }
 }
 

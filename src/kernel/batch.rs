@@ -1,15 +1,15 @@
 //! Batches: many launches that are submitted to the device together.
 
-use crate::argument::Argument;
-use crate::backend::Step;
+use super::argument::Argument;
+use super::load::DynKernel;
+use super::run::{InBatch, Launch, Target, timing};
 use crate::device::Device;
+use crate::device::backend::Step;
+use crate::device::memory::{Memory, fresh_id};
+use crate::device::timing::{Span, Timed, Timing};
 use crate::error::{Error, Result};
 use crate::kernel::{Arguments, Kernel, Loaded, Outputs};
-use crate::load::DynKernel;
-use crate::memory::{Memory, fresh_id};
-use crate::run::{InBatch, Launch, Target, timing};
 use crate::tensor::AnyTensor;
-use crate::timing::{Span, Timed, Timing};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -45,6 +45,13 @@ impl Spare {
 
     fn give(&mut self, memory: impl IntoIterator<Item = Arc<Memory>>) {
         self.0.extend(memory.into_iter().map(|m| ((m.bytes(), m.id()), m)));
+    }
+}
+
+impl Device {
+    /// Starts a batch: many launches that are submitted to the device together.
+    pub fn batch(&self) -> Batch {
+        Batch::new(self.clone())
     }
 }
 

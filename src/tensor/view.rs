@@ -4,7 +4,7 @@
 //! coordinates of an axis and by permuting axes. Therefore no two elements share an address: a stride exceeds the reach of all axes
 //! with smaller strides.
 
-use crate::element::Element;
+use super::element::Element;
 use crate::error::{Error, Result};
 use crate::tensor::{AnyTensor, Tensor, elements};
 use std::ops::{Bound, RangeBounds};

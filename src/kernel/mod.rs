@@ -1,12 +1,20 @@
 //! Typed kernels: the traits and types that are named by the expansions of `kernel!` and `schedule!`.
 
-use crate::argument::Argument;
-use crate::element::Element;
+pub(super) mod argument;
+pub(super) mod batch;
+mod conversion;
+pub(super) mod load;
+pub(super) mod pipelines;
+pub(super) mod preparation;
+pub(super) mod run;
+
+use crate::device::timing::Timing;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
-use crate::load::DynKernel;
+use crate::tensor::element::Element;
 use crate::tensor::{AnyTensor, Tensor};
-use crate::timing::Timing;
+use argument::Argument;
+use load::DynKernel;
 use std::fmt;
 use std::marker::PhantomData;
 use tilewright_launch::Program;

@@ -1,0 +1,25 @@
+//! The data that a kernel precomputed from a tensor.
+
+use super::AnyTensor;
+
+/// The data that a kernel precomputed from an input, for each of its variants.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// The kernel, by [`DynKernel::id`](crate::DynKernel::id).
+    pub(crate) kernel: u64,
+    /// The input's name.
+    pub(crate) input: String,
+    /// For each variant, the tensors that it reads, or the reason why they were not prepared.
+    pub(crate) variants: Vec<std::result::Result<Vec<AnyTensor>, String>>,
+}
+
+impl Prepared {
+    /// Returns the tensors that a variant reads, or the reason why the variant cannot be taken.
+    pub(crate) fn of_variant(&self, variant: usize) -> std::result::Result<&[AnyTensor], String> {
+        match self.variants.get(variant) {
+            Some(Ok(tensors)) => Ok(tensors),
+            Some(Err(reason)) => Err(format!("`{}` is not prepared for it: {reason}", self.input)),
+            None => Err(format!("`{}` is not prepared for it", self.input)),
+        }
+    }
+}
