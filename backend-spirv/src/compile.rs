@@ -2,8 +2,8 @@
 
 use crate::Result;
 use crate::emit::Emit;
-use crate::late;
 use crate::module::{Entry, entry_name};
+use crate::reductions::late;
 use tilewright_dsl::diag::{Error, Errors, SpanId};
 use tilewright_dsl::launch::{self, Addressing, BufferUse, Feature, Limit, Requires};
 use tilewright_dsl::lower::launch::{frame, grid};

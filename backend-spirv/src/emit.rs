@@ -3,21 +3,21 @@
 //! A pure value is written once, when it is first needed, to the region of its level ([`Function`]).
 
 use crate::Result;
-use crate::all_reduce::Arrays;
-use crate::buffers::Buffers;
 use crate::chunks::Chunks;
 use crate::function::{Function, Region};
-use crate::functions::Functions;
-use crate::hidden::Opaque;
+use crate::math::functions::Functions;
+use crate::math::hidden::Opaque;
 use crate::matrices::Matrices;
+use crate::memory::buffers::Buffers;
+use crate::memory::registers::Registers;
 use crate::module::{Id, Module, Type};
 use crate::params::Params;
-use crate::registers::Registers;
+use crate::reductions::all_reduce::Arrays;
 use crate::resolve::class::Classes;
 use crate::resolve::fuse::Fuse;
 use crate::resolve::values::poly::{Sum, Term};
 use crate::resolve::values::{Kind, Load, Op as ValueOp, ValueId};
-use crate::resolve::{Bound, Resolver, View, Wanted};
+use crate::resolve::{BoundAxis, Resolver, View, Wanted};
 use crate::unroll::Written;
 use rspirv::spirv::{Op, StorageClass};
 use smallvec::SmallVec;
@@ -129,7 +129,7 @@ impl<'p> Emit<'p> {
     }
 
     /// Binds an axis while `f` runs.
-    pub(crate) fn binding<T>(&mut self, axis: AxisId, bound: Bound, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(crate) fn binding<T>(&mut self, axis: AxisId, bound: BoundAxis, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let before = self.resolver.bind(axis, bound)?;
         let result = f(self);
         self.resolver.unbind(axis, before);

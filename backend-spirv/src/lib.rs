@@ -17,34 +17,21 @@
 //!
 //! The run time is linear in the size of the output, and the same program always gives the same bytes.
 
-mod access;
-mod all_reduce;
-mod atomics;
-mod bits;
-mod buffers;
-mod choice;
 mod chunks;
 mod compile;
 mod emit;
-mod far;
 mod function;
-mod functions;
 mod hash;
-mod hidden;
 mod invocations;
 mod lanes;
-mod late;
 mod math;
 mod matrices;
-mod memory_model;
+mod memory;
 mod module;
-mod nan;
-mod narrow;
 mod nest;
 mod params;
-mod registers;
+mod reductions;
 mod resolve;
-mod subgroups;
 mod unroll;
 
 pub use compile::compile;

@@ -8,7 +8,7 @@ use crate::math::Site;
 use crate::module::{Code, Id};
 use crate::resolve::values::{Op as ValueOp, ValueId};
 use crate::resolve::{self, View};
-use crate::resolve::{Bound, Resolver};
+use crate::resolve::{BoundAxis, Resolver};
 use rspirv::spirv::{Capability, LoopControl, Op, Scope as SpirvScope, SelectionControl};
 use std::ops::Range;
 use tilewright_dsl::expr::{Binary, Compare, Expr};
@@ -79,14 +79,14 @@ impl Emit<'_> {
         }
         if width == 1 {
             let value = self.resolver.values.int(0);
-            return self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body));
+            return self.binding(l.axis, BoundAxis { value, owner: false }, |e| e.block(&l.body));
         }
         if !matches!(width, 2 | 4 | 8 | 16) {
             return Err(self.error(format!("a loop of {width} lanes is not possible")).help("use 2, 4, 8 or 16 lanes"));
         }
         let value = self.resolver.values.lane(width);
         self.resolver.lanes = Some((l.axis, width));
-        let result = self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body));
+        let result = self.binding(l.axis, BoundAxis { value, owner: false }, |e| e.block(&l.body));
         self.resolver.lanes = None;
         result
     }
@@ -107,7 +107,7 @@ impl Emit<'_> {
     fn iterations(&mut self, l: &Loop, extent: ValueId) -> Result<()> {
         if let Some(n) = self.resolver.values.as_int(extent).filter(|n| *n <= 1) {
             let value = self.resolver.values.int(0);
-            return if n < 1 { Ok(()) } else { self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body)) };
+            return if n < 1 { Ok(()) } else { self.binding(l.axis, BoundAxis { value, owner: false }, |e| e.block(&l.body)) };
         }
         let zero = self.resolver.values.int(0);
         if let Some((first, then, other)) = self.in_two(l)? {
@@ -150,7 +150,7 @@ impl Emit<'_> {
         // If the first iteration is not number 0, the number of iterations is unknown.
         let skippable = bounds.0 < 1 || self.resolver.values.as_int(range.start) != Some(0);
         let turns = self.program.pipelines.iter().filter(|p| p.axis == axis).map(|p| p.buffers).find(|n| !n.is_power_of_two());
-        self.counted(range, skippable, turns, |e, value| e.binding(axis, Bound { value, owner: false }, |e| e.block(body)))
+        self.counted(range, skippable, turns, |e, value| e.binding(axis, BoundAxis { value, owner: false }, |e| e.block(body)))
     }
 
     /// Emits one iteration of a loop as a step of a pipeline.
@@ -169,7 +169,7 @@ impl Emit<'_> {
         };
         if wanted == zero {
             let some = self.resolver.values.less(zero, extent);
-            return self.under(some, |e| e.binding(l.axis, Bound { value: zero, owner: false }, |e| e.block(&l.body)));
+            return self.under(some, |e| e.binding(l.axis, BoundAxis { value: zero, owner: false }, |e| e.block(&l.body)));
         }
         // Wherever this code is executed, the loop has a last iteration.
         let at = self.resolver.values.extreme(Binary::Min, wanted, last);
@@ -177,7 +177,7 @@ impl Emit<'_> {
             let chunks = Chunks::one(e.scalar(at)?);
             let value = e.resolver.counter(extent);
             e.define(value, chunks);
-            e.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body))
+            e.binding(l.axis, BoundAxis { value, owner: false }, |e| e.block(&l.body))
         };
         match step {
             Step::First(_) => {

@@ -128,7 +128,7 @@ impl Emit<'_> {
         let mut code = Code::default();
         let spilled = offset > self.profile.push_bytes;
         if !entries.is_empty() {
-            let place = Place::of_block(&mut self.module, members, (spilled, addresses), binding, &mut code);
+            let place = ParameterBlock::of_block(&mut self.module, members, (spilled, addresses), binding, &mut code);
             for (n, entry) in entries.iter().enumerate() {
                 if let ParamValue::Address(tensor) = entry.value {
                     self.name_address(place.block, n as u32, tensor);
@@ -158,14 +158,14 @@ impl Emit<'_> {
     }
 }
 
-struct Place {
+struct ParameterBlock {
     base: Id,
     class: StorageClass,
     /// The type of the block.
     block: Id,
 }
 
-impl Place {
+impl ParameterBlock {
     /// Declares the variables that hold the block.
     fn of_block(
         module: &mut Module,
@@ -173,13 +173,13 @@ impl Place {
         (spilled, addresses): (bool, bool),
         binding: u32,
         code: &mut Code,
-    ) -> Place {
+    ) -> ParameterBlock {
         members.iter_mut().for_each(|m| m.read_only = spilled);
         let block = module.ty(Type::Block(members));
         match (spilled, addresses) {
             (false, _) => {
                 let class = StorageClass::PushConstant;
-                Place { base: module.global(class, block, None), class, block }
+                ParameterBlock { base: module.global(class, block, None), class, block }
             }
             (true, true) => {
                 // The push constants hold the block's address.
@@ -192,7 +192,7 @@ impl Place {
                 let (zero, at, base) = (module.uint(0), module.id(), module.id());
                 code.op(Op::AccessChain, &[to_pointer, at, variable, zero]);
                 code.op(Op::Load, &[pointer, base, at]);
-                Place { base, class, block }
+                ParameterBlock { base, class, block }
             }
             (true, false) => {
                 let class = StorageClass::StorageBuffer;
@@ -200,7 +200,7 @@ impl Place {
                 module.decorate(base, Decoration::DescriptorSet, &[0]);
                 module.decorate(base, Decoration::Binding, &[binding]);
                 module.decorate(base, Decoration::NonWritable, &[]);
-                Place { base, class, block }
+                ParameterBlock { base, class, block }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::emit::Emit;
-use crate::resolve::Bound;
+use crate::resolve::BoundAxis;
 use tilewright_dsl::length;
 use tilewright_dsl::nest::Loop;
 
@@ -36,7 +36,7 @@ impl Emit<'_> {
         for n in 0..extent {
             let value = self.resolver.values.int(n.into());
             self.stand_at(span);
-            self.binding(l.axis, Bound { value, owner: false }, |e| e.block(&l.body))?;
+            self.binding(l.axis, BoundAxis { value, owner: false }, |e| e.block(&l.body))?;
             // The module will be refused, so the remaining iterations are not emitted.
             if self.function.words() > length::MOST {
                 return Err(length::beyond(self.program, self.dispatch));

@@ -49,7 +49,7 @@ impl Sizes {
     ///
     /// # Errors
     /// Returns the option to write if a dim lacks a value.
-    fn of(&self, asked: &Asked<'_>) -> Result<Sizes, String> {
+    fn of(&self, asked: &SizedSchedule<'_>) -> Result<Sizes, String> {
         let value = |name: &&String| self.get(name).or_else(|| pinned(asked.program, name));
         let missing: Vec<String> = asked.dims.iter().filter(|name| value(name).is_none()).map(|n| format!("{n}=…")).collect();
         if missing.is_empty() {
@@ -80,7 +80,7 @@ fn pinned(program: &Program, name: &str) -> Option<i64> {
 }
 
 /// A schedule that needs sizes.
-pub(crate) struct Asked<'a> {
+pub(crate) struct SizedSchedule<'a> {
     pub(crate) schedule: &'a str,
     pub(crate) kernel: &'a str,
     /// The dims of its kernel that a caller chooses.
@@ -97,7 +97,7 @@ pub(crate) type Given = Vec<Result<Sizes, String>>;
 ///
 /// # Errors
 /// A set is complete for none of the schedules.
-pub(crate) fn given(sets: &[Sizes], schedules: &[Asked<'_>], wrong: &[&[String]]) -> Result<Vec<Given>, Problem> {
+pub(crate) fn given(sets: &[Sizes], schedules: &[SizedSchedule<'_>], wrong: &[&[String]]) -> Result<Vec<Given>, Problem> {
     let none = [Sizes(Vec::new())];
     let sets = if sets.is_empty() { &none[..] } else { sets };
     let all: Vec<Given> = schedules.iter().map(|asked| sets.iter().map(|set| set.of(asked)).collect()).collect();
@@ -109,7 +109,7 @@ pub(crate) fn given(sets: &[Sizes], schedules: &[Asked<'_>], wrong: &[&[String]]
     }
     let is_of_another =
         |kernel: &str, n: usize| schedules.iter().zip(&all).any(|(asked, of)| asked.kernel != kernel && of[n].is_ok());
-    let concerning = |(asked, of): (&Asked<'_>, &Given)| {
+    let concerning = |(asked, of): (&SizedSchedule<'_>, &Given)| {
         let some = of.iter().any(Result::is_ok);
         let mut kept: Given = Vec::new();
         for (n, sizes) in of.iter().enumerate() {

@@ -251,7 +251,7 @@ fn what_makes_no_sense_is_refused() {
     run(&["tune", &path, "--size", "M=3,N=3,KK=3"]).ends(2).says("`KK` is not a size of `matmul` (did you mean `K`?)");
     run(&["tune", &path, "--size", "M"]).ends(2).says("write NAME=VALUE");
     tune(&path, &["--schedule", "PLAIN"]).ends(2).says("`PLAIN` has no `tune` line");
-    tune(&path, &["--schedule", "NONE"]).ends(2).says("unknown schedule `NONE`");
+    tune(&path, &["--schedule", "NONE"]).ends(2).says("`NONE` is not a schedule of the file");
     tune(&path, &["--write", "--check"]).ends(2);
     tune(&path, &["--budget", "later"]).ends(2);
     tune(&path, &["--jobs", "0"]).ends(2);

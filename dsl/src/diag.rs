@@ -75,17 +75,17 @@ impl Spans {
     }
 
     /// Returns the place in a form that may be embedded in a program. `None` if it is unknown, as in rust-analyzer.
-    pub fn place(&self, id: SpanId) -> Option<Place> {
+    pub fn place(&self, id: SpanId) -> Option<SourcePosition> {
         let (first, _) = self.get(id)?;
         let start = first.start();
-        Place::new(&first.file(), start.line, start.column + 1)
+        SourcePosition::new(&first.file(), start.line, start.column + 1)
     }
 }
 
 /// A place in a file, both counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The file, without machine-specific folders: see [`Place::new`].
+pub struct SourcePosition {
+    /// The file, without machine-specific folders: see [`SourcePosition::new`].
     pub file: String,
     /// The line.
     pub line: u32,
@@ -93,13 +93,13 @@ pub struct Place {
     pub column: u32,
 }
 
-impl Place {
+impl SourcePosition {
     /// Returns a place without machine-specific folders. An absolute path is cut so that it begins with the folder that contains `src` or,
     /// if there is none, with the file's own folder.
     ///
     /// rustc gives paths of the workspace's files relative to the workspace, and absolute paths for files of other crates. Returns `None`
     /// if it is not a file, or for line 1 and column 1, because rust-analyzer reports that for every place.
-    pub fn new(file: &str, line: usize, column: usize) -> Option<Place> {
+    pub fn new(file: &str, line: usize, column: usize) -> Option<SourcePosition> {
         if file.is_empty() || file.starts_with('<') || (line <= 1 && column <= 1) {
             return None;
         }
@@ -108,7 +108,7 @@ impl Place {
         let absolute = file.starts_with('/') || names.first().is_some_and(|drive| drive.ends_with(':'));
         let first = names.iter().rposition(|name| *name == "src").unwrap_or(names.len().saturating_sub(1)).saturating_sub(1);
         let file = if absolute { names.get(first..)?.join("/") } else { file };
-        Some(Place { file, line: u32::try_from(line).ok()?, column: u32::try_from(column).ok()? })
+        Some(SourcePosition { file, line: u32::try_from(line).ok()?, column: u32::try_from(column).ok()? })
     }
 }
 
@@ -301,11 +301,11 @@ pub fn list<T: fmt::Display>(names: impl IntoIterator<Item = T>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Place;
+    use super::SourcePosition;
 
     #[test]
     fn places_say_nothing_of_the_machine() {
-        let file = |name: &str| Place::new(name, 3, 5).map(|place| place.file);
+        let file = |name: &str| SourcePosition::new(name, 3, 5).map(|place| place.file);
         let is = |name: &str, wanted: &str| assert_eq!(file(name).as_deref(), Some(wanted), "{name}");
         is("schedules/src/hopper/sgemm.rs", "schedules/src/hopper/sgemm.rs");
         is("src/lib.rs", "src/lib.rs");
@@ -318,6 +318,6 @@ mod tests {
         for none in ["", "<anon>", "<parsed string 1>"] {
             assert_eq!(file(none), None, "{none}");
         }
-        assert_eq!(Place::new("src/lib.rs", 1, 1), None, "rust-analyzer knows no places");
+        assert_eq!(SourcePosition::new("src/lib.rs", 1, 1), None, "rust-analyzer knows no places");
     }
 }

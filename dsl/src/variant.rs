@@ -4,7 +4,7 @@
 
 use crate::compile::{Checked, Compiled, algebra, compile_checked, compile_plain};
 use crate::cost::chains;
-use crate::diag::{Error, Errors, Place, SpanId};
+use crate::diag::{Error, Errors, SourcePosition, SpanId};
 use crate::launch::{self, Layout, Role, Version};
 use crate::length;
 use crate::lower::launch::Tensors;
@@ -42,7 +42,7 @@ pub struct Variant {
 }
 
 /// Maps a span to its place in the user's files, if that is known.
-pub type Where<'a> = dyn Fn(SpanId) -> Option<Place> + 'a;
+pub type Where<'a> = dyn Fn(SpanId) -> Option<SourcePosition> + 'a;
 
 /// Receives the program of every version after every step. Version 0 is the schedule itself, version 1 is made by its first `specialize`.
 pub type Watch<'a> = dyn FnMut(usize, At, &dyn Fn() -> Program) + 'a;

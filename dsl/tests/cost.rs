@@ -1,7 +1,7 @@
 //! Compares costs with numbers counted by hand.
 
 use tilewright_dsl::compile::compile;
-use tilewright_dsl::cost::{Apart, Cost, Limit, Occupancy, Registers, Touch, cost, touches};
+use tilewright_dsl::cost::{Apart, Cost, Limit, Occupancy, Registers, SubgroupAccess, cost, touches};
 use tilewright_dsl::diag::Spans;
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
@@ -23,7 +23,7 @@ fn of_where(kernel: &str, facts: &str, directives: &str) -> Vec<Cost> {
 }
 
 /// Returns the costs for a profile, and the memory accesses.
-fn for_profile(profile: &Profile, kernel: &str, facts: &str, directives: &str) -> (Vec<Cost>, Vec<Vec<Touch>>) {
+fn for_profile(profile: &Profile, kernel: &str, facts: &str, directives: &str) -> (Vec<Cost>, Vec<Vec<SubgroupAccess>>) {
     let mut spans = Spans::new();
     let name = kernel.trim_start_matches("fn ").split('<').next().expect("a name");
     let schedule = format!("V: {name} for p {facts} {{ {directives} }}");
@@ -236,7 +236,7 @@ const HALVES: &str = "fn halves<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f32[M
 
 /// Returns the costs of a product with 128 x 128 results per workgroup, of four subgroups. `pad` elements are added to the rows in shared
 /// memory.
-fn on_matrix_units(pad: u32, buffers: u32) -> (Cost, Vec<Touch>) {
+fn on_matrix_units(pad: u32, buffers: u32) -> (Cost, Vec<SubgroupAccess>) {
     let pad = if pad > 0 { format!(", row_pad: {pad}") } else { String::new() };
     let directives = format!(
         "tile(i: 128, j: 128) => workgroup(y, x); tile(k: 32 round_up => k_o); reorder(k_o, k, i, j);

@@ -4,7 +4,7 @@
 //! reason in place of numbers. The speed of a device comes from each schedule's own profile, and from other requested profiles.
 
 use crate::admit;
-use crate::figures::{Figures, Known, figures};
+use crate::figures::{DimValues, Figures, figures};
 use crate::source::{Source, SourceError};
 use crate::totals::{Totals, least};
 use thiserror::Error;
@@ -236,7 +236,7 @@ fn symbolic(source: &Source, name: &str) -> Result<Vec<String>, CompareError> {
 fn missing(compiled: &Compiled, dims: &[(String, i64)]) -> Vec<String> {
     let mut all = Vec::new();
     for (_, program) in &compiled.versions {
-        let known = Known::new(program, dims);
+        let known = DimValues::new(program, dims);
         let lacks = program.dims.iter().enumerate().filter(|(n, dim)| dim.derived.is_none() && !known.has(*n));
         all.extend(lacks.map(|(_, dim)| dim.name.clone()).filter(|name| !all.contains(name)).collect::<Vec<_>>());
     }
@@ -274,7 +274,7 @@ fn at(compiled: &[Compiled], dims: Vec<(String, i64)>, profiles: &[Profile]) -> 
 fn taken(compiled: &Compiled, dims: &[(String, i64)], profiles: &[Profile]) -> Result<Taken, String> {
     let mut why = String::new();
     for (nest, program) in &compiled.versions {
-        let known = Known::new(program, dims);
+        let known = DimValues::new(program, dims);
         let refused = || known.all().map_or_else(|| Some("64 bits do not hold a dim".into()), |all| admit::refusal(program, &all));
         match known.contradicted(program, dims).or_else(refused) {
             Some(refusal) => why = refusal,
@@ -284,7 +284,7 @@ fn taken(compiled: &Compiled, dims: &[(String, i64)], profiles: &[Profile]) -> R
     Err(why)
 }
 
-fn cost(compiled: &Compiled, nest: &nest::Program, program: &Program, known: &Known, profiles: &[Profile]) -> Taken {
+fn cost(compiled: &Compiled, nest: &nest::Program, program: &Program, known: &DimValues, profiles: &[Profile]) -> Taken {
     let figures: Vec<Figures> = figures(nest, program, &compiled.profile, known);
     let under = program.variant.split_once(" where ").map(|(_, facts)| facts.to_owned());
     let totals = Totals::new(&figures, program, known, &nest.rounding, &compiled.profile);

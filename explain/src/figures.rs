@@ -1,7 +1,7 @@
 //! The cost of a launch as numbers, as far as its dims are known, and the least time that a device needs for it.
 
 use crate::words::{self, Words};
-use tilewright_dsl::cost::{Cost, Occupancy, Touch, cost, touches};
+use tilewright_dsl::cost::{Cost, Occupancy, SubgroupAccess, cost, touches};
 use tilewright_dsl::launch::{self, Size};
 use tilewright_dsl::nest::Program;
 use tilewright_dsl::profile::Profile;
@@ -12,7 +12,7 @@ pub struct Figures {
     /// The cost of the nest.
     pub cost: Cost,
     /// How the invocations of a subgroup access memory together.
-    pub touches: Vec<Touch>,
+    pub touches: Vec<SubgroupAccess>,
     /// Statistics of the SPIR-V module.
     pub words: Words,
     /// The size of the SPIR-V module in bytes.
@@ -58,12 +58,12 @@ pub struct Roofline {
     /// Nanoseconds.
     pub nanoseconds: f64,
     /// The resource that limits it.
-    pub bound: Bound,
+    pub bound: Bottleneck,
 }
 
 /// The resource that limits a dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum Bottleneck {
     /// Arithmetic.
     Compute,
     /// Products on matrix units.
@@ -73,14 +73,14 @@ pub enum Bound {
 }
 
 /// Returns the figures of every dispatch.
-pub(crate) fn figures(program: &Program, launched: &launch::Program, profile: &Profile, known: &Known) -> Vec<Figures> {
+pub(crate) fn figures(program: &Program, launched: &launch::Program, profile: &Profile, known: &DimValues) -> Vec<Figures> {
     let costs = cost(program, profile).into_iter().zip(touches(program, profile));
     let each = costs.zip(&launched.dispatches);
     each.map(|((cost, touches), dispatch)| Figures { touches, ..known.figures(cost, dispatch, profile) }).collect()
 }
 
 /// The values of the dims, as far as they are known.
-pub(crate) struct Known(Vec<Option<i64>>);
+pub(crate) struct DimValues(Vec<Option<i64>>);
 
 impl Figures {
     /// Returns the least time on a device of another profile.
@@ -89,9 +89,9 @@ impl Figures {
     }
 }
 
-impl Known {
-    pub(crate) fn new(launched: &launch::Program, given: &[(String, i64)]) -> Known {
-        let mut known = Known(Vec::new());
+impl DimValues {
+    pub(crate) fn new(launched: &launch::Program, given: &[(String, i64)]) -> DimValues {
+        let mut known = DimValues(Vec::new());
         for dim in &launched.dims {
             let said = given.iter().find(|(name, _)| *name == dim.name).map(|(_, value)| *value);
             let value = match &dim.derived {
@@ -184,9 +184,9 @@ fn roofline(flops: Option<i64>, matrix_flops: Option<i64>, bytes: Option<i64>, p
     };
     profile.gflops?;
     let parts = [
-        (Bound::Memory, time(bytes?, Some(profile.bandwidth?))?),
-        (Bound::Compute, time(flops?, profile.gflops)?),
-        (Bound::Matrices, time(matrix_flops?, profile.matrix_gflops)?),
+        (Bottleneck::Memory, time(bytes?, Some(profile.bandwidth?))?),
+        (Bottleneck::Compute, time(flops?, profile.gflops)?),
+        (Bottleneck::Matrices, time(matrix_flops?, profile.matrix_gflops)?),
     ];
     let longest = parts.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a });
     longest.map(|(bound, nanoseconds)| Roofline { nanoseconds, bound })

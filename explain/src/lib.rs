@@ -34,16 +34,16 @@ mod words;
 
 pub use beside::{ComparisonReport, SizedReport, TakenReport};
 pub use compare::{CompareError, Compared, Comparison, Sized, Taken, compare};
-pub use figures::{Bound, Figures, Moved, Roofline};
+pub use figures::{Bottleneck, Figures, Moved, Roofline};
 pub use lint::{Edit, Lint, LintName};
 pub use page::page;
 pub use report::{Report, SCHEMA, json};
-pub use steps::{Line, Step};
+pub use steps::{Line, NestStep};
 pub use text::{Style, Text};
 pub use totals::Totals;
 pub use words::Words;
 
-use figures::Known;
+use figures::DimValues;
 use source::Subject;
 use steps::Steps;
 use tilewright_dsl::diag::{Error, Errors};
@@ -90,7 +90,7 @@ pub struct Version {
     /// The additional facts of this version, as they are written; empty for the plain schedule.
     pub facts: Vec<String>,
     /// The nest before the first directive, after each directive, and after lowering; up to the directive that failed.
-    pub steps: Vec<Step>,
+    pub steps: Vec<NestStep>,
     /// Every obligation, and how it was discharged.
     pub ledger: Vec<Obligation>,
     /// The cost of a launch, for every dispatch; empty if the schedule is wrong.
@@ -214,11 +214,11 @@ impl Explanation {
         let warnings = made.warnings;
         let nests = [made.nest].into_iter().chain(made.specialized);
         for ((version, program), nest) in self.versions.iter_mut().zip(programs).zip(nests) {
-            let mut known = Known::new(&program, &given.dims);
+            let mut known = DimValues::new(&program, &given.dims);
             version.refused = known.contradicted(&program, &given.dims);
             match (&version.refused, known.all()) {
                 // The launch does not take this schedule at the given sizes, so they are not used.
-                (Some(_), _) => known = Known::new(&program, &[]),
+                (Some(_), _) => known = DimValues::new(&program, &[]),
                 (None, Some(all)) => version.refused = admit::refusal(&program, &all),
                 (None, None) => {}
             }

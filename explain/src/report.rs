@@ -4,12 +4,12 @@
 //! Places are `file:line:column`. A size over dims is text, for example `(N + 7) / 8`. Its value at the given dims is a number, or
 //! null if some are missing.
 
-use crate::figures::{Bound, Figures};
+use crate::figures::{Bottleneck, Figures};
 use crate::source::Subject;
-use crate::{Explanation, Given, Lint, Step, Totals, Version, Words};
+use crate::{Explanation, Given, Lint, NestStep, Totals, Version, Words};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tilewright_dsl::cost::{Apart, Limit, Touch};
+use tilewright_dsl::cost::{Apart, Limit, SubgroupAccess};
 use tilewright_dsl::launch::Size;
 use tilewright_dsl::nest::State;
 
@@ -270,7 +270,7 @@ pub fn json(reports: &[Report]) -> Result<String, serde_json::Error> {
 
 fn reported(subject: &Subject, version: &Version) -> ReportedVersion {
     let placed = |place: &Option<String>| place.as_ref().map(|place| subject.files.place(place));
-    let step = |step: &Step| ReportedStep {
+    let step = |step: &NestStep| ReportedStep {
         title: step.title.split_whitespace().collect::<Vec<_>>().join(" "),
         place: placed(&step.place),
         lines: step.lines.iter().map(|l| ReportedLine { text: l.text.clone(), new: l.new, place: placed(&l.place) }).collect(),
@@ -306,7 +306,7 @@ fn reported(subject: &Subject, version: &Version) -> ReportedVersion {
     }
 }
 
-fn dispatch(figures: &Figures, shown: &dyn Fn(&Size) -> String, access: &dyn Fn(&Touch) -> AccessOf) -> ReportedDispatch {
+fn dispatch(figures: &Figures, shown: &dyn Fn(&Size) -> String, access: &dyn Fn(&SubgroupAccess) -> AccessOf) -> ReportedDispatch {
     let cost = &figures.cost;
     let tensor = |m: &crate::Moved| Tensor { name: m.name.clone(), read: m.read, written: m.written, whole: m.whole };
     ReportedDispatch {
@@ -344,7 +344,7 @@ fn dispatch(figures: &Figures, shown: &dyn Fn(&Size) -> String, access: &dyn Fn(
     }
 }
 
-fn access(subject: &Subject, touch: &Touch) -> AccessOf {
+fn access(subject: &Subject, touch: &SubgroupAccess) -> AccessOf {
     AccessOf {
         buffer: touch.buffer.clone(),
         shared: touch.shared,
@@ -362,11 +362,11 @@ fn access(subject: &Subject, touch: &Touch) -> AccessOf {
     }
 }
 
-fn bound(bound: Bound) -> &'static str {
+fn bound(bound: Bottleneck) -> &'static str {
     match bound {
-        Bound::Compute => "arithmetic",
-        Bound::Matrices => "matrix_units",
-        Bound::Memory => "memory",
+        Bottleneck::Compute => "arithmetic",
+        Bottleneck::Matrices => "matrix_units",
+        Bottleneck::Memory => "memory",
     }
 }
 

@@ -8,7 +8,7 @@ use tilewright_dsl::schedule::At;
 
 /// A nest, and the directive or compiler step that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct NestStep {
     /// The directive as it is written, or a description of the compiler's step.
     pub title: String,
     /// The place of the directive: `file:line:column`.
@@ -31,7 +31,7 @@ pub struct Line {
 /// The steps so far.
 #[derive(Default)]
 pub(crate) struct Steps {
-    pub(crate) done: Vec<Step>,
+    pub(crate) done: Vec<NestStep>,
     /// Every dispatch's lines after the last step, under the dispatch's name.
     last: Vec<(String, Vec<String>)>,
 }
@@ -59,7 +59,7 @@ impl Steps {
                 shown.extend(marked.map(|((text, new), place)| Line { text: text.clone(), new, place }));
             }
         }
-        self.done.push(Step { title, place, lines: shown });
+        self.done.push(NestStep { title, place, lines: shown });
         self.last = now;
     }
 }

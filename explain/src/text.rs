@@ -1,9 +1,9 @@
 //! An explanation as lines of styled text, for a terminal or a file.
 
 use crate::compare::shown;
-use crate::figures::{Bound, Figures};
+use crate::figures::{Bottleneck, Figures};
 use crate::formula::{ABOUT, formula};
-use crate::{Explanation, Step, Totals, Tuned, Version};
+use crate::{Explanation, NestStep, Totals, Tuned, Version};
 use std::fmt;
 use tilewright_dsl::cost::{Cost, Limit, Occupancy};
 use tilewright_dsl::launch::{Role, Size};
@@ -284,7 +284,7 @@ impl Version {
     }
 }
 
-fn step(step: &Step, lines: &mut Vec<Text>) {
+fn step(step: &NestStep, lines: &mut Vec<Text>) {
     lines.push(Text::default());
     let mut title = Text::of(Style::Directive, step.title.split_whitespace().collect::<Vec<_>>().join(" "));
     if let Some(place) = &step.place {
@@ -338,9 +338,9 @@ fn roofline(figures: &Figures, unknown: &str) -> String {
     match (figures.roofline, figures.flops) {
         (Some(roofline), _) => {
             let bound = match roofline.bound {
-                Bound::Compute => "arithmetic",
-                Bound::Matrices => "matrix units",
-                Bound::Memory => "memory",
+                Bottleneck::Compute => "arithmetic",
+                Bottleneck::Matrices => "matrix units",
+                Bottleneck::Memory => "memory",
             };
             format!("{} at the least, bound by {bound}", time(roofline.nanoseconds))
         }

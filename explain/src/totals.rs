@@ -1,6 +1,6 @@
 //! The cost of a whole launch: the sums over its dispatches, and the memory that it needs.
 
-use crate::figures::{Figures, Known};
+use crate::figures::{DimValues, Figures};
 use tilewright_dsl::launch::{Program, Role, Tensor};
 use tilewright_dsl::nest::Rounding;
 use tilewright_dsl::profile::Profile;
@@ -39,7 +39,13 @@ pub struct Totals {
 }
 
 impl Totals {
-    pub(crate) fn new(figures: &[Figures], launched: &Program, known: &Known, errors: &[Rounding], profile: &Profile) -> Totals {
+    pub(crate) fn new(
+        figures: &[Figures],
+        launched: &Program,
+        known: &DimValues,
+        errors: &[Rounding],
+        profile: &Profile,
+    ) -> Totals {
         let moved = |f: &Figures| total(f.moved.iter().map(|moved| moved.read?.checked_add(moved.written?)));
         let room = |role: Role| total(launched.tensors.iter().filter(|t| t.role == role).map(|t| bytes(t, known)));
         Totals {
@@ -71,7 +77,7 @@ fn total(parts: impl IntoIterator<Item = Option<i64>>) -> Option<i64> {
 }
 
 /// Returns the bytes of a tensor in memory.
-fn bytes(tensor: &Tensor, known: &Known) -> Option<i64> {
+fn bytes(tensor: &Tensor, known: &DimValues) -> Option<i64> {
     let shape: Vec<usize> = tensor.shape.iter().map(|size| usize::try_from(known.eval(size)?).ok()).collect::<Option<_>>()?;
     let laid = tensor.layout.as_ref().map_or(Some(shape.clone()), |layout| layout.memory(&shape))?;
     let elements = laid.into_iter().try_fold(1i64, |all, n| all.checked_mul(i64::try_from(n).ok()?))?;

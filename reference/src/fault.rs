@@ -13,12 +13,12 @@ pub struct Fault {
     pub word: u32,
     /// The source position of the instruction, if the module has it (`OpLine`). For a race, it is the position of one of the two
     /// accesses.
-    pub place: Option<Place>,
+    pub place: Option<SourcePosition>,
 }
 
 /// A position in a source file, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourcePosition {
     /// The file, as the module names it.
     pub file: String,
     /// The line.
@@ -298,7 +298,7 @@ impl fmt::Display for Fault {
                 write!(f, "{} the address {address:#x}, which is not in a buffer of this dispatch", access.verb())
             }
         }?;
-        let Some(Place { file, line, column }) = &self.place else { return Ok(()) };
+        let Some(SourcePosition { file, line, column }) = &self.place else { return Ok(()) };
         let which = if matches!(self.kind, FaultKind::Race { .. }) { "one of the two is " } else { "" };
         write!(f, " ({which}{file}:{line}:{column})")
     }

@@ -85,7 +85,7 @@ mod module;
 mod run;
 mod words;
 
-pub use fault::{Access, Element, Fault, FaultKind, Invocation, Object, Place, Space};
+pub use fault::{Access, Element, Fault, FaultKind, Invocation, Object, SourcePosition, Space};
 pub use memory::device::{Memory, address};
-pub use run::{BUDGET, Buffer, Kernel, Launch, Piece, RunError, Stats, Step};
+pub use run::{BUDGET, Buffer, Kernel, Launch, Piece, RunError, Stats, StridedDim};
 pub use words::DecodeError;

@@ -1,7 +1,7 @@
 //! The source positions of instructions, given by `OpLine`. A position applies up to the next one, or to the end of its
 //! block.
 
-use crate::fault::Place;
+use crate::fault::SourcePosition;
 use crate::words::{Id, Inst, Result, string};
 use spirv::Op;
 use std::collections::HashMap;
@@ -31,9 +31,9 @@ impl Lines {
     }
 
     /// Returns the source position of the instruction at a word.
-    pub(crate) fn place(&self, word: u32) -> Option<Place> {
+    pub(crate) fn place(&self, word: u32) -> Option<SourcePosition> {
         let at = self.from.partition_point(|(from, _)| *from <= word).checked_sub(1)?;
         let [file, line, column] = self.from.get(at)?.1?;
-        Some(Place { file: self.files.get(&file)?.clone(), line, column })
+        Some(SourcePosition { file: self.files.get(&file)?.clone(), line, column })
     }
 }

@@ -52,7 +52,7 @@ pub struct Buffer<'a> {
     /// The number of bytes from its first element to the end of its last one.
     pub bytes: u64,
     /// The layout of its elements in these bytes, outermost dimension first. It is empty if the elements are contiguous.
-    pub steps: &'a [Step],
+    pub steps: &'a [StridedDim],
     /// Its name.
     pub name: &'a str,
     /// The bytes of an element.
@@ -65,7 +65,7 @@ pub struct Buffer<'a> {
 
 /// A dimension of a tensor whose elements have gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Step {
+pub struct StridedDim {
     /// The number of elements.
     pub count: u64,
     /// The bytes from an element to the next.
@@ -133,7 +133,7 @@ impl From<Box<Fault>> for Stop {
 
 /// A run as its threads see it.
 pub(crate) struct Prepared<'a> {
-    pub(crate) buffers: Vec<Bound<'a>>,
+    pub(crate) buffers: Vec<BoundTensor<'a>>,
     pub(crate) pieces: Vec<Grid>,
     pub(crate) subgroup: u32,
     pub(crate) budget: u64,
@@ -153,13 +153,13 @@ pub(crate) struct Grid {
 }
 
 /// A tensor in a run, with the record of its accesses.
-pub(crate) struct Bound<'a> {
+pub(crate) struct BoundTensor<'a> {
     pub(crate) memory: &'a Memory,
     /// The offset of its first byte in the memory. All other offsets count from there.
     pub(crate) start: usize,
     pub(crate) bytes: i64,
     /// The layout of its elements if there are gaps, with the widest step first.
-    steps: Vec<Step>,
+    steps: Vec<StridedDim>,
     pub(crate) object: Object,
     /// The bytes of an element.
     pub(crate) size: u32,
@@ -169,7 +169,7 @@ pub(crate) struct Bound<'a> {
     pub(crate) shadow: Option<Shadow>,
 }
 
-impl Bound<'_> {
+impl BoundTensor<'_> {
     /// True if reads of it need not be checked.
     pub(crate) fn is_plain(&self) -> bool {
         self.complete && self.shadow.is_none() && self.steps.is_empty()
@@ -192,7 +192,7 @@ impl Bound<'_> {
     /// True if none of the bytes is in a gap between elements. A wider step of a view covers all elements that its narrower
     /// steps reach.
     fn are_elements(&self, at: u64, extent: u32) -> bool {
-        let within = |rest: u64, step: &Step| rest - (rest / step.bytes).min(step.count - 1) * step.bytes;
+        let within = |rest: u64, step: &StridedDim| rest - (rest / step.bytes).min(step.count - 1) * step.bytes;
         let is_element = |byte: u64| self.steps.iter().fold(byte, within) < self.size.into();
         (0..u64::from(extent)).step_by(self.size.max(1) as usize).all(|n| is_element(at + n))
     }
@@ -348,7 +348,7 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-fn bind<'a>(buffer: &Buffer<'a>, atomics: bool) -> Result<Bound<'a>, RunError> {
+fn bind<'a>(buffer: &Buffer<'a>, atomics: bool) -> Result<BoundTensor<'a>, RunError> {
     let bytes = buffer.bytes.min(buffer.memory.bytes().saturating_sub(buffer.at));
     let size = buffer.element.max(1);
     let elements = bytes / u64::from(size);
@@ -359,9 +359,9 @@ fn bind<'a>(buffer: &Buffer<'a>, atomics: bool) -> Result<Bound<'a>, RunError> {
         true => Some(Shadow::new(bytes.div_ceil(u64::from(size)), size, atomics).ok_or_else(out_of_memory)?),
         false => None,
     };
-    let mut steps: Vec<Step> = buffer.steps.iter().filter(|s| s.count > 1 && s.bytes > 0).copied().collect();
+    let mut steps: Vec<StridedDim> = buffer.steps.iter().filter(|s| s.count > 1 && s.bytes > 0).copied().collect();
     steps.sort_by_key(|step| std::cmp::Reverse(step.bytes));
-    Ok(Bound {
+    Ok(BoundTensor {
         memory: buffer.memory,
         start: buffer.at as usize,
         steps,

@@ -1,7 +1,7 @@
 //! The client of a runner: starts it, waits for its answers with a time limit, and reports its failures.
 
 use crate::frame::{self, FrameError};
-use crate::message::{Answer, Answered, Array, Asked, Diagnosis, Failure, Properties, Request, VERSION, Value};
+use crate::message::{Answer, Answered, Array, Diagnosis, Failure, NumberedRequest, Properties, Request, VERSION, Value};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -204,7 +204,7 @@ impl Client {
     /// Sends a request, and waits for the answer.
     fn ask(&mut self, what: &'static str, request: Request) -> Result<Answer, ClientError> {
         self.number += 1;
-        let (asked, number) = (Asked { number: self.number, request }, self.number);
+        let (asked, number) = (NumberedRequest { number: self.number, request }, self.number);
         // A thread writes the request, because a runner that does not read would block a long one. If the runner is given up, so is the
         // thread.
         let (send, written) = channel();

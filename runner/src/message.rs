@@ -11,7 +11,7 @@ pub const VERSION: u32 = 3;
 
 /// A request and its number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct NumberedRequest {
     /// The number of the request, counted from 1.
     pub number: u64,
     /// The request.

@@ -1,7 +1,7 @@
 //! The runner's end of a conversation.
 
 use crate::frame::{self, FrameError};
-use crate::message::{Answered, Asked};
+use crate::message::{Answered, NumberedRequest};
 use crate::worker::Worker;
 use std::io::{Read, Write};
 
@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 pub fn serve(mut from: impl Read, mut to: impl Write) -> Result<(), FrameError> {
     let mut worker = Worker::new();
     loop {
-        let Asked { number, request } = match frame::read(&mut from) {
+        let NumberedRequest { number, request } = match frame::read(&mut from) {
             Err(FrameError::End) => return Ok(()),
             asked => asked?,
         };

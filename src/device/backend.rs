@@ -58,7 +58,7 @@ pub(crate) trait Backend: Send + Sync {
     /// Runs steps in one submission and waits until it has ended. Steps that share memory with a hazard run one after another.
     ///
     /// Returns the requested spans: one for each step, one for all steps, or none.
-    fn submit(&self, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>>;
+    fn submit(&self, steps: &[LaunchStep], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>>;
 }
 
 /// A buffer of a backend.
@@ -71,7 +71,7 @@ pub(crate) trait Buffer: Any + Send + Sync {
 pub(crate) trait Pipeline: Any + Send + Sync {}
 
 /// A dispatch to run, with all sizes known and all memory allocated.
-pub(crate) struct Step {
+pub(crate) struct LaunchStep {
     /// The compiled dispatch.
     pub(crate) pipeline: Arc<dyn Pipeline>,
     /// The dispatch's name.
@@ -86,7 +86,7 @@ pub(crate) struct Step {
 }
 
 /// Describes steps in an error.
-pub(crate) fn named(steps: &[Step]) -> String {
+pub(crate) fn named(steps: &[LaunchStep]) -> String {
     let name = steps.first().map_or("", |s| &s.name);
     match steps.len() {
         0 | 1 => format!("the dispatch `{name}`"),

@@ -13,7 +13,7 @@ pub(super) mod timing;
 
 use crate::error::{Error, Result};
 use access::{Access, Refusal};
-use backend::{Backend, Pipeline, Step};
+use backend::{Backend, LaunchStep, Pipeline};
 use memory::{Memory, Pool, Quota, allocated, lock};
 use parking::{Parking, Wait};
 use region::Region;
@@ -428,7 +428,7 @@ impl Device {
     }
 
     /// Runs steps and waits for them, part by part. If a part fails, the later parts are not submitted.
-    pub(crate) fn submit(&self, steps: &Arc<[Step]>, timed: Timed) -> Result<Vec<Span>> {
+    pub(crate) fn submit(&self, steps: &Arc<[LaunchStep]>, timed: Timed) -> Result<Vec<Span>> {
         if timed != Timed::Nothing && !self.info().limits.timestamps {
             return Err(Error::NoTimestamps { device: self.info().name.clone() });
         }
@@ -460,7 +460,7 @@ impl Device {
     }
 
     /// Waits until some steps can access their memory.
-    fn enter_all(&self, steps: &[Step]) -> Result<Vec<Access>> {
+    fn enter_all(&self, steps: &[LaunchStep]) -> Result<Vec<Access>> {
         let deadline = Wait::new(self.0.timeout).deadline();
         let enter = |(memory, writes, name)| self.enter(memory, writes, deadline, || format!("a tensor of `{name}`"));
         submission::accessed(steps).map(enter).collect()

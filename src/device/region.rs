@@ -8,12 +8,12 @@ pub(crate) struct Region {
     /// The number of contiguous bytes in a run; 0 if the region is empty.
     pub(crate) run: u64,
     /// The dimensions of the grid at whose points there are runs, outermost first. Empty if there is one run.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<StridedDim>,
 }
 
 /// A dimension of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct StridedDim {
     /// The number of points, at least two.
     pub(crate) count: u64,
     /// The stride in bytes.
@@ -38,7 +38,7 @@ impl Region {
             match region.steps.last_mut() {
                 None if bytes == region.run => region.run *= count,
                 Some(inner) if bytes == inner.count * inner.bytes => inner.count *= count,
-                _ => region.steps.push(Step { count, bytes }),
+                _ => region.steps.push(StridedDim { count, bytes }),
             }
         }
         region.steps.reverse();
@@ -129,7 +129,7 @@ mod tests {
     fn what_lies_side_by_side_is_one_run() {
         assert_eq!(of(3, &[2, 5], &[5, 1]), Region::dense(12, 40));
         assert_eq!(of(0, &[1, 1, 5], &[77, 3, 1]), Region::dense(0, 20));
-        assert_eq!(of(1, &[2, 3, 4], &[24, 8, 1]), Region { start: 4, run: 16, steps: vec![Step { count: 6, bytes: 32 }] });
+        assert_eq!(of(1, &[2, 3, 4], &[24, 8, 1]), Region { start: 4, run: 16, steps: vec![StridedDim { count: 6, bytes: 32 }] });
         let across = of(0, &[3, 2], &[1, 3]);
         assert_eq!(across.runs().collect::<Vec<_>>(), [0, 12, 4, 16, 8, 20]);
         assert_eq!((across.bytes(), across.end()), (24, 24));

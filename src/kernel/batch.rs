@@ -4,7 +4,7 @@ use super::argument::Argument;
 use super::load::DynKernel;
 use super::run::{InBatch, Launch, Target, timing};
 use crate::device::Device;
-use crate::device::backend::Step;
+use crate::device::backend::LaunchStep;
 use crate::device::memory::{Memory, fresh_id};
 use crate::device::timing::{Span, Timed, Timing};
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ use std::time::Duration;
 pub struct Batch {
     device: Device,
     id: u64,
-    steps: Vec<Step>,
+    steps: Vec<LaunchStep>,
     /// Each launch's variant and steps.
     launches: Vec<(String, Range<usize>)>,
     /// Memory of temporaries that later launches can reuse.
@@ -144,8 +144,8 @@ impl Batch {
 
     /// Runs all steps and returns them with their spans. New tensors get their contents when their submission is seen to end. If a
     /// submission fails, the new tensors of later submissions never get contents.
-    fn finish(&mut self, timed: Timed) -> Result<(Arc<[Step]>, Vec<Span>)> {
-        let steps: Arc<[Step]> = std::mem::take(&mut self.steps).into();
+    fn finish(&mut self, timed: Timed) -> Result<(Arc<[LaunchStep]>, Vec<Span>)> {
+        let steps: Arc<[LaunchStep]> = std::mem::take(&mut self.steps).into();
         let spans = self.device.submit(&steps, timed);
         if spans.is_err() {
             steps.iter().flat_map(|step| &step.completes).for_each(|memory| memory.abandon());

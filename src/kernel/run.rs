@@ -4,7 +4,7 @@ use super::argument::{Argument, Scalar};
 use super::batch::Spare;
 use super::load::{DynKernel, Loadable};
 use crate::device::Device;
-use crate::device::backend::{Piece, Step, Use};
+use crate::device::backend::{LaunchStep, Piece, Use};
 use crate::device::memory::{Memory, allocated};
 use crate::device::region::Region;
 use crate::device::timing::{Span, Timed, Timing};
@@ -39,7 +39,7 @@ pub(crate) struct InBatch<'a> {
 pub(crate) struct Launch {
     device: Device,
     pub(crate) variant: String,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<LaunchStep>,
     pub(crate) outputs: Vec<AnyTensor>,
     pub(crate) temporaries: Vec<Arc<Memory>>,
 }
@@ -51,14 +51,14 @@ impl Launch {
         target: Target<'_>,
         batch: Option<InBatch<'_>>,
     ) -> Result<Launch> {
-        let bound = Bound::new(kernel, args)?;
+        let bound = BoundArguments::new(kernel, args)?;
         let choice = choose_variant(kernel, &bound, &target)?;
         build(kernel, &bound, choice, target, batch)
     }
 
     /// Runs the launch alone and waits for it. If it is `timed`, also returns its time.
     pub(crate) fn run(self, timed: bool) -> Result<(Vec<AnyTensor>, Timing)> {
-        let steps: Arc<[Step]> = self.steps.into();
+        let steps: Arc<[LaunchStep]> = self.steps.into();
         let spans = self.device.submit(&steps, if timed { Timed::Steps } else { Timed::Nothing });
         self.device.give_temporaries(self.temporaries);
         let timing = timing(&self.variant, &steps, &spans?);
@@ -67,25 +67,25 @@ impl Launch {
 }
 
 /// Returns the times of a launch's steps.
-pub(crate) fn timing(variant: &str, steps: &[Step], spans: &[Span]) -> Timing {
+pub(crate) fn timing(variant: &str, steps: &[LaunchStep], spans: &[Span]) -> Timing {
     Timing::new(variant, steps.iter().map(|s| s.name.as_str()).zip(spans.iter().copied()))
 }
 
 /// Returns the index of the variant that takes these arguments.
 pub(crate) fn choose<'a>(kernel: &DynKernel, args: impl IntoIterator<Item = Argument<'a>>) -> Result<usize> {
-    Ok(choose_variant(kernel, &Bound::new(kernel, args)?, &Target::Allocate)?.at)
+    Ok(choose_variant(kernel, &BoundArguments::new(kernel, args)?, &Target::Allocate)?.at)
 }
 
 /// Arguments of the right number, kinds and dtypes.
-struct Bound<'a> {
+struct BoundArguments<'a> {
     tensors: Vec<&'a AnyTensor>,
     scalars: Vec<u32>,
     /// The values of the dims that are arguments.
     sizes: Vec<i64>,
 }
 
-impl<'a> Bound<'a> {
-    fn new(kernel: &DynKernel, args: impl IntoIterator<Item = Argument<'a>>) -> Result<Bound<'a>> {
+impl<'a> BoundArguments<'a> {
+    fn new(kernel: &DynKernel, args: impl IntoIterator<Item = Argument<'a>>) -> Result<BoundArguments<'a>> {
         let wrong = |message: String| Error::Argument { kernel: kernel.name().to_owned(), message };
         let args: Vec<Argument<'a>> = args.into_iter().collect();
         // All variants have the same arguments.
@@ -93,7 +93,7 @@ impl<'a> Bound<'a> {
         if args.len() != p.arguments.len() {
             return Err(wrong(format!("takes {} arguments, but was given {}", p.arguments.len(), args.len())));
         }
-        let mut bound = Bound { tensors: Vec::new(), scalars: Vec::new(), sizes: Vec::new() };
+        let mut bound = BoundArguments { tensors: Vec::new(), scalars: Vec::new(), sizes: Vec::new() };
         for (wanted, got) in p.arguments.iter().zip(args) {
             match wanted {
                 program::Argument::Tensor(t) => {
@@ -204,7 +204,7 @@ struct Choice {
 }
 
 /// Chooses the first variant that takes the arguments.
-fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>, target: &Target<'_>) -> Result<Choice> {
+fn choose_variant(kernel: &DynKernel, bound: &BoundArguments<'_>, target: &Target<'_>) -> Result<Choice> {
     let mut refusals: Vec<(bool, String, Refusal)> = Vec::new();
     // All variants have the same arguments and outputs, which come first among their tensors.
     let given = kernel.loadable(0).map_or_else(Vec::new, |v| bound.given(&v.program, target));
@@ -241,7 +241,7 @@ fn choose_variant(kernel: &DynKernel, bound: &Bound<'_>, target: &Target<'_>) ->
 fn try_variant(
     kernel: &DynKernel,
     program: &Program,
-    bound: &Bound<'_>,
+    bound: &BoundArguments<'_>,
     given: &[Option<Given<'_>>],
 ) -> Result<(Vec<i64>, Vec<Vec<usize>>), Refusal> {
     let shapes = bound.shapes();
@@ -260,7 +260,7 @@ fn try_variant(
 }
 
 /// Returns the tensors that were precomputed for a variant, with the indices of the program's tensors.
-fn prepared<'a>(program: &Program, variant: usize, bound: &Bound<'a>) -> Result<Vec<(u32, &'a AnyTensor)>, Refusal> {
+fn prepared<'a>(program: &Program, variant: usize, bound: &BoundArguments<'a>) -> Result<Vec<(u32, &'a AnyTensor)>, Refusal> {
     let mut found = Vec::new();
     for preparation in &program.preparations {
         // Inputs and updates come first among the tensors.
@@ -292,7 +292,13 @@ struct Placed {
     given: bool,
 }
 
-fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'_>, batch: Option<InBatch<'_>>) -> Result<Launch> {
+fn build(
+    kernel: &DynKernel,
+    bound: &BoundArguments<'_>,
+    choice: Choice,
+    target: Target<'_>,
+    batch: Option<InBatch<'_>>,
+) -> Result<Launch> {
     let Some(variant) = kernel.loadable(choice.at) else { return Err(Error::NothingToLoad) };
     // Parked submissions may have ended, and then their tensors get contents here.
     kernel.device().reap()?;
@@ -329,7 +335,7 @@ fn build(kernel: &DynKernel, bound: &Bound<'_>, choice: Choice, target: Target<'
             Some(Use { memory: p.memory.clone(), region: p.region.clone(), reads: u.reads, writes: u.writes })
         });
         let (name, uses) = (dispatch.name.clone(), uses.collect());
-        launch.steps.push(Step { pipeline, name, uses, pieces, completes: Vec::new() });
+        launch.steps.push(LaunchStep { pipeline, name, uses, pieces, completes: Vec::new() });
     }
     if let Some(last) = launch.steps.last_mut() {
         last.completes = launch.outputs.iter().map(|output| output.memory().clone()).collect();
@@ -357,7 +363,7 @@ fn check_outputs(kernel: &DynKernel, program: &Program, choice: &Choice, outputs
 fn place(
     program: &Program,
     variant: usize,
-    bound: &Bound<'_>,
+    bound: &BoundArguments<'_>,
     choice: &Choice,
     target: Target<'_>,
     mut batch: Option<InBatch<'_>>,
@@ -444,8 +450,9 @@ fn nothing(device: &Device, tensor: &program::Tensor, shape: &[usize]) -> Result
 
 fn check_overlap(program: &Program, placed: &[Placed]) -> Result<()> {
     let tensors = program.tensors.iter().zip(placed);
-    let places: Vec<_> =
-        tensors.map(|(t, p)| check::Place { name: &t.name, role: t.role, memory: p.memory.id(), region: &p.region }).collect();
+    let places: Vec<_> = tensors
+        .map(|(t, p)| check::TensorMemory { name: &t.name, role: t.role, memory: p.memory.id(), region: &p.region })
+        .collect();
     check::overlap(&places).map_or(Ok(()), |(written, other)| {
         Err(Error::Overlap { kernel: program.kernel.clone(), written: written.to_owned(), other: other.to_owned() })
     })

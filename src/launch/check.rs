@@ -124,7 +124,7 @@ pub(crate) fn facts(program: &Program, dims: &[i64], scalars: &[u32]) -> Result<
 }
 
 /// The memory of a tensor, for [`overlap`].
-pub(crate) struct Place<'a> {
+pub(crate) struct TensorMemory<'a> {
     pub(crate) name: &'a str,
     pub(crate) role: Role,
     /// The id of the memory.
@@ -134,10 +134,10 @@ pub(crate) struct Place<'a> {
 }
 
 /// Finds a written tensor that shares elements with another tensor. Inputs may share elements with each other.
-pub(crate) fn overlap<'a>(places: &[Place<'a>]) -> Option<(&'a str, &'a str)> {
-    let written = |p: &Place<'_>| matches!(p.role, Role::Update | Role::Output);
+pub(crate) fn overlap<'a>(places: &[TensorMemory<'a>]) -> Option<(&'a str, &'a str)> {
+    let written = |p: &TensorMemory<'_>| matches!(p.role, Role::Update | Role::Output);
     places.iter().enumerate().find_map(|(i, a)| {
-        let shared = |b: &&Place<'_>| a.memory == b.memory && (written(a) || written(b)) && a.region.overlaps(b.region);
+        let shared = |b: &&TensorMemory<'_>| a.memory == b.memory && (written(a) || written(b)) && a.region.overlaps(b.region);
         let b = places.get(i + 1..)?.iter().find(shared)?;
         Some(if written(a) { (a.name, b.name) } else { (b.name, a.name) })
     })
@@ -233,7 +233,7 @@ mod tests {
         let regions = [0u64, 4, 8].map(|bytes| Region::dense(0, bytes));
         let [none, four, eight] = &regions;
         let behind = Region::dense(4, 4);
-        let place = |name, role, memory, region| Place { name, role, memory, region };
+        let place = |name, role, memory, region| TensorMemory { name, role, memory, region };
         let (a, b) = (place("a", Role::Input, 1, four), place("b", Role::Input, 1, four));
         assert_eq!(overlap(&[a, b]), None);
         let (a, out) = (place("a", Role::Input, 1, four), place("out", Role::Output, 1, eight));

@@ -12,7 +12,7 @@ pub(crate) struct Hazards {
 
 /// Bytes of a memory that a dispatch accesses.
 #[derive(Clone)]
-pub(crate) struct Touch {
+pub(crate) struct MemoryUse {
     pub(crate) memory: u64,
     /// Includes the gaps between the elements of a view, because an unneeded barrier does no harm.
     pub(crate) bytes: Range<u64>,
@@ -22,9 +22,9 @@ pub(crate) struct Touch {
 
 impl Hazards {
     /// Returns true if a barrier must precede a dispatch with these accesses, and records the accesses.
-    pub(crate) fn barrier_before(&mut self, touches: impl Iterator<Item = Touch> + Clone) -> bool {
+    pub(crate) fn barrier_before(&mut self, touches: impl Iterator<Item = MemoryUse> + Clone) -> bool {
         let meets = |a: &Range<u64>, b: &Range<u64>| a.start < b.end && b.start < a.end;
-        let clash = |touch: Touch| {
+        let clash = |touch: MemoryUse| {
             let before = self.since.get(&touch.memory).map_or(&[][..], Vec::as_slice);
             let clashes = |written: bool| touch.writes || (touch.reads && written);
             before.iter().any(|(bytes, written)| clashes(*written) && meets(bytes, &touch.bytes))
@@ -33,7 +33,7 @@ impl Hazards {
         if barrier {
             self.since.clear();
         }
-        for Touch { memory, bytes, reads, writes } in touches {
+        for MemoryUse { memory, bytes, reads, writes } in touches {
             let known = self.since.entry(memory).or_default();
             if (reads || writes) && !known.iter().any(|(b, written)| *b == bytes && (*written || !writes)) {
                 known.push((bytes, writes));
@@ -60,7 +60,7 @@ mod tests {
 
     fn barriers_of(steps: &[Vec<Use>]) -> Vec<bool> {
         let mut hazards = Hazards::default();
-        let touch = |(memory, bytes, (reads, writes)): &Use| Touch {
+        let touch = |(memory, bytes, (reads, writes)): &Use| MemoryUse {
             memory: *memory,
             bytes: bytes.clone(),
             reads: *reads,

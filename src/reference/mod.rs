@@ -5,7 +5,7 @@
 
 mod limits;
 
-use crate::device::backend::{self, Backend, Pipeline, Step};
+use crate::device::backend::{self, Backend, LaunchStep, Pipeline};
 use crate::device::parking::Wait;
 use crate::device::region::Region;
 use crate::device::timing::{Span, Timed};
@@ -128,10 +128,10 @@ impl Ready {
 }
 
 /// Returns the steps between a tensor's elements if there are gaps between them.
-fn steps(region: &Region, element: u32) -> Vec<reference::Step> {
+fn steps(region: &Region, element: u32) -> Vec<reference::StridedDim> {
     let each = u64::from(element.max(1));
-    let run = reference::Step { count: region.run / each, bytes: each };
-    let outer = region.steps.iter().map(|step| reference::Step { count: step.count, bytes: step.bytes });
+    let run = reference::StridedDim { count: region.run / each, bytes: each };
+    let outer = region.steps.iter().map(|step| reference::StridedDim { count: step.count, bytes: step.bytes });
     if region.steps.is_empty() { Vec::new() } else { outer.chain([run]).collect() }
 }
 
@@ -200,7 +200,7 @@ impl Backend for ReferenceDevice {
 
     fn reclaim(&self, _: &Wait) {}
 
-    fn submit(&self, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
+    fn submit(&self, steps: &[LaunchStep], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
         let (mut spans, deadline) = (Vec::new(), wait.deadline());
         for step in steps {
             let begin = self.now();
@@ -215,11 +215,11 @@ impl Backend for ReferenceDevice {
 
 impl ReferenceDevice {
     /// Runs a step; `None` if the deadline passed before its end.
-    fn run(&self, step: &Step, deadline: Option<Instant>) -> Result<Option<()>> {
+    fn run(&self, step: &LaunchStep, deadline: Option<Instant>) -> Result<Option<()>> {
         let ready: &dyn Any = &*step.pipeline;
         let other = || Error::OtherDevice { what: format!("`{}`", step.name) };
         let ready: &Ready = ready.downcast_ref().ok_or_else(other)?;
-        let steps: Vec<Vec<reference::Step>> =
+        let steps: Vec<Vec<reference::StridedDim>> =
             step.uses.iter().zip(&ready.tensors).map(|(used, (_, element, _))| steps(&used.region, *element)).collect();
         let mut buffers = Vec::new();
         for ((used, (name, element, fresh)), steps) in step.uses.iter().zip(&ready.tensors).zip(&steps) {

@@ -24,7 +24,7 @@ mod submit;
 mod transfer;
 mod validation;
 
-use crate::device::backend::{Backend, Buffer, Pipeline, Step};
+use crate::device::backend::{Backend, Buffer, LaunchStep, Pipeline};
 use crate::device::listening::{check_not_listening, is_listening};
 use crate::device::parking::Wait;
 use crate::device::region::Region;
@@ -139,7 +139,7 @@ impl Backend for VulkanDevice {
         self.context.finish_destroying(wait.timeout());
     }
 
-    fn submit(&self, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
+    fn submit(&self, steps: &[LaunchStep], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
         let spans = submit::submit(self, steps, timed, wait)?;
         self.context.check_messages()?;
         Ok(spans)

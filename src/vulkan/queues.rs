@@ -47,7 +47,7 @@ pub(super) struct Ticket {
 }
 
 /// The next submission of a caller, and its queue.
-pub(super) enum Place {
+pub(super) enum NextSubmission {
     /// An empty submission, so that the queue ends one that was begun now.
     Empty(Ticket),
     /// The caller's own commands.
@@ -73,14 +73,14 @@ impl Queues {
 
     /// Reserves a place in the queue with the fewest running submissions. With `since`, every queue that takes submissions must
     /// first end one that was begun after that moment. If a queue has not, the place is in that queue, for an empty submission.
-    pub(super) fn place(&self, since: Option<Moment>) -> Result<Place> {
+    pub(super) fn place(&self, since: Option<Moment>) -> Result<NextSubmission> {
         let mut loads = lock(&self.loads);
         let behind = |moment| loads.iter().position(|load| load.left == 0 && load.ended <= moment);
         if let Some(queue) = since.and_then(behind) {
-            return Ok(Place::Empty(self.ticket(&mut loads, queue)));
+            return Ok(NextSubmission::Empty(self.ticket(&mut loads, queue)));
         }
         let Some(queue) = best(&loads) else { return Err(Error::InFlight { what: "every queue of the device".to_owned() }) };
-        Ok(Place::Own(self.ticket(&mut loads, queue)))
+        Ok(NextSubmission::Own(self.ticket(&mut loads, queue)))
     }
 
     /// Calls a function if no submission is at work. The function holds up new submissions.
@@ -166,7 +166,7 @@ mod tests {
 
     fn own(queues: &Queues) -> Ticket {
         match queues.place(None).expect("one is open") {
-            Place::Own(ticket) | Place::Empty(ticket) => ticket,
+            NextSubmission::Own(ticket) | NextSubmission::Empty(ticket) => ticket,
         }
     }
 
@@ -193,8 +193,8 @@ mod tests {
         let moment = queues.now();
         early.ended();
         let next = || match queues.place(Some(moment)).expect("one is open") {
-            Place::Empty(ticket) => Some(ticket),
-            Place::Own(_) => None,
+            NextSubmission::Empty(ticket) => Some(ticket),
+            NextSubmission::Own(_) => None,
         };
         let behind = || next().map(|ticket| ticket.queue);
         assert_eq!(behind(), Some(0), "an ended launch was begun before");

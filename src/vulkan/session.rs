@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::failed;
 use super::memory::{Buffer, Heap, Purpose};
-use super::queues::{Moment, Place, Ticket};
+use super::queues::{Moment, NextSubmission, Ticket};
 use crate::device::memory::lock;
 use crate::device::parking::{Flight, Wait};
 use crate::error::Result;
@@ -42,8 +42,8 @@ impl Sessions {
         };
         let ticket = loop {
             match self.context.queues.place(since)? {
-                Place::Own(ticket) => break ticket,
-                Place::Empty(ticket) => {
+                NextSubmission::Own(ticket) => break ticket,
+                NextSubmission::Empty(ticket) => {
                     let before = || format!("the work that precedes {}", what());
                     session = Submission { ticket, session, runs: Runs::Nothing }.run(wait, before, |_| Ok(()))?;
                 }

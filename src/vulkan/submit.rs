@@ -4,18 +4,18 @@ use super::memory::Buffer;
 use super::pipeline::ComputePipeline;
 use super::session::{Session, Stages};
 use super::{VulkanDevice, failed, own};
-use crate::device::backend::{self, Piece, Step, Use};
+use crate::device::backend::{self, LaunchStep, Piece, Use};
 use crate::device::parking::Wait;
 use crate::device::timing::{Span, Timed};
 use crate::error::{Error, Result};
-use crate::launch::hazards::{Hazards, Touch};
+use crate::launch::hazards::{Hazards, MemoryUse};
 use ash::vk;
 use std::any::Any;
 use tilewright_launch::Addressing;
 
 /// A step with this backend's own types.
 struct Own<'a> {
-    step: &'a Step,
+    step: &'a LaunchStep,
     pipeline: &'a ComputePipeline,
     buffers: Vec<&'a Buffer>,
 }
@@ -25,7 +25,7 @@ struct Own<'a> {
 pub(super) const MOST_STEPS: usize = 8192;
 
 /// Runs steps in one submission, and waits for it.
-pub(super) fn submit(device: &VulkanDevice, steps: &[Step], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
+pub(super) fn submit(device: &VulkanDevice, steps: &[LaunchStep], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
     let what = || backend::named(steps);
     let steps: Vec<Own<'_>> = steps.iter().map(own_step).collect::<Result<_>>()?;
     let spill = Spill::plan(device, &steps);
@@ -71,12 +71,12 @@ pub(super) fn submit(device: &VulkanDevice, steps: &[Step], timed: Timed, wait: 
     )
 }
 
-fn touch(used: &Use) -> Touch {
+fn touch(used: &Use) -> MemoryUse {
     let bytes = used.region.start..used.region.end();
-    Touch { memory: used.memory.id(), bytes, reads: used.reads, writes: used.writes }
+    MemoryUse { memory: used.memory.id(), bytes, reads: used.reads, writes: used.writes }
 }
 
-fn own_step(step: &Step) -> Result<Own<'_>> {
+fn own_step(step: &LaunchStep) -> Result<Own<'_>> {
     let pipeline: &dyn Any = &*step.pipeline;
     let pipeline: &ComputePipeline =
         pipeline.downcast_ref().ok_or_else(|| Error::OtherDevice { what: format!("`{}`", step.name) })?;

@@ -10,7 +10,7 @@ use crate::Result;
 use crate::chunks::Chunks;
 use crate::emit::Emit;
 use crate::module::Id;
-use crate::resolve::Bound;
+use crate::resolve::BoundAxis;
 use rspirv::spirv::{CooperativeMatrixUse as Use, LoopControl, Op, StorageClass};
 use tilewright_dsl::expr::{Binary, Expr, ExprId, Exprs};
 use tilewright_dsl::launch::{DType, Feature};
@@ -192,7 +192,7 @@ impl Emit<'_> {
             let mut bound = Vec::new();
             for (axis, variable, length) in counted {
                 let value = e.coordinate_of(variable, at, length)?;
-                bound.push((axis, e.resolver.bind(axis, Bound { value, owner: false })?));
+                bound.push((axis, e.resolver.bind(axis, BoundAxis { value, owner: false })?));
             }
             for (source, variable) in of.sources {
                 let element = e.element_of(*variable, at, dtype)?;

@@ -7,7 +7,7 @@
 use super::Shape;
 use crate::Result;
 use crate::emit::Emit;
-use crate::resolve::Bound;
+use crate::resolve::BoundAxis;
 use crate::resolve::steps::Steps;
 use crate::resolve::values::ValueId;
 use tilewright_dsl::expr::{Compare, Expr, ExprId};
@@ -167,7 +167,7 @@ impl Emit<'_> {
             let mut bound = Vec::new();
             for (n, (axis, length)) in axes.iter().enumerate() {
                 let value = self.resolver.values.int(if corner >> n & 1 == 1 { i64::from(*length) - 1 } else { 0 });
-                bound.push((*axis, self.resolver.bind(*axis, Bound { value, owner: false })?));
+                bound.push((*axis, self.resolver.bind(*axis, BoundAxis { value, owner: false })?));
             }
             let here = self.resolve(cond);
             for (axis, before) in bound {

@@ -20,7 +20,7 @@ use crate::emit::Emit;
 use crate::hash::Map;
 use crate::module::{Id, Type};
 use crate::resolve::values::ValueId;
-use crate::resolve::{Bound, Elements, View};
+use crate::resolve::{BoundAxis, Elements, View};
 use masks::Mask;
 use memory::Loaded;
 use rspirv::spirv::{Capability, CooperativeMatrixUse as Use, Op};
@@ -112,7 +112,7 @@ impl Emit<'_> {
         self.matrices.sides.push((side, l.axis, length));
         let span = self.resolver.span;
         self.matrices.made_at = span;
-        let result = self.binding(l.axis, Bound { value, owner: false }, |e| {
+        let result = self.binding(l.axis, BoundAxis { value, owner: false }, |e| {
             e.block(&l.body)?;
             e.stand_at(span);
             Ok(())

@@ -29,7 +29,7 @@ pub(crate) struct WholeIterations {
 }
 
 /// The state of a walk from a loop to its masks.
-struct Walk {
+struct MaskWalk {
     axes: Vec<(AxisId, u32)>,
     /// True if all loops on the path have fixed extents.
     is_fixed: bool,
@@ -43,7 +43,7 @@ impl Emit<'_> {
         if !self.resolver.uses.matrices || !self.cuts_masks() {
             return Ok(None);
         }
-        let mut walk = Walk { axes: Vec::new(), is_fixed: true, in_matrices: false, found: Vec::new() };
+        let mut walk = MaskWalk { axes: Vec::new(), is_fixed: true, in_matrices: false, found: Vec::new() };
         self.masks_in(&l.body, &mut walk);
         if walk.found.is_empty() {
             return Ok(None);
@@ -99,7 +99,7 @@ impl Emit<'_> {
     }
 
     /// Collects the masks of computes over matrices.
-    fn masks_in(&self, block: &Block, walk: &mut Walk) {
+    fn masks_in(&self, block: &Block, walk: &mut MaskWalk) {
         for node in block {
             match &node.kind {
                 NodeKind::Alloc { body, .. } => self.masks_in(body, walk),
@@ -119,7 +119,7 @@ impl Emit<'_> {
         }
     }
 
-    fn masks_in_loop(&self, l: &Loop, walk: &mut Walk) {
+    fn masks_in_loop(&self, l: &Loop, walk: &mut MaskWalk) {
         let before = (walk.is_fixed, walk.in_matrices);
         let extent = self.program.exprs.as_int(self.program.axes[l.axis].extent).and_then(|n| u32::try_from(n).ok());
         let counts_all =

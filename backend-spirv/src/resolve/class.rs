@@ -1,4 +1,4 @@
-//! Classes of floats: which values may be NaN although a driver's compiler takes them for numbers ([`crate::nan`]).
+//! Classes of floats: which values may be NaN although a driver's compiler takes them for numbers ([`nan`](crate::math::nan)).
 
 use super::Resolver;
 use super::values::{Kind, Op, ValueId, Values};

@@ -1,4 +1,4 @@
-//! Predicts what a driver's compiler may know about a value. It may then fold the value, or select another instruction ([`crate::hidden`]).
+//! Predicts what a driver's compiler may know about a value. It may then fold the value, or select another instruction ([`hidden`](crate::math::hidden)).
 
 use super::Resolver;
 use super::values::poly::{Sum, Term};

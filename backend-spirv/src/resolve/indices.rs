@@ -29,7 +29,7 @@ pub(crate) struct Indices {
     extents: Map<BufferId, Option<Extents>>,
     flat: Map<(BufferId, SmallVec<[ValueId; 4]>), ValueId>,
     /// The places that were requested, and an index of this list.
-    places: Vec<Place>,
+    places: Vec<BufferElement>,
     known_places: Places,
     /// For each axis whose extent names other axes: these axes, and the predicates that clamp them.
     pub(super) clamped: Map<AxisId, Option<Clamped>>,
@@ -77,11 +77,11 @@ impl Remembered {
 }
 
 /// An element of a buffer, by its indices.
-type Place = (BufferId, SmallVec<[ExprId; 4]>);
+type BufferElement = (BufferId, SmallVec<[ExprId; 4]>);
 
 /// A request.
 #[derive(Clone, Copy)]
-enum Asked {
+enum IndexRequest {
     Value(ExprId),
     /// Asks whether an axis is within its extent.
     Within(AxisId),
@@ -91,14 +91,14 @@ enum Asked {
     Inside(u32),
 }
 
-impl Asked {
+impl IndexRequest {
     /// The kind of the request, and its number within the kind.
     fn which(self) -> (usize, usize) {
         match self {
-            Asked::Value(id) => (0, id.index()),
-            Asked::Within(axis) => (1, axis.index()),
-            Asked::Place(at) => (2, at as usize),
-            Asked::Inside(at) => (3, at as usize),
+            IndexRequest::Value(id) => (0, id.index()),
+            IndexRequest::Within(axis) => (1, axis.index()),
+            IndexRequest::Place(at) => (2, at as usize),
+            IndexRequest::Inside(at) => (3, at as usize),
         }
     }
 }
@@ -106,12 +106,12 @@ impl Asked {
 impl Resolver<'_> {
     /// Returns the value of an index in a view, as [`Resolver::resolve_in`] does.
     pub(super) fn index_in(&mut self, id: ExprId, view: View) -> Result<Resolved> {
-        self.remembered(Asked::Value(id), view, |r| r.resolve_in(id, view))
+        self.remembered(IndexRequest::Value(id), view, |r| r.resolve_in(id, view))
     }
 
     /// Returns whether an axis is within its extent, as [`Resolver::new_within`] does.
     pub(super) fn within(&mut self, axis: AxisId, view: View) -> Result<ValueId> {
-        Ok(self.remembered(Asked::Within(axis), view, |r| Ok((r.new_within(axis, view)?, 0)))?.0)
+        Ok(self.remembered(IndexRequest::Within(axis), view, |r| Ok((r.new_within(axis, view)?, 0)))?.0)
     }
 
     /// Returns the row-major index of a place. It may be remembered, and then its indices are not resolved one by one.
@@ -120,7 +120,7 @@ impl Resolver<'_> {
             return self.new_place(buffer, index, view);
         }
         let place = self.asked_place(buffer, index);
-        self.remembered(Asked::Place(place), view, |r| r.new_place(buffer, index, view))
+        self.remembered(IndexRequest::Place(place), view, |r| r.new_place(buffer, index, view))
     }
 
     /// True if the indices of a place are within its buffer. `find` determines this if it is not remembered.
@@ -132,7 +132,7 @@ impl Resolver<'_> {
         find: impl FnOnce(&mut Self) -> Result<bool>,
     ) -> Result<bool> {
         let place = self.asked_place(buffer, index);
-        let inside = self.remembered(Asked::Inside(place), view, |r| {
+        let inside = self.remembered(IndexRequest::Inside(place), view, |r| {
             let inside = find(r)?;
             Ok((r.values.boolean(inside), 0))
         })?;
@@ -161,7 +161,12 @@ impl Resolver<'_> {
         Ok((self.flat(buffer, &values)?, mask))
     }
 
-    fn remembered(&mut self, asked: Asked, view: View, find: impl FnOnce(&mut Self) -> Result<Resolved>) -> Result<Resolved> {
+    fn remembered(
+        &mut self,
+        asked: IndexRequest,
+        view: View,
+        find: impl FnOnce(&mut Self) -> Result<Resolved>,
+    ) -> Result<Resolved> {
         // Without unrolled loops, no request is repeated.
         if self.unrolled.is_empty() {
             return find(self);
@@ -216,7 +221,7 @@ impl Resolver<'_> {
             return Ok(known.clone());
         }
         let shape = self.program.strides(buffer).unwrap_or(&self.program.buffers[buffer].shape);
-        let fixed = shape.iter().all(|e| self.sources(Asked::Value(*e)).is_some_and(|axes| axes.is_empty()));
+        let fixed = shape.iter().all(|e| self.sources(IndexRequest::Value(*e)).is_some_and(|axes| axes.is_empty()));
         let extents: Option<Result<Extents>> =
             fixed.then(|| shape.iter().map(|e| Ok(self.resolve_in(*e, View::ALL)?.0)).collect::<Result<_>>());
         let extents = extents.transpose()?;
@@ -234,15 +239,15 @@ impl Resolver<'_> {
     }
 
     /// Returns the bound axes that a request can depend on, directly or indirectly, or `None` if it also depends on reads.
-    fn sources(&mut self, asked: Asked) -> Sources {
+    fn sources(&mut self, asked: IndexRequest) -> Sources {
         let (kind, which) = asked.which();
         if let Some(Some(known)) = self.indices.sources[kind].get(which) {
             return known.clone();
         }
         let axes = match asked {
-            Asked::Value(id) => self.all_sources(vec![id], Vec::new()),
-            Asked::Within(axis) => self.all_sources(Vec::new(), vec![axis]),
-            Asked::Place(at) | Asked::Inside(at) => {
+            IndexRequest::Value(id) => self.all_sources(vec![id], Vec::new()),
+            IndexRequest::Within(axis) => self.all_sources(Vec::new(), vec![axis]),
+            IndexRequest::Place(at) | IndexRequest::Inside(at) => {
                 let (buffer, index) = &self.indices.places[at as usize];
                 self.all_sources(self.program.buffers[*buffer].shape.iter().chain(index).copied().collect(), Vec::new())
             }

@@ -1,7 +1,7 @@
 //! The coordinates of an invocation: the values of axes bound to workgroups, subgroups, lanes and threads.
 
 use super::values::{Coordinate, Kind, ValueId};
-use super::{Bound, Resolver};
+use super::{BoundAxis, Resolver};
 use crate::Result;
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{Bounds, DType, Feature};
@@ -29,13 +29,13 @@ pub(crate) struct Grid {
 
 impl Resolver<'_> {
     /// Returns the value of a bound axis.
-    pub(crate) fn coordinate_of(&mut self, axis: AxisId, level: Level, slot: Slot) -> Result<Bound> {
+    pub(crate) fn coordinate_of(&mut self, axis: AxisId, level: Level, slot: Slot) -> Result<BoundAxis> {
         let (value, owner) = match level {
             Level::Workgroup => (self.workgroup(axis, slot)?, false),
             Level::Thread => (self.thread(slot), true),
             Level::Subgroup | Level::Lane => (self.of_subgroup(level, slot)?, true),
         };
-        Ok(Bound { value, owner })
+        Ok(BoundAxis { value, owner })
     }
 
     /// Returns an axis's component of the workgroup number of its slot. The outermost axis of a slot is the slowest.

@@ -55,7 +55,7 @@ pub(crate) struct Resolver<'p> {
     pub(crate) profile: &'p Profile,
     pub(crate) values: Values,
     /// The values of the axes that loops bind, and whether they differ between invocations.
-    pub(crate) bound: Vec<Option<Bound>>,
+    pub(crate) bound: Vec<Option<BoundAxis>>,
     /// The axes of the enclosing unrolled loops, with their extents.
     pub(crate) unrolled: Vec<(AxisId, u32)>,
     /// The axes of the enclosing serial loops.
@@ -114,7 +114,7 @@ pub(crate) struct Turn {
 
 /// An axis that a loop binds.
 #[derive(Clone, Copy)]
-pub(crate) struct Bound {
+pub(crate) struct BoundAxis {
     pub(crate) value: ValueId,
     /// True if the value differs between invocations, subgroups or lanes.
     pub(crate) owner: bool,
@@ -215,12 +215,12 @@ impl Resolver<'_> {
     }
 
     /// Returns the value of a bound axis.
-    fn bound(&self, axis: AxisId) -> Option<Bound> {
+    fn bound(&self, axis: AxisId) -> Option<BoundAxis> {
         self.bound[axis.index()]
     }
 
     /// Binds an axis, and returns its previous binding.
-    pub(crate) fn bind(&mut self, axis: AxisId, bound: Bound) -> Result<Option<Bound>> {
+    pub(crate) fn bind(&mut self, axis: AxisId, bound: BoundAxis) -> Result<Option<BoundAxis>> {
         if !self.is_looped(axis) {
             let name = &self.program.axes[axis].name;
             return Err(self.defect(format!("the loop over `{name}` was not scanned")));
@@ -229,7 +229,7 @@ impl Resolver<'_> {
         Ok(self.bound[axis.index()].replace(bound))
     }
 
-    pub(crate) fn unbind(&mut self, axis: AxisId, before: Option<Bound>) {
+    pub(crate) fn unbind(&mut self, axis: AxisId, before: Option<BoundAxis>) {
         self.bound[axis.index()] = before;
     }
 

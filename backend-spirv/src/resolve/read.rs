@@ -6,7 +6,7 @@
 use super::expr::{Mask, Resolved};
 use super::values::poly::{ByLane, Term};
 use super::values::{Kind, Load, Op, Operands, ValueId};
-use super::{Bound, Resolver, View, Wanted};
+use super::{BoundAxis, Resolver, View, Wanted};
 use crate::Result;
 use crate::hash::Map;
 use tilewright_dsl::arena::Id as _;
@@ -224,7 +224,7 @@ impl Resolver<'_> {
         for (axis, extent) in &unrolled {
             let unknown = self.values.unknown(Bounds(0, i64::from(*extent) - 1), 0);
             unknowns.push((unknown, *extent));
-            self.bound[axis.index()] = Some(Bound { value: unknown, owner: false });
+            self.bound[axis.index()] = Some(BoundAxis { value: unknown, owner: false });
         }
         let index: Result<Vec<ValueId>> = read.index.iter().map(|i| Ok(self.resolve_in(*i, View::ALL)?.0)).collect();
         // Neighbours that may be out of bounds are not loaded together, although each of them would be clamped.

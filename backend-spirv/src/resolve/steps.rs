@@ -3,7 +3,7 @@
 use super::expr::Mask;
 use super::values::ValueId;
 use super::values::poly::{Sum, Term};
-use super::{Bound, Resolver, View};
+use super::{BoundAxis, Resolver, View};
 use crate::Result;
 use smallvec::SmallVec;
 use tilewright_dsl::arena::Id as _;
@@ -27,7 +27,7 @@ impl Resolver<'_> {
         let mut unknowns: SmallVec<[ValueId; 3]> = SmallVec::new();
         for (axis, extent) in axes {
             let value = self.values.unknown(Bounds(0, i64::from(*extent) - 1), 0);
-            self.bound[axis.index()] = Some(Bound { value, owner: false });
+            self.bound[axis.index()] = Some(BoundAxis { value, owner: false });
             unknowns.push(value);
         }
         let flat = self.flat_inside(place);
@@ -43,7 +43,7 @@ impl Resolver<'_> {
         let mut unknowns: SmallVec<[ValueId; 3]> = SmallVec::new();
         for (axis, extent) in axes {
             let value = self.values.unknown(Bounds(0, i64::from(*extent) - 1), 0);
-            self.bound[axis.index()] = Some(Bound { value, owner: false });
+            self.bound[axis.index()] = Some(BoundAxis { value, owner: false });
             unknowns.push(value);
         }
         let value = self.resolve_in(value, View::ALL);

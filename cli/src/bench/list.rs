@@ -5,7 +5,7 @@ use crate::cost::{least, totals};
 use crate::exit::Problem;
 use crate::options::Bench;
 use crate::output;
-use crate::sizes::{Asked, Sizes, dims, given, known};
+use crate::sizes::{SizedSchedule, Sizes, dims, given, known};
 use crate::variant::{Compiled, compile};
 use serde_json::json;
 use std::path::Path;
@@ -95,9 +95,14 @@ fn file(options: &Bench) -> Result<Vec<Job>, Problem> {
         return Err(Problem::no(errors.join("\n")));
     }
     known(&options.size, listed.iter().map(|l| (l.kernel.as_str(), &l.dims[..])).filter(|(kernel, _)| !kernel.is_empty()))?;
-    let asked: Vec<Asked<'_>> = right
+    let asked: Vec<SizedSchedule<'_>> = right
         .iter()
-        .map(|(l, _, compiled)| Asked { schedule: &l.schedule, kernel: &l.kernel, dims: &l.dims, program: &compiled.program })
+        .map(|(l, _, compiled)| SizedSchedule {
+            schedule: &l.schedule,
+            kernel: &l.kernel,
+            dims: &l.dims,
+            program: &compiled.program,
+        })
         .collect();
     let wrong: Vec<&[String]> = listed.iter().filter(|l| l.compiled.is_err()).map(|l| &l.dims[..]).collect();
     let mut jobs: Vec<Job> = Vec::new();

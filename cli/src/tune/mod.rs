@@ -19,7 +19,7 @@ use crate::options::Tune;
 use crate::output;
 use crate::place::runners;
 use crate::reached::{Reached, Trouble};
-use crate::sizes::{Asked, Sizes, dims, given, known};
+use crate::sizes::{SizedSchedule, Sizes, dims, given, known};
 use crate::variant::{Compiled, algorithm, compile, tunes};
 use cache::Cache;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -40,7 +40,7 @@ const COMPILE: f64 = 0.5;
 const DUEL: f64 = 0.1;
 
 /// Sizes on a device, by the device's number. A candidate has a time for each.
-struct Place<'a> {
+struct DeviceSizes<'a> {
     device: usize,
     sizes: &'a Sizes,
 }
@@ -48,7 +48,7 @@ struct Place<'a> {
 /// The parameters that all candidates of a schedule share.
 struct Tuning<'a> {
     sizes: &'a [Sizes],
-    places: Vec<Place<'a>>,
+    places: Vec<DeviceSizes<'a>>,
     clock: Clock,
     profile: &'a Profile,
     seed: u64,
@@ -201,7 +201,7 @@ fn with_sizes(options: &Tune, source: &Source, names: Vec<String>) -> Result<Vec
     let mut asked = Vec::new();
     for Tried { schedule, kernel, dims, compiled } in &tried {
         if let Ok(Compiled { program, .. }) = compiled {
-            asked.push(Asked { schedule, kernel, dims, program });
+            asked.push(SizedSchedule { schedule, kernel, dims, program });
         }
     }
     let wrong: Vec<&[String]> = tried.iter().filter(|t| t.compiled.is_err()).map(|t| &t.dims[..]).collect();
@@ -250,7 +250,7 @@ fn tuned(
     }
     space.prune(sizes, &subject.profile, options.all);
     let tuning = Tuning {
-        places: (0..devices.len()).flat_map(|device| sizes.iter().map(move |sizes| Place { device, sizes })).collect(),
+        places: (0..devices.len()).flat_map(|device| sizes.iter().map(move |sizes| DeviceSizes { device, sizes })).collect(),
         sizes,
         clock: options.reach.clock(),
         profile: &subject.profile,
@@ -335,7 +335,7 @@ fn judged(
     for (n, candidate) in std::mem::take(&mut space.candidates).into_iter().enumerate() {
         bar.set_message(format!("checking {}", candidate.choices[0]));
         bar.inc(1);
-        let is_known = |place: &Place<'_>| caches[place.device].get(&candidate.compiled.module, place.sizes).is_some();
+        let is_known = |place: &DeviceSizes<'_>| caches[place.device].get(&candidate.compiled.module, place.sizes).is_some();
         let known = tuning.places.iter().all(is_known);
         let verdict = match &over {
             Some(_) => Verdict::Refused("budget", "the runner was given up before".to_owned()),

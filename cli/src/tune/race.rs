@@ -3,7 +3,7 @@
 
 use super::cache::Cache;
 use super::space::Candidate;
-use super::{Place, Tuning, median};
+use super::{DeviceSizes, Tuning, median};
 use crate::exit::Problem;
 use crate::reached::{LEAST, Reached, Trouble};
 use indicatif::ProgressBar;
@@ -81,7 +81,7 @@ impl<'a> Race<'a> {
     /// Returns a race of the candidates, with their cached times.
     pub(super) fn new(tuning: &'a Tuning<'a>, candidates: &'a [Candidate], caches: &[Cache]) -> Race<'a> {
         let known = |c: &Candidate| {
-            let get = |place: &Place<'_>| Some(vec![caches.get(place.device)?.get(&c.compiled.module, place.sizes)?]);
+            let get = |place: &DeviceSizes<'_>| Some(vec![caches.get(place.device)?.get(&c.compiled.module, place.sizes)?]);
             let samples: Option<Vec<_>> = tuning.places.iter().map(get).collect();
             let cached = samples.is_some();
             Times { samples: samples.unwrap_or_else(|| vec![Vec::new(); tuning.places.len()]), cached, out: None }

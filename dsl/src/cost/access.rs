@@ -24,7 +24,7 @@ const ROW: i64 = 16;
 
 /// An access of memory by the invocations of a subgroup together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Touch {
+pub struct SubgroupAccess {
     /// The buffer's name.
     pub buffer: String,
     /// True if the buffer is in shared memory, and false if it is in device memory.
@@ -96,23 +96,23 @@ struct Placed<'c> {
     can_leave: bool,
 }
 
-struct Walk<'p> {
+struct AccessWalk<'p> {
     program: &'p Program,
     profile: &'p Profile,
     local: [i64; 3],
     open: Vec<Around>,
-    found: Vec<Touch>,
+    found: Vec<SubgroupAccess>,
 }
 
 /// Returns the accesses of a dispatch, without duplicates.
-pub(super) fn touches(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Vec<Touch> {
+pub(super) fn touches(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Vec<SubgroupAccess> {
     let local = dispatch.local.map(i64::from);
-    let mut walk = Walk { program, profile, local, open: Vec::new(), found: Vec::new() };
+    let mut walk = AccessWalk { program, profile, local, open: Vec::new(), found: Vec::new() };
     walk.block(&dispatch.body);
     walk.found
 }
 
-impl Walk<'_> {
+impl AccessWalk<'_> {
     fn block(&mut self, block: &Block) {
         for node in block {
             match &node.kind {
@@ -146,7 +146,7 @@ impl Walk<'_> {
         }
     }
 
-    fn touch(&self, placed: &Placed<'_>) -> Option<Touch> {
+    fn touch(&self, placed: &Placed<'_>) -> Option<SubgroupAccess> {
         let Placed { write, copy, place, .. } = placed;
         let (write, copy) = (*write, *copy);
         let buffer = &self.program.buffers[place.buffer];
@@ -159,7 +159,7 @@ impl Walk<'_> {
         let (width, missing) = if matrix { (1, None) } else { self.width(placed, &index) };
         let bytes = self.element_bytes(place.buffer).checked_mul(width)?;
         let neighbour = self.neighbours();
-        Some(Touch {
+        Some(SubgroupAccess {
             buffer: buffer.name.clone(),
             shared,
             write,

@@ -21,7 +21,7 @@ mod registers;
 mod shares;
 mod written;
 
-pub use access::{Apart, Next, Touch};
+pub use access::{Apart, Next, SubgroupAccess};
 pub use occupancy::{Limit, Occupancy};
 pub use registers::Registers;
 pub use shares::{Covered, Long, Repeated};
@@ -108,7 +108,7 @@ pub fn cost(program: &Program, profile: &Profile) -> Vec<Cost> {
 }
 
 /// Returns the memory accesses of a subgroup's invocations, for every dispatch of a lowered program.
-pub fn touches(program: &Program, profile: &Profile) -> Vec<Vec<Touch>> {
+pub fn touches(program: &Program, profile: &Profile) -> Vec<Vec<SubgroupAccess>> {
     program.plan.iter().map(|dispatch| access::touches(program, profile, dispatch)).collect()
 }
 

@@ -84,7 +84,7 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
         (None, Some(schedule), Some(kernel)) => forms_asked_for(kernel, schedule),
         _ => Vec::new(),
     };
-    let item = Item { head: &head.head, ty: kernel_type(&head, dtypes, &forms) };
+    let item = VariantConstant { head: &head.head, ty: kernel_type(&head, dtypes, &forms) };
     let item = match made {
         Some(made) => item.whole(&made, &spans),
         None => item.broken(),
@@ -139,12 +139,12 @@ fn bindings(tokens: TokenStream) -> Vec<(String, String)> {
 }
 
 /// The constant that `schedule!` defines.
-struct Item<'a> {
+struct VariantConstant<'a> {
     head: &'a Head,
     ty: TokenStream,
 }
 
-impl Item<'_> {
+impl VariantConstant<'_> {
     fn constant(&self, documentation: &impl ToTokens, value: TokenStream) -> TokenStream {
         let Head { docs, attrs, vis, name, .. } = self.head;
         let ty = &self.ty;

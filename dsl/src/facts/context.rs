@@ -1,14 +1,14 @@
 //! The state of a prover: its atoms, its facts, and the expressions that it has translated.
 
 use super::View;
-use super::atoms::{Atom, Atoms, dim_rank};
-use super::data::Data;
-use super::known::Ground;
-use super::mono::AtomId;
-use super::poly::Poly;
-use super::prove::{MAX_WORK, Query, ROUNDS};
-use super::samples::Sizes;
 use crate::expr::{Expr, ExprId};
+use crate::facts::polynomials::atoms::{Atom, Atoms, dim_rank};
+use crate::facts::polynomials::mono::AtomId;
+use crate::facts::polynomials::poly::Poly;
+use crate::facts::proof::prove::{MAX_WORK, Query, ROUNDS};
+use crate::facts::refutation::samples::Sizes;
+use crate::facts::sources::data::Data;
+use crate::facts::sources::known::Ground;
 use crate::nest::{AxisDef, AxisId, DimId, Fate, Program};
 use crate::table::Map;
 use std::collections::{BTreeMap, BTreeSet};

@@ -9,35 +9,19 @@
 //! A claim is about all points at which it has a meaning: the axes that it names are in range, so their extents are at least 1.
 //! The axes that it does not name may be empty. A claim that names an axis without values is true.
 
-mod atoms;
-mod clamps;
-mod conditions;
 mod context;
-mod counterexample;
-mod data;
-pub(crate) mod defined;
-mod divides;
-mod ends;
-mod eval;
-mod floor;
-mod known;
-mod mono;
-mod poly;
-mod prove;
-mod remembered;
-mod samples;
-mod show;
-mod tables;
-mod translate;
-mod wraps;
+mod polynomials;
+mod proof;
+mod refutation;
+pub(crate) mod sources;
 
-pub use counterexample::Counterexample;
-pub use poly::Poly;
+pub use polynomials::poly::Poly;
+pub use refutation::counterexample::Counterexample;
 
 use crate::expr::{Binary, Expr, ExprId};
 use crate::nest::{AxisId, Program};
-use atoms::Formula;
 use context::Context;
+use polynomials::atoms::Formula;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -299,7 +283,7 @@ impl<'p> Prover<'p> {
             context.load(&|i| conditions.contains(&i));
             context.is_absurd()
         };
-        conditions::contradicting(absurd, program.conditions.len())
+        sources::conditions::contradicting(absurd, program.conditions.len())
     }
 
     /// True if the conditions and assumptions provably contradict each other, so that no sizes satisfy them.

@@ -20,20 +20,20 @@ pub fn run(program: &mut Program, profile: &Profile) {
 
 /// Returns the size that the loops of a nest require, in x, y and z. `subgroup` is the size of subgroups.
 pub fn size(program: &Program, block: &Block, subgroup: Option<u32>) -> [u32; 3] {
-    Asked::of(program, block).size(subgroup)
+    WorkgroupSize::of(program, block).size(subgroup)
 }
 
 /// The workgroup size that loops require.
-struct Asked {
+struct WorkgroupSize {
     threads: [u32; 3],
     linear: u32,
     subgroups: [u32; 3],
     lanes: bool,
 }
 
-impl Asked {
-    fn of(program: &Program, block: &Block) -> Asked {
-        let mut asked = Asked { threads: [1; 3], linear: 1, subgroups: [1; 3], lanes: false };
+impl WorkgroupSize {
+    fn of(program: &Program, block: &Block) -> WorkgroupSize {
+        let mut asked = WorkgroupSize { threads: [1; 3], linear: 1, subgroups: [1; 3], lanes: false };
         asked.measure(program, block);
         asked
     }
@@ -101,7 +101,7 @@ pub fn uncounted(
     loops: impl Iterator<Item = Exec>,
     subgroup: Option<u32>,
 ) -> Vec<(Level, Slot, u32)> {
-    let asked = Asked::of(program, block);
+    let asked = WorkgroupSize::of(program, block);
     let counted = loops.filter_map(|exec| match exec {
         Exec::Bind(level, slot) => Some((level, slot)),
         // The lanes of a subgroup compute matrices together.
@@ -129,14 +129,14 @@ pub fn uncounted(
 /// Adds predicates on axes that are bound to more invocations than they have values.
 pub fn predicate_inactive(program: &mut Program, profile: &Profile) {
     for at in 0..program.plan.len() {
-        let asked = Asked::of(program, &program.plan[at].body);
+        let asked = WorkgroupSize::of(program, &program.plan[at].body);
         let mut body = std::mem::take(&mut program.plan[at].body);
         predicate(program, &mut body, (&asked, profile.subgroup));
         program.plan[at].body = body;
     }
 }
 
-fn predicate(program: &Program, block: &mut Block, (asked, subgroup): (&Asked, Option<u32>)) {
+fn predicate(program: &Program, block: &mut Block, (asked, subgroup): (&WorkgroupSize, Option<u32>)) {
     // The enclosing loops that run in fewer invocations than the workgroup has.
     let is_shorter = |l: &&Around| {
         let Exec::Bind(level, slot) = l.exec else { return false };

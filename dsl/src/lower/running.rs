@@ -119,7 +119,7 @@ impl Blocks {
     }
 
     /// Returns the stage that computes a component's items with one operation, within the loop over blocks.
-    fn item(&self, program: &Program, body: &Block, n: usize, by: Binary) -> Option<Item> {
+    fn item(&self, program: &Program, body: &Block, n: usize, by: Binary) -> Option<ItemStage> {
         let Expr::Read(read) = program.exprs.get(*self.update.compute.value.get(n)?) else { return None };
         let stage = program.definition(read.buffer).filter(|stage| program.hosts.get(stage) == Some(&self.target))?;
         let Body::Reduce { monoid, finish, .. } = &program.stages[stage].body else { return None };
@@ -133,13 +133,13 @@ impl Blocks {
         let reduces = |frame: &Frame| frame.as_loop().is_some_and(|(axis, _)| self.reduces(program, axis));
         let behind = self.update.frames.iter().position(is_life)?;
         let is_plain = program.buffers[read.buffer].versions == 1 && finish.compute.dst.len() == 1;
-        let item = Item { stage, index: read.index.to_vec(), init, finish, place };
+        let item = ItemStage { stage, index: read.index.to_vec(), init, finish, place };
         let outside = !item.finish.frames[place..].iter().chain(&self.update.frames[behind..]).any(reduces);
         (is_plain && outside).then_some(item)
     }
 
     /// Returns the maximum's buffer, if its scope can be extended to all blocks.
-    fn kept_maximum(&self, program: &Program, max: &Item) -> Option<Kept> {
+    fn kept_maximum(&self, program: &Program, max: &ItemStage) -> Option<Kept> {
         let place = max.finish.compute.dst[0].clone();
         let between = max.finish.frames.get(self.within..max.place)?;
         let steps = |frame: &Frame| frame.as_loop().is_none_or(|(axis, exec)| exec == Exec::Serial && self.reduces(program, axis));
@@ -156,7 +156,7 @@ impl Blocks {
 
     /// Returns the accumulator of a sum of partial results, if its scope can be extended to all blocks. It gets a dimension for each loop
     /// around its old scope that determines its owner.
-    fn kept_parts(&self, program: &Program, sum: &Item) -> Option<Kept> {
+    fn kept_parts(&self, program: &Program, sum: &ItemStage) -> Option<Kept> {
         let [to] = &sum.init.compute.dst[..] else { return None };
         let is_private = matches!(program.buffers[to.buffer].space, Space::Register | Space::Fragment { .. });
         let life =
@@ -180,7 +180,7 @@ impl Blocks {
 
     /// Returns the sum so far, rescaled to the new maximum, on the axes around an item's init. It is read from the state, or from the sum's
     /// own partial results.
-    fn so_far(&self, program: &Program, running: &Running, n: usize, sum: &Item, parts: Option<&Access>) -> Option<ExprId> {
+    fn so_far(&self, program: &Program, running: &Running, n: usize, sum: &ItemStage, parts: Option<&Access>) -> Option<ExprId> {
         let exprs = &program.exprs;
         let to = &sum.finish.compute.dst[0];
         if parts.is_none() && !matches!(program.buffers[to.buffer].space, Space::Register | Space::Fragment { .. }) {
@@ -217,7 +217,7 @@ impl Blocks {
     }
 
     /// True if loops over two axes are alike: bound to the same invocations, or over the same matrix side, with the same extent.
-    fn is_like(&self, program: &Program, own: AxisId, sum: &Item, its: AxisId) -> bool {
+    fn is_like(&self, program: &Program, own: AxisId, sum: &ItemStage, its: AxisId) -> bool {
         let exec =
             |path: &Path, axis: AxisId| path.frames.iter().find_map(|f| f.as_loop().filter(|(a, _)| *a == axis)).map(|(_, e)| e);
         let (here, there) = (exec(&self.update, own), exec(&sum.init, its));
@@ -226,7 +226,7 @@ impl Blocks {
 }
 
 /// A stage that computes the items of a component.
-struct Item {
+struct ItemStage {
     stage: StageId,
     /// The index at which the update reads its result.
     index: Vec<ExprId>,
@@ -236,7 +236,7 @@ struct Item {
     place: usize,
 }
 
-impl Item {
+impl ItemStage {
     /// Returns a read of its result.
     fn read(&self, program: &Program) -> ExprId {
         let to = &self.finish.compute.dst[0];
@@ -271,7 +271,7 @@ impl Item {
     }
 
     /// True if its result is available when another item starts.
-    fn is_before(&self, other: &Item, body: &Block) -> bool {
+    fn is_before(&self, other: &ItemStage, body: &Block) -> bool {
         let place =
             |path: &Path| walk::nodes(body).position(|node| matches!(&node.kind, NodeKind::Compute(c) if *c == path.compute));
         place(&self.finish) < place(&other.init)

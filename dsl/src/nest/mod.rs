@@ -107,7 +107,7 @@ pub use node::{
     Access, Accessed, AllReduce, Block, Compute, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Phase, Pred, Scope, Scratch,
     Side, Slot, Step,
 };
-pub use pipelined::{Made, Pipelined, Place, Point};
+pub use pipelined::{Made, Pipelined, Point, StepPlace};
 pub use places::Places;
 
 use crate::arena::Arena;

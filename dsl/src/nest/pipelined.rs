@@ -17,9 +17,9 @@ pub struct Pipelined {
     /// The number of buffers.
     pub buffers: u32,
     /// The place where registers are filled for a later step. `None` if the copy does not go through registers.
-    pub fetch: Option<Place>,
+    pub fetch: Option<StepPlace>,
     /// The place where the copy is written.
-    pub store: Place,
+    pub store: StepPlace,
     /// The directive.
     pub span: SpanId,
     /// The axis and stage that lowering has made for it.
@@ -28,7 +28,7 @@ pub struct Pipelined {
 
 /// A place in a step, before or after the barrier there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct StepPlace {
     /// The point between stages.
     pub at: Point,
     /// True if it precedes the barrier at that point.

@@ -1,7 +1,7 @@
 //! The places in the user's files that nodes come from. They are plain data, for code that has no [`Spans`](crate::diag::Spans).
 
 use super::{Program, walk};
-use crate::diag::{Place, SpanId};
+use crate::diag::{SourcePosition, SpanId};
 use std::collections::BTreeMap;
 
 /// The places of a program's nodes.
@@ -30,14 +30,14 @@ impl Places {
 
 impl Program {
     /// Records the places of all nodes. They are looked up only now, for the nodes that remain, because the lookup is slow within rustc.
-    pub(crate) fn locate(&mut self, schedule: SpanId, place: &dyn Fn(SpanId) -> Option<Place>) {
+    pub(crate) fn locate(&mut self, schedule: SpanId, place: &dyn Fn(SpanId) -> Option<SourcePosition>) {
         let mut places = Places::default();
-        if let Some(Place { file, .. }) = place(schedule) {
+        if let Some(SourcePosition { file, .. }) = place(schedule) {
             places.file(&file);
         }
         for span in self.plan.iter().flat_map(|dispatch| walk::nodes(&dispatch.body)).map(|node| node.span) {
             if !places.of.contains_key(&span)
-                && let Some(Place { file, line, column }) = place(span)
+                && let Some(SourcePosition { file, line, column }) = place(span)
             {
                 let file = places.file(&file);
                 places.of.insert(span, [file, line, column]);

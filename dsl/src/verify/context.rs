@@ -1,9 +1,8 @@
 //! The state that all checks share: the program, the provers, the loops that each axis is rebuilt from, and the printer for error texts.
 
 use super::Rule;
-use super::copies::Traced;
-use super::local::Asked;
 use super::site::Site;
+use super::values::copies::Traced;
 use crate::arena::Id;
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Binary, Compare, ExprId};
@@ -11,6 +10,7 @@ use crate::facts::{Poly, Prover};
 use crate::nest::print::Printer;
 use crate::nest::{Axis, AxisDef, AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space};
 use crate::profile::Profile;
+use crate::verify::loops::local::WorkgroupSize;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub(super) struct Provers<'v> {
     /// The conditions that hold while an axis is within its extent ([`within`]).
     within: BTreeMap<AxisId, ExprId>,
     /// The extents of the axes that their parts may not reach, expressed in the axes that the parts' extents name
-    /// ([`reach`](super::reach)).
+    /// ([`reach`](crate::verify::loops::reach)).
     pub(super) cuts: BTreeMap<AxisId, ExprId>,
     /// The axes that were split into one part of the same extent.
     pub(super) aliases: BTreeSet<AxisId>,
@@ -131,7 +131,7 @@ pub(super) struct Checks<'v> {
     /// The invocations of a workgroup in x, y and z: as the dispatch says, or as its loops require while the dispatch does not say it yet.
     pub(super) local: [u32; 3],
     /// The size of a workgroup that the dispatch's loops require.
-    pub(super) asked: Asked,
+    pub(super) asked: WorkgroupSize,
     pub(super) sites: &'v [Site<'v>],
     pub(super) printer: Printer<'v>,
     pub(super) errors: RefCell<Errors>,
@@ -156,7 +156,7 @@ impl<'v> Checks<'v> {
         dispatch: &'v Dispatch,
         sites: &'v [Site<'v>],
     ) -> Checks<'v> {
-        let asked = Asked::by(program, &dispatch.body, profile.subgroup);
+        let asked = WorkgroupSize::by(program, &dispatch.body, profile.subgroup);
         let local = if dispatch.local == [1, 1, 1] { asked.local } else { dispatch.local };
         let printer = Printer::new(program);
         Checks { program, profile, provers, dispatch, local, asked, sites, printer, errors: RefCell::default() }

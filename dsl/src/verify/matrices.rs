@@ -6,7 +6,7 @@
 
 use super::Rule;
 use super::context::Checks;
-use super::site::{Site, Touch};
+use super::site::{Site, SiteAccess};
 use crate::expr::ExprId;
 use crate::launch::Feature;
 use crate::nest::{AxisId, AxisKind, BufferId, Compute, Exec, Fate, Level, Loop, NodeKind, Phase, Side, Space, Tail};
@@ -35,7 +35,7 @@ impl Checks<'_> {
     /// Checks that a fragment is accessed at the first element of a matrix, with loops over its sides. Every access of the buffer must use
     /// the same sides, because they make it an accumulator or one of the factors. If the device converts matrices, an accumulator may also
     /// be read as a factor.
-    fn touches_whole(&self, site: &Site<'_>, touch: &Touch, known: &mut BTreeMap<BufferId, [Side; 2]>) {
+    fn touches_whole(&self, site: &Site<'_>, touch: &SiteAccess, known: &mut BTreeMap<BufferId, [Side; 2]>) {
         let Space::Fragment { rows, columns, spread } = *self.space(touch.buffer) else { return };
         if spread {
             return self.touches_rows(site, touch, rows);
@@ -57,7 +57,7 @@ impl Checks<'_> {
     }
 
     /// Checks that a fragment with one column is accessed at the first row of a matrix.
-    fn touches_rows(&self, site: &Site<'_>, touch: &Touch, rows: u32) {
+    fn touches_rows(&self, site: &Site<'_>, touch: &SiteAccess, rows: u32) {
         let side = touch.index.last().and_then(|row| self.side_of(site, *row, rows));
         if side != Some(Side::Rows) {
             let (line, name) = (self.line(site), self.buffer(touch.buffer));

@@ -29,34 +29,14 @@
 //!
 //! No check unrolls loops, so the time is proportional to the size of the nest.
 
-mod all_reduces;
-mod axes;
-mod bounds;
 mod context;
-mod copies;
-mod fills;
-mod flow;
-mod hazards;
-mod limits;
-mod local;
+mod loops;
 mod matrices;
-mod owners;
-mod placed;
-mod predicates;
-mod races;
-mod reach;
+mod memory;
 mod reductions;
-mod region;
-mod running;
-mod scope;
-mod scratch;
-mod sides;
 mod signs;
 mod site;
-mod steps;
-mod uniform;
 mod values;
-mod written;
 
 use crate::diag::{Errors, Kind};
 use crate::nest::{Program, print};
@@ -144,12 +124,12 @@ pub fn verify_scheduled(program: &Program, profile: &Profile) -> Result<(), Erro
 }
 
 fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors> {
-    let (plan, mut errors) = sides::second(program);
+    let (plan, mut errors) = loops::sides::second(program);
     let axes = program.axes.ids().map(|axis| program.exprs.axis(axis)).collect();
     let sites: Vec<_> = plan.iter().map(|dispatch| site::collect(dispatch, program)).collect();
     let within = context::within(program);
-    let reach = (reach::cuts(program), reach::aliases(program, &sites));
-    let traced = copies::Traced::new(program, &sites);
+    let reach = (loops::reach::cuts(program), loops::reach::aliases(program, &sites));
+    let traced = values::copies::Traced::new(program, &sites);
     let provers = context::Provers::new(program, axes, within, reach, traced);
     for (dispatch, sites) in plan.iter().zip(&sites) {
         let checks = Checks::new(program, profile, &provers, dispatch, sites);
@@ -179,7 +159,7 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
         errors.extend(checks.errors.into_inner());
     }
     if errors.is_empty() {
-        flow::check(program, &provers, &sites, &mut errors);
+        memory::flow::check(program, &provers, &sites, &mut errors);
     }
     defects(program, errors)
 }

@@ -15,7 +15,7 @@ pub(super) struct Site<'p> {
     /// Its position in its block.
     pub(super) place: usize,
     /// The elements that it reads and writes.
-    pub(super) touches: Vec<Touch>,
+    pub(super) touches: Vec<SiteAccess>,
 }
 
 /// A node around a leaf.
@@ -28,7 +28,7 @@ pub(super) struct Around<'p> {
 
 /// An access of memory.
 #[derive(Clone, Debug)]
-pub(super) struct Touch {
+pub(super) struct SiteAccess {
     pub(super) buffer: BufferId,
     /// The indices, over all axes.
     pub(super) index: Vec<ExprId>,
@@ -52,18 +52,18 @@ pub(super) enum Role {
 
 /// Collects the leaves of a dispatch in order.
 pub(super) fn collect<'p>(dispatch: &'p Dispatch, program: &'p Program) -> Vec<Site<'p>> {
-    let mut walk = Walk { program, around: Vec::new(), sites: Vec::new() };
+    let mut walk = SiteWalk { program, around: Vec::new(), sites: Vec::new() };
     walk.block(&dispatch.body, None);
     walk.sites
 }
 
-struct Walk<'p> {
+struct SiteWalk<'p> {
     program: &'p Program,
     around: Vec<Around<'p>>,
     sites: Vec<Site<'p>>,
 }
 
-impl<'p> Walk<'p> {
+impl<'p> SiteWalk<'p> {
     /// Collects the leaves of a block. `of` is the node that contains it.
     fn block(&mut self, block: &'p Block, of: Option<Around<'p>>) {
         self.around.extend(of);
@@ -128,14 +128,14 @@ impl<'p> Site<'p> {
         for read in exprs.iter().flat_map(|e| program.exprs.reads(*e)) {
             if seen.insert(read.clone()) {
                 let (index, outside) = (read.index.to_vec(), read.outside);
-                self.touches.push(Touch { buffer: read.buffer, index, writes: false, outside, role });
+                self.touches.push(SiteAccess { buffer: read.buffer, index, writes: false, outside, role });
             }
         }
     }
 
     fn touch(&mut self, _: &Program, access: &Access, writes: bool, role: Role) {
         let (index, outside) = (access.index.clone(), Outside::Never);
-        self.touches.push(Touch { buffer: access.buffer, index, writes, outside, role });
+        self.touches.push(SiteAccess { buffer: access.buffer, index, writes, outside, role });
     }
 
     /// Returns the enclosing loops, outermost first.

@@ -4,7 +4,7 @@
 use super::directive::{axes, exchanged, with_argument};
 use super::{Advice, Edit, LintName, Look};
 use std::collections::BTreeMap;
-use tilewright_dsl::cost::{Apart, Next, Touch, touches};
+use tilewright_dsl::cost::{Apart, Next, SubgroupAccess, touches};
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::nest::{Program, Space};
 
@@ -23,7 +23,7 @@ struct Banks {
 }
 
 /// True if neighbouring invocations access elements of device memory that are far apart.
-pub(super) fn is_scattered(touch: &Touch) -> bool {
+pub(super) fn is_scattered(touch: &SubgroupAccess) -> bool {
     let apart = match touch.apart {
         Some(Apart::Rows) => true,
         Some(Apart::Bytes(n)) => n >= APART && n > i64::from(touch.bytes),
@@ -42,7 +42,7 @@ impl Look<'_> {
             figures.touches.iter().for_each(|touch| self.uncoalesced(touch));
         }
         self.bank_conflicts(&figures.touches);
-        let mut missing: BTreeMap<(&str, &str), &Touch> = BTreeMap::new();
+        let mut missing: BTreeMap<(&str, &str), &SubgroupAccess> = BTreeMap::new();
         for touch in figures.touches.iter().filter(|t| !t.shared) {
             if let Some(fact) = &touch.missing {
                 missing.entry((&touch.buffer, fact)).or_insert(touch);
@@ -53,7 +53,7 @@ impl Look<'_> {
         }
     }
 
-    fn uncoalesced(&mut self, touch: &Touch) {
+    fn uncoalesced(&mut self, touch: &SubgroupAccess) {
         if !is_scattered(touch) {
             return;
         }
@@ -88,13 +88,13 @@ impl Look<'_> {
     }
 
     /// Returns the directive with other letters, if these make neighbouring invocations access neighbouring elements.
-    fn exchanged_letters(&self, touch: &Touch) -> Option<(String, Option<Edit>)> {
+    fn exchanged_letters(&self, touch: &SubgroupAccess) -> Option<(String, Option<Edit>)> {
         let (next, text) = (touch.next.as_ref().filter(|next| next.bound)?, self.text(touch.span)?);
         self.with_letters(touch, next, &text)
     }
 
     /// Returns several ways to write a copy that a workgroup makes together, with its invocations along the rows.
-    fn copied_together(&self, touch: &Touch) -> Vec<(String, Option<Edit>)> {
+    fn copied_together(&self, touch: &SubgroupAccess) -> Vec<(String, Option<Edit>)> {
         let Some(next) = &touch.next else { return Vec::new() };
         let name = self.fresh(&format!("{}_s", touch.buffer));
         let promote = |at: &str| format!("promote({} => {name}, at: {at}, to: shared)", touch.buffer);
@@ -113,7 +113,7 @@ impl Look<'_> {
 
     /// Returns the directive with two letters exchanged: the letter of the axis bound to `x`, and of the axis along which elements
     /// are neighbours.
-    fn with_letters(&self, touch: &Touch, next: &Next, text: &str) -> Option<(String, Option<Edit>)> {
+    fn with_letters(&self, touch: &SubgroupAccess, next: &Next, text: &str) -> Option<(String, Option<Edit>)> {
         if next.span != touch.span {
             return None;
         }
@@ -137,8 +137,8 @@ impl Look<'_> {
     }
 
     /// Reports the access with the most turns of each buffer.
-    fn bank_conflicts(&mut self, touches: &[Touch]) {
-        let mut worst: BTreeMap<&str, &Touch> = BTreeMap::new();
+    fn bank_conflicts(&mut self, touches: &[SubgroupAccess]) {
+        let mut worst: BTreeMap<&str, &SubgroupAccess> = BTreeMap::new();
         for touch in touches.iter().filter(|t| t.conflicts.is_some_and(|turns| turns > 1)) {
             let entry = worst.entry(&touch.buffer).or_insert(touch);
             if touch.conflicts > entry.conflicts {
@@ -171,8 +171,8 @@ impl Look<'_> {
     fn other_banks(&self, name: &str, made: SpanId) -> Option<Banks> {
         let (id, buffer) = self.nest.buffers.iter().find(|(_, b)| b.name == name && b.space == Space::Shared)?;
         let profile = &self.subject.profile;
-        let own = |touch: &&Touch| touch.shared && touch.buffer == name;
-        let widest = |touch: &Touch| if touch.matrix { 16 } else { i64::from(touch.bytes) };
+        let own = |touch: &&SubgroupAccess| touch.shared && touch.buffer == name;
+        let widest = |touch: &SubgroupAccess| if touch.matrix { 16 } else { i64::from(touch.bytes) };
         let mine = || self.figures.touches.iter().filter(own);
         let by = (mine().map(widest).max()? / self.nest.element_bytes(id, profile).max(1)).max(1);
         let turns = |row_pad: u32, swizzle: u32| {
@@ -192,7 +192,7 @@ impl Look<'_> {
         (best.left < turns(buffer.row_pad, buffer.swizzle)?).then_some(best)
     }
 
-    fn scalar(&mut self, buffer: &str, fact: &str, touch: &Touch) {
+    fn scalar(&mut self, buffer: &str, fact: &str, touch: &SubgroupAccess) {
         let span = if touch.copy { self.copied(buffer).unwrap_or(touch.span) } else { touch.span };
         let verb = if touch.write { "written" } else { "read" };
         // If the fact does not make the access wide, there is another reason for scalar access.

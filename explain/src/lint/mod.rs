@@ -14,7 +14,7 @@ mod memory;
 mod room;
 mod work;
 
-use crate::figures::{Figures, Known};
+use crate::figures::{DimValues, Figures};
 use crate::source::Subject;
 use serde::Serialize;
 use std::fmt;
@@ -116,7 +116,7 @@ struct Look<'a> {
     nest: &'a Program,
     dispatch: usize,
     figures: &'a Figures,
-    known: &'a Known,
+    known: &'a DimValues,
     choice: &'a Choice,
     found: Vec<Lint>,
 }
@@ -127,7 +127,7 @@ pub(crate) fn lints(
     nest: &Program,
     launched: &launch::Program,
     figures: &[Figures],
-    (known, choice): (&Known, &Choice),
+    (known, choice): (&DimValues, &Choice),
     warnings: &Errors,
 ) -> Vec<Lint> {
     let mut found = Vec::new();

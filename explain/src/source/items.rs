@@ -35,18 +35,18 @@ impl Kind {
 
 /// A call of one of Tilewright's macros, for example `kernel! { … }`.
 #[derive(Clone, Debug)]
-pub(super) struct Item {
+pub(super) struct MacroCall {
     pub(super) kind: Kind,
     pub(super) name: String,
     pub(super) tokens: TokenStream,
 }
 
-impl Item {
+impl MacroCall {
     /// Returns a macro call as an item, if it is one of Tilewright's.
-    pub(super) fn of(call: &syn::Macro) -> Option<Item> {
+    pub(super) fn of(call: &syn::Macro) -> Option<MacroCall> {
         let called = &call.path.segments.last()?.ident;
         let kind = Kind::ALL.into_iter().find(|kind| called == kind.name())?;
-        Some(Item { kind, name: name(kind, &call.tokens)?, tokens: call.tokens.clone() })
+        Some(MacroCall { kind, name: name(kind, &call.tokens)?, tokens: call.tokens.clone() })
     }
 
     /// Returns the identifiers outside of its groups.

@@ -17,7 +17,7 @@ use items::Kind;
 use proc_macro2::TokenStream;
 use std::path::Path;
 use std::rc::Rc;
-use tilewright_dsl::diag::{Errors, Place, SpanId, Spans, did_you_mean, list};
+use tilewright_dsl::diag::{Errors, SourcePosition, SpanId, Spans, did_you_mean, list};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::schedule::Schedule;
 use tilewright_dsl::syntax::{self, Kernel, Name};
@@ -168,12 +168,12 @@ pub struct Subject {
 
 impl Subject {
     /// Returns the place of a span as a macro would see it if the package is the workspace's root.
-    pub fn place(&self, span: SpanId) -> Option<Place> {
+    pub fn place(&self, span: SpanId) -> Option<SourcePosition> {
         let (first, _) = self.spans.get(span)?;
         let start = first.start();
         // Paths in texts are relative to the current folder, but rustc's are relative to the workspace's folder.
         let file = std::path::absolute(self.files.path(&first.file())?).ok()?;
-        Place::new(&file.to_string_lossy(), start.line, start.column + 1)
+        SourcePosition::new(&file.to_string_lossy(), start.line, start.column + 1)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::SourceError;
 use super::items::Kind;
-use super::tree::{Crates, Known, Module};
+use super::tree::{CrateMeaning, Crates, Module};
 use tilewright_dsl::diag::{did_you_mean, list};
 use tilewright_dsl::profile::Profile;
 
@@ -16,7 +16,7 @@ pub(super) enum Found {
 
 /// The meaning of a name or of a part of a path.
 #[derive(Clone, PartialEq)]
-enum Place {
+enum Meaning {
     Module(usize),
     Item(usize, usize),
     /// `tilewright`.
@@ -36,11 +36,11 @@ pub(super) fn resolve(modules: &[Module], crates: &Crates, from: usize, path: &[
     let text = path.join("::");
     let mut way = Way { modules, crates, path: &text, kind, passed: 0, globs: Vec::new() };
     let places = way.walk(from, path)?;
-    let mut wanted: Vec<&Place> = places.iter().filter(|place| way.is_wanted(place)).collect();
+    let mut wanted: Vec<&Meaning> = places.iter().filter(|place| way.is_wanted(place)).collect();
     wanted.dedup();
     match wanted.as_slice() {
-        [Place::Item(module, item)] => Ok(Found::Item(*module, *item)),
-        [Place::Bundled(name)] => Profile::bundled(name).map(Found::Bundled).ok_or_else(|| way.not_bundled(name)),
+        [Meaning::Item(module, item)] => Ok(Found::Item(*module, *item)),
+        [Meaning::Bundled(name)] => Profile::bundled(name).map(Found::Bundled).ok_or_else(|| way.not_bundled(name)),
         [_, _, ..] => Err(SourceError::Several { path: text }),
         _ => Err(way.unwanted(&places)),
     }
@@ -67,30 +67,30 @@ impl Way<'_> {
         self.nowhere(help.unwrap_or_else(|| format!("the bundled profiles are {}", list(names))))
     }
 
-    fn is_wanted(&self, place: &Place) -> bool {
+    fn is_wanted(&self, place: &Meaning) -> bool {
         match place {
-            Place::Item(module, item) => self.modules[*module].items[*item].kind == self.kind,
-            Place::Bundled(_) => self.kind == Kind::Profile,
+            Meaning::Item(module, item) => self.modules[*module].items[*item].kind == self.kind,
+            Meaning::Bundled(_) => self.kind == Kind::Profile,
             _ => false,
         }
     }
 
     /// Returns the error if no place has the wanted kind.
-    fn unwanted(&self, places: &[Place]) -> SourceError {
+    fn unwanted(&self, places: &[Meaning]) -> SourceError {
         let (path, wanted) = (self.path.to_owned(), self.kind.name());
         match places.first() {
-            Some(Place::Crate(name, why)) => SourceError::OtherCrate { path, name: name.clone(), why: why.clone() },
-            Some(Place::Item(module, item)) => {
+            Some(Meaning::Crate(name, why)) => SourceError::OtherCrate { path, name: name.clone(), why: why.clone() },
+            Some(Meaning::Item(module, item)) => {
                 SourceError::WrongKind { path, what: self.modules[*module].items[*item].kind.a(), wanted }
             }
-            Some(Place::Bundled(_)) => SourceError::WrongKind { path, what: "a profile", wanted },
+            Some(Meaning::Bundled(_)) => SourceError::WrongKind { path, what: "a profile", wanted },
             Some(_) => SourceError::WrongKind { path, what: "a module", wanted },
             None => self.nowhere("an item of that name does not exist here"),
         }
     }
 
     /// Returns everything that a path may mean in a module.
-    fn walk(&mut self, from: usize, path: &[String]) -> Result<Vec<Place>, SourceError> {
+    fn walk(&mut self, from: usize, path: &[String]) -> Result<Vec<Meaning>, SourceError> {
         let Some((first, rest)) = path.split_first() else { return Ok(Vec::new()) };
         let mut places = self.first(from, first)?;
         for name in rest {
@@ -107,51 +107,53 @@ impl Way<'_> {
     }
 
     /// Returns everything that the first name of a path may mean.
-    fn first(&mut self, from: usize, name: &str) -> Result<Vec<Place>, SourceError> {
+    fn first(&mut self, from: usize, name: &str) -> Result<Vec<Meaning>, SourceError> {
         match name {
-            "crate" => return Ok(vec![Place::Module(self.modules[from].root)]),
-            "self" => return Ok(vec![Place::Module(from)]),
+            "crate" => return Ok(vec![Meaning::Module(self.modules[from].root)]),
+            "self" => return Ok(vec![Meaning::Module(from)]),
             "super" => return Ok(vec![self.outside(from)]),
             _ => {}
         }
         let here = self.named(from, name)?;
         Ok(match name {
             _ if !here.is_empty() => here,
-            "tilewright" => vec![Place::Tilewright],
+            "tilewright" => vec![Meaning::Tilewright],
             _ => vec![self.another(from, name)],
         })
     }
 
     /// Returns the meaning of another crate's name.
-    fn another(&self, from: usize, name: &str) -> Place {
-        let unread = |why: &str| Place::Crate(name.into(), why.into());
+    fn another(&self, from: usize, name: &str) -> Meaning {
+        let unread = |why: &str| Meaning::Crate(name.into(), why.into());
         match self.crates.get(&(self.modules[from].root, name.into())) {
-            Some(Known::Root(root)) => Place::Module(*root),
-            Some(Known::Tilewright) => Place::Tilewright,
-            Some(Known::Unread(why)) => unread(why),
+            Some(CrateMeaning::Root(root)) => Meaning::Module(*root),
+            Some(CrateMeaning::Tilewright) => Meaning::Tilewright,
+            Some(CrateMeaning::Unread(why)) => unread(why),
             None => unread("no dependency of the package has that name"),
         }
     }
 
-    fn outside(&self, module: usize) -> Place {
-        Place::Module(self.modules[module].parent.unwrap_or(self.modules[module].root))
+    fn outside(&self, module: usize) -> Meaning {
+        Meaning::Module(self.modules[module].parent.unwrap_or(self.modules[module].root))
     }
 
-    fn inside(&mut self, place: &Place, name: &str) -> Result<Vec<Place>, SourceError> {
+    fn inside(&mut self, place: &Meaning, name: &str) -> Result<Vec<Meaning>, SourceError> {
         Ok(match (place, name) {
-            (Place::Module(module), "super") => vec![self.outside(*module)],
-            (Place::Module(module), _) => self.named(*module, name)?,
-            (Place::Tilewright, "devices") => vec![Place::Devices],
-            (Place::Tilewright, _) => vec![Place::Crate("tilewright".into(), "only `tilewright::devices` of it is known".into())],
-            (Place::Devices, _) => vec![Place::Bundled(name.into())],
-            (Place::Crate(..), _) => vec![place.clone()],
-            (Place::Item(..) | Place::Bundled(_), _) => Vec::new(),
+            (Meaning::Module(module), "super") => vec![self.outside(*module)],
+            (Meaning::Module(module), _) => self.named(*module, name)?,
+            (Meaning::Tilewright, "devices") => vec![Meaning::Devices],
+            (Meaning::Tilewright, _) => {
+                vec![Meaning::Crate("tilewright".into(), "only `tilewright::devices` of it is known".into())]
+            }
+            (Meaning::Devices, _) => vec![Meaning::Bundled(name.into())],
+            (Meaning::Crate(..), _) => vec![place.clone()],
+            (Meaning::Item(..) | Meaning::Bundled(_), _) => Vec::new(),
         })
     }
 
     /// Returns everything that a name may mean in a module: its own items and modules, else names that it imports, else names that
     /// a `*` imports.
-    fn named(&mut self, module: usize, name: &str) -> Result<Vec<Place>, SourceError> {
+    fn named(&mut self, module: usize, name: &str) -> Result<Vec<Meaning>, SourceError> {
         let mut found = self.own(module, name, true);
         let modules = self.modules;
         let imports = modules[module].imports.iter().enumerate();
@@ -174,8 +176,8 @@ impl Way<'_> {
                 self.globs.pop();
                 for place in places? {
                     // The names that another crate's `*` imports are unknown, so it is assumed to import none.
-                    let inside = if matches!(place, Place::Crate(..)) { Vec::new() } else { self.inside(&place, name)? };
-                    let known = |p: &Place| !matches!(p, Place::Bundled(name) if Profile::bundled(name).is_none());
+                    let inside = if matches!(place, Meaning::Crate(..)) { Vec::new() } else { self.inside(&place, name)? };
+                    let known = |p: &Meaning| !matches!(p, Meaning::Bundled(name) if Profile::bundled(name).is_none());
                     found.extend(inside.into_iter().filter(known));
                 }
             }
@@ -185,11 +187,11 @@ impl Way<'_> {
     }
 
     /// Returns a module's own items of the wanted kind, or of any kind, and its modules.
-    fn own(&self, module: usize, name: &str, wanted: bool) -> Vec<Place> {
+    fn own(&self, module: usize, name: &str, wanted: bool) -> Vec<Meaning> {
         let items = self.modules[module].items.iter().enumerate();
         let items = items.filter(|(_, i)| i.name == name && (!wanted || i.kind == self.kind));
-        let child = |(n, m): (usize, &Module)| (m.parent == Some(module) && m.name == name).then_some(Place::Module(n));
-        items.map(|(n, _)| Place::Item(module, n)).chain(self.modules.iter().enumerate().filter_map(child)).collect()
+        let child = |(n, m): (usize, &Module)| (m.parent == Some(module) && m.name == name).then_some(Meaning::Module(n));
+        items.map(|(n, _)| Meaning::Item(module, n)).chain(self.modules.iter().enumerate().filter_map(child)).collect()
     }
 
     fn pass(&mut self) -> Result<(), SourceError> {

@@ -1,6 +1,6 @@
 //! Reads the modules of a crate from their files, and the modules of crates that it names if they are in local files.
 
-use super::items::{Import, Item, Kind, imports};
+use super::items::{Import, Kind, MacroCall, imports};
 use super::package::{Other, Package};
 use super::{File, SourceError};
 use std::collections::HashMap;
@@ -14,25 +14,25 @@ pub(super) struct Module {
     pub(super) parent: Option<usize>,
     /// The root of its crate.
     pub(super) root: usize,
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<MacroCall>,
     pub(super) imports: Vec<Import>,
 }
 
 impl Module {
-    pub(super) fn find(&self, kind: Kind, name: &str) -> Option<&Item> {
+    pub(super) fn find(&self, kind: Kind, name: &str) -> Option<&MacroCall> {
         self.items.iter().find(|item| item.kind == kind && item.name == name)
     }
 
     /// Returns the names that may be other crates: the first names of paths.
     fn firsts(&self) -> impl Iterator<Item = String> {
         let used = self.imports.iter().filter_map(|import| import.path.first().cloned());
-        used.chain(self.items.iter().filter(|item| item.kind != Kind::Kernel).flat_map(Item::words))
+        used.chain(self.items.iter().filter(|item| item.kind != Kind::Kernel).flat_map(MacroCall::words))
     }
 }
 
 /// The meaning of another crate's name.
 #[derive(Debug)]
-pub(super) enum Known {
+pub(super) enum CrateMeaning {
     /// The crate's root module.
     Root(usize),
     Tilewright,
@@ -41,7 +41,7 @@ pub(super) enum Known {
 }
 
 /// The other crates, by the root of the crate that uses the name, and the name.
-pub(super) type Crates = HashMap<(usize, String), Known>;
+pub(super) type Crates = HashMap<(usize, String), CrateMeaning>;
 
 /// A crate as it was read, and the crates that it names.
 #[derive(Default)]
@@ -59,7 +59,7 @@ pub(super) struct Read {
 
 /// The file of a module, and the folder in which files of its modules are looked up.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ModuleFile<'a> {
     file: &'a Path,
     folder: &'a Path,
     /// True if it is the requested file.
@@ -126,8 +126,8 @@ impl Read {
             let new: Vec<_> = new.map(|name| (package.other(&name), name)).collect();
             for (other, name) in new {
                 let known = match other {
-                    Other::Tilewright => Known::Tilewright,
-                    Other::Unread(why) => Known::Unread(why),
+                    Other::Tilewright => CrateMeaning::Tilewright,
+                    Other::Unread(why) => CrateMeaning::Unread(why),
                     Other::At(path) => {
                         let path = path.canonicalize().unwrap_or(path);
                         let read = || self.root(&path).map_err(|error| error.to_string());
@@ -135,7 +135,7 @@ impl Read {
                         if let Some(package) = found.is_ok().then(|| Package::around(&path)).flatten() {
                             packages.entry(found.clone().unwrap_or_default()).or_insert(package);
                         }
-                        found.map_or_else(Known::Unread, Known::Root)
+                        found.map_or_else(CrateMeaning::Unread, CrateMeaning::Root)
                     }
                 };
                 self.crates.insert((root, name), known);
@@ -161,16 +161,16 @@ impl Read {
         self.files.extend(name.map(|inner| File { inner, path: shown, text }));
         let asked = canonical == self.asked_path;
         self.seen.push(canonical);
-        self.items(&tree.items, module, Place { file, folder, asked })
+        self.items(&tree.items, module, ModuleFile { file, folder, asked })
     }
 
-    fn items(&mut self, items: &[syn::Item], module: usize, place: Place<'_>) -> Result<(), SourceError> {
+    fn items(&mut self, items: &[syn::Item], module: usize, place: ModuleFile<'_>) -> Result<(), SourceError> {
         if place.asked {
             self.asked.push(module);
         }
         for item in items {
             match item {
-                syn::Item::Macro(call) => self.modules[module].items.extend(Item::of(&call.mac)),
+                syn::Item::Macro(call) => self.modules[module].items.extend(MacroCall::of(&call.mac)),
                 syn::Item::Use(import) => imports(&import.tree, &[], &mut self.modules[module].imports),
                 syn::Item::Mod(inner) => self.module(inner, module, place)?,
                 _ => {}
@@ -180,13 +180,13 @@ impl Read {
     }
 
     /// Reads a module of another module, in braces or in its own file.
-    fn module(&mut self, inner: &syn::ItemMod, parent: usize, place: Place<'_>) -> Result<(), SourceError> {
+    fn module(&mut self, inner: &syn::ItemMod, parent: usize, place: ModuleFile<'_>) -> Result<(), SourceError> {
         let (name, at) = (inner.ident.to_string(), self.modules.len());
         let root = self.modules[parent].root;
         self.modules.push(Module { name: name.clone(), parent: Some(parent), root, ..Module::default() });
         let own = place.folder.join(&name);
         if let Some((_, items)) = &inner.content {
-            return self.items(items, at, Place { folder: &own, ..place });
+            return self.items(items, at, ModuleFile { folder: &own, ..place });
         }
         let beside = place.file.parent().unwrap_or(Path::new(""));
         let said = inner.attrs.iter().find_map(path_attribute);

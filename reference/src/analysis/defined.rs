@@ -15,7 +15,7 @@ pub(crate) fn check(module: &Module, graph: &Graph) -> Result<()> {
         below.entry(above.unwrap_or(usize::MAX)).or_default().push(place);
     }
     let local: HashSet<Id> = module.result_types.keys().copied().collect();
-    let mut known = Known { module, graph, local, here: HashSet::new() };
+    let mut known = DefinedValues { module, graph, local, here: HashSet::new() };
     // This walks down the dominator tree. The values that a block defines are known in the blocks that it dominates.
     let mut open = vec![(0, false)];
     while let Some((place, done)) = open.pop() {
@@ -33,7 +33,7 @@ pub(crate) fn check(module: &Module, graph: &Graph) -> Result<()> {
     Ok(())
 }
 
-struct Known<'a> {
+struct DefinedValues<'a> {
     module: &'a Module,
     graph: &'a Graph,
     /// The values that the function defines. All others exist from the beginning.
@@ -42,7 +42,7 @@ struct Known<'a> {
     here: HashSet<Id>,
 }
 
-impl Known<'_> {
+impl DefinedValues<'_> {
     fn block(&mut self, block: &Block, place: usize) -> Result<()> {
         for inst in &block.insts {
             // The values of a phi are used at the ends of the preceding blocks. (OpUndef does not have operands.)

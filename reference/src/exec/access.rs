@@ -4,12 +4,12 @@ use super::{Result, Worker};
 use crate::code::{AccessInfo, Root, Term};
 use crate::fault::{Access, Element, FaultKind, Object, Space};
 use crate::memory::device::{Meant, split};
-use crate::run::Bound;
+use crate::run::BoundTensor;
 
 /// Memory that is addressed in bytes.
 #[derive(Clone, Copy)]
-pub(super) enum Place<'a> {
-    Tensor(&'a Bound<'a>),
+pub(super) enum ByteMemory<'a> {
+    Tensor(&'a BoundTensor<'a>),
     /// 32-bit words, and the number of bytes that are valid.
     Block(&'a [u32], i64),
 }
@@ -76,25 +76,25 @@ impl<'a> Worker<'a> {
             Root::Shared { object, .. } => objects[object as usize].clone(),
             Root::Register(register) => objects[self.code.registers[register as usize].object as usize].clone(),
             _ => match self.place(info, self.first()) {
-                Some((Place::Tensor(bound), _)) => bound.object.clone(),
+                Some((ByteMemory::Tensor(bound), _)) => bound.object.clone(),
                 _ => parameters(0),
             },
         }
     }
 
     /// Returns the memory at the root of an access, and the offset there.
-    pub(super) fn place(&self, info: &AccessInfo, lane: u32) -> Option<(Place<'a>, i64)> {
+    pub(super) fn place(&self, info: &AccessInfo, lane: u32) -> Option<(ByteMemory<'a>, i64)> {
         let launch = self.launch;
         let piece = &launch.pieces[self.piece as usize];
-        let block = Place::Block(&piece.block, piece.block_bytes);
+        let block = ByteMemory::Block(&piece.block, piece.block_bytes);
         match info.root {
-            Root::Params => Some((Place::Block(&piece.push, piece.push_bytes), 0)),
-            Root::Binding(n) => Some((launch.buffers.get(n as usize).map_or(block, Place::Tensor), 0)),
+            Root::Params => Some((ByteMemory::Block(&piece.push, piece.push_bytes), 0)),
+            Root::Binding(n) => Some((launch.buffers.get(n as usize).map_or(block, ByteMemory::Tensor), 0)),
             Root::Address { .. } => {
                 let (meant, offset) = split(self.address(info, lane));
                 match meant {
                     Meant::Params => Some((block, offset)),
-                    Meant::Buffer(n) => Some((Place::Tensor(launch.buffers.get(n)?), offset)),
+                    Meant::Buffer(n) => Some((ByteMemory::Tensor(launch.buffers.get(n)?), offset)),
                     Meant::Nothing => None,
                 }
             }

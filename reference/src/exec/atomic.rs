@@ -1,6 +1,6 @@
 //! Atomic operations, executed lane by lane in memory that other threads see.
 
-use super::access::Place;
+use super::access::ByteMemory;
 use super::group::apply;
 use super::{Result, Worker};
 use crate::code::{AccessInfo, Atomic, AtomicOp, Root};
@@ -8,7 +8,7 @@ use crate::fault::{Access, Element, FaultKind, Object};
 use crate::form::Form;
 use crate::memory::Conflict;
 use crate::memory::{shadow::Shadow, shared, trail};
-use crate::run::Bound;
+use crate::run::BoundTensor;
 
 impl Worker<'_> {
     pub(super) fn atomic(&mut self, n: u32) -> Result {
@@ -62,8 +62,8 @@ impl Worker<'_> {
         let (place, base) = self.bytes(info, lane, Access::Atomic)?;
         let at = self.offsets[if info.apart { lane as usize } else { 0 }] + base;
         let bound = match place {
-            Place::Tensor(bound) => bound,
-            Place::Block(..) => return self.read_only(info, lane, Element { of: super::access::parameters(0), index: at }),
+            ByteMemory::Tensor(bound) => bound,
+            ByteMemory::Block(..) => return self.read_only(info, lane, Element { of: super::access::parameters(0), index: at }),
         };
         if !bound.holds(at, info.extent, info.align) {
             return self.bad_tensor(lane, info, Access::Atomic, bound, at).map(|()| 0);
@@ -84,7 +84,14 @@ impl Worker<'_> {
         Ok(bound.memory.update(word, |old| self.changed(atomic, lane, old)))
     }
 
-    fn conflict(&self, atomic: &Atomic, bound: &Bound<'_>, shadow: &Shadow, at: usize, lane: u32) -> Option<(usize, Conflict)> {
+    fn conflict(
+        &self,
+        atomic: &Atomic,
+        bound: &BoundTensor<'_>,
+        shadow: &Shadow,
+        at: usize,
+        lane: u32,
+    ) -> Option<(usize, Conflict)> {
         let who = trail::Who { group: self.group, clock: &self.global_clock, private: false };
         super::tensor::elements(at, Form::Word, bound.size).find_map(|element| {
             let conflict = match atomic.op {

@@ -4,7 +4,7 @@
 //! of its subgroup without a barrier, not even with one of the same lane: see [`COOPERATIVE`]. A fault is reported for the lane that holds
 //! the element.
 
-use super::access::Place;
+use super::access::ByteMemory;
 use super::product::{floats, integers, saturated};
 use super::tensor::{elements, mask, taken};
 use super::{Result, Worker};
@@ -13,7 +13,7 @@ use crate::fault::{Access, Element, FaultKind, Object};
 use crate::form::Form;
 use crate::memory::clock::COOPERATIVE;
 use crate::memory::{shared, trail};
-use crate::run::Bound;
+use crate::run::BoundTensor;
 
 /// A row of a matrix as it is accessed (or a column, if the elements of a column are consecutive).
 #[derive(Clone, Copy)]
@@ -131,7 +131,7 @@ impl<'a> Worker<'a> {
                 }
                 _ => {
                     let (place, base) = self.bytes(info, first, access)?;
-                    let Place::Tensor(bound) = place else {
+                    let ByteMemory::Tensor(bound) = place else {
                         let what = format!("a matrix in the parameter block ({})", name(op));
                         return self.fault(first, info.word, FaultKind::Undefined { what });
                     };
@@ -194,7 +194,14 @@ impl<'a> Worker<'a> {
     }
 
     /// Loads or stores a row in a tensor.
-    fn tensor_line(&mut self, info: &AccessInfo, matrix: &MatrixAccess, access: Access, bound: &Bound<'a>, line: Line) -> Result {
+    fn tensor_line(
+        &mut self,
+        info: &AccessInfo,
+        matrix: &MatrixAccess,
+        access: Access,
+        bound: &BoundTensor<'a>,
+        line: Line,
+    ) -> Result {
         let all = matrix.rows * matrix.columns;
         let (size, form) = (matrix.form.bytes(), matrix.form);
         // An element of a tensor may hold several elements of the matrix. It is accessed only once.
@@ -242,7 +249,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    fn written(&self, info: &AccessInfo, bound: &Bound<'_>, at: i64, needed: u8, lane: u32) -> Result {
+    fn written(&self, info: &AccessInfo, bound: &BoundTensor<'_>, at: i64, needed: u8, lane: u32) -> Result {
         let word = (bound.start + at as usize) / 4;
         match bound.complete || bound.memory.flags(word) & needed == needed {
             true => Ok(()),

@@ -1,13 +1,13 @@
 //! Loads and stores of tensors and of the parameter block.
 
-use super::access::{Place, parameters};
+use super::access::{ByteMemory, parameters};
 use super::faults::Beyond;
 use super::{Result, Worker};
 use crate::code::{AccessInfo, Part, Root};
 use crate::fault::{Access, Element, FaultKind};
 use crate::form::Form;
 use crate::memory::trail::Who;
-use crate::run::Bound;
+use crate::run::BoundTensor;
 use std::ops::RangeInclusive;
 
 impl<'a> Worker<'a> {
@@ -20,7 +20,7 @@ impl<'a> Worker<'a> {
         }
         let one_root = !matches!(info.root, Root::Address { lanes: true, .. });
         let common = if one_root { Some(self.bytes(info, first, Access::Read)?) } else { None };
-        if let Some((Place::Tensor(bound), base)) = common
+        if let Some((ByteMemory::Tensor(bound), base)) = common
             && bound.is_plain()
             && let [Part { form: Form::Word, offset: 0, .. }] = *info.planes
         {
@@ -39,7 +39,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Returns the memory that a lane accesses. It is a fault if the address does not belong to any.
-    pub(super) fn bytes(&self, info: &AccessInfo, lane: u32, access: Access) -> Result<(Place<'a>, i64)> {
+    pub(super) fn bytes(&self, info: &AccessInfo, lane: u32, access: Access) -> Result<(ByteMemory<'a>, i64)> {
         match self.place(info, lane) {
             Some(place) => Ok(place),
             None => self.fault(lane, info.word, FaultKind::Address { access, address: self.address(info, lane) }),
@@ -47,7 +47,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Loads one word in each lane from a tensor that is completely written and that no invocation writes now.
-    fn load_plain(&mut self, info: &AccessInfo, bound: &Bound<'_>, base: i64) -> Result {
+    fn load_plain(&mut self, info: &AccessInfo, bound: &BoundTensor<'_>, base: i64) -> Result {
         for lane in 0..self.code.lanes as usize {
             let at = self.offsets[lane] + base;
             if self.mask[lane] == 0 {
@@ -68,10 +68,10 @@ impl<'a> Worker<'a> {
     }
 
     /// Loads a value in one lane.
-    fn load_lane(&mut self, info: &AccessInfo, place: Place<'_>, at: i64, lane: u32) -> Result {
+    fn load_lane(&mut self, info: &AccessInfo, place: ByteMemory<'_>, at: i64, lane: u32) -> Result {
         let bound = match place {
-            Place::Block(words, bytes) => return self.load_block(info, words, bytes, at, lane),
-            Place::Tensor(bound) => bound,
+            ByteMemory::Block(words, bytes) => return self.load_block(info, words, bytes, at, lane),
+            ByteMemory::Tensor(bound) => bound,
         };
         let (to, row) = self.row(info, lane);
         if !bound.holds(at, info.extent, info.align) {
@@ -87,7 +87,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Checks that the elements that are read have been written, and are not being written by others.
-    fn look_at_read(&self, info: &AccessInfo, bound: &Bound<'_>, at: usize, lane: u32) -> Result {
+    fn look_at_read(&self, info: &AccessInfo, bound: &BoundTensor<'_>, at: usize, lane: u32) -> Result {
         for part in info.planes.iter().filter(|p| p.wanted) {
             let byte = at + part.offset as usize;
             let (place, needed) = (bound.start + byte, mask(bound.start + byte, part.form));
@@ -108,9 +108,9 @@ impl<'a> Worker<'a> {
     }
 
     /// Checks a load that is done once for all lanes for a second lane too. Two lanes suffice to find any race.
-    fn also_reads(&self, info: &AccessInfo, place: Place<'_>, base: i64) -> Result {
+    fn also_reads(&self, info: &AccessInfo, place: ByteMemory<'_>, base: i64) -> Result {
         match place {
-            Place::Tensor(bound) if bound.shadow.is_some() => {
+            ByteMemory::Tensor(bound) if bound.shadow.is_some() => {
                 let second = (self.first() + 1..self.code.lanes).find(|l| self.mask[*l as usize] != 0);
                 second.map_or(Ok(()), |lane| self.look_at_read(info, bound, (self.offsets[0] + base) as usize, lane))
             }
@@ -132,7 +132,7 @@ impl<'a> Worker<'a> {
     }
 
     #[cold]
-    pub(super) fn bad_tensor(&self, lane: u32, info: &AccessInfo, access: Access, bound: &Bound<'_>, at: i64) -> Result {
+    pub(super) fn bad_tensor(&self, lane: u32, info: &AccessInfo, access: Access, bound: &BoundTensor<'_>, at: i64) -> Result {
         if !bound.is_within(at, info.extent) {
             let beyond = Beyond { at, limit: bound.bytes, unit: bound.size.into() };
             return self.outside(lane, info, access, &bound.object, beyond);
@@ -146,8 +146,8 @@ impl<'a> Worker<'a> {
                 let (place, base) = self.bytes(info, lane, Access::Write)?;
                 let at = self.offsets[if info.apart { lane as usize } else { 0 }] + base;
                 match place {
-                    Place::Tensor(bound) => self.store_lane(info, bound, at, lane)?,
-                    Place::Block(..) => {
+                    ByteMemory::Tensor(bound) => self.store_lane(info, bound, at, lane)?,
+                    ByteMemory::Block(..) => {
                         let at = Element { of: parameters(0), index: at };
                         return self.fault(lane, info.word, FaultKind::ReadOnly { at });
                     }
@@ -157,7 +157,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    fn store_lane(&mut self, info: &AccessInfo, bound: &Bound<'_>, at: i64, lane: u32) -> Result {
+    fn store_lane(&mut self, info: &AccessInfo, bound: &BoundTensor<'_>, at: i64, lane: u32) -> Result {
         if !bound.holds(at, info.extent, info.align) {
             return self.bad_tensor(lane, info, Access::Write, bound, at);
         }

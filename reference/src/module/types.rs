@@ -106,11 +106,11 @@ pub(crate) const MOST_BYTES: u32 = 1 << 24;
 
 /// The types of a module, by id.
 #[derive(Debug, Default)]
-pub(crate) struct Types(HashMap<Id, Known>);
+pub(crate) struct Types(HashMap<Id, TypeInfo>);
 
 /// A type, and facts that were computed when it was defined. Its parts are defined before it.
 #[derive(Debug)]
-struct Known {
+struct TypeInfo {
     ty: Type,
     /// The number of planes of its values. `None`: values do not exist, or the number is too large.
     planes: Option<u32>,
@@ -145,7 +145,7 @@ impl Types {
         }
         let planes = self.count(&ty).filter(|n| *n <= MOST_PLANES).map(|n| n as u32);
         let matrices = matches!(ty, Type::Matrix(_)) || ty.parts().iter().any(|of| self.has_matrices(*of));
-        self.0.insert(id, Known { ty, planes, depth, matrices });
+        self.0.insert(id, TypeInfo { ty, planes, depth, matrices });
         Ok(())
     }
 
@@ -167,8 +167,8 @@ impl Types {
     /// Returns the number of planes of a type's values.
     pub(crate) fn planes(&self, id: Id) -> Result<u32> {
         match self.0.get(&id) {
-            Some(Known { planes: Some(planes), .. }) => Ok(*planes),
-            Some(Known { ty, .. }) => malformed(format!("values of the type {ty:?} do not exist, or have too many scalars")),
+            Some(TypeInfo { planes: Some(planes), .. }) => Ok(*planes),
+            Some(TypeInfo { ty, .. }) => malformed(format!("values of the type {ty:?} do not exist, or have too many scalars")),
             None => malformed(format!("%{id} is not a type")),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::support::dispatch;
 use tilewright_launch::{Addressing, BufferUse, Dispatch};
-use tilewright_reference::{BUDGET, Buffer, Kernel, Launch, Memory, Piece, RunError, Step, address};
+use tilewright_reference::{BUDGET, Buffer, Kernel, Launch, Memory, Piece, RunError, StridedDim, address};
 
 const BY_ADDRESS: &str = "
                OpCapability Shader
@@ -159,7 +159,7 @@ fn other_arithmetic_in_64_bits_is_not_known() {
 #[test]
 fn views_have_bounds_and_gaps() {
     let kernel = Kernel::new(&writes(CHAIN), 4).expect("it is known");
-    let write = |index: i32, at: u64, steps: &[Step]| {
+    let write = |index: i32, at: u64, steps: &[StridedDim]| {
         let y = Memory::new(80).expect("memory");
         let params = [&address(0).to_le_bytes()[..], &index.to_le_bytes()].concat();
         let buffers = [Buffer { memory: &y, at, bytes: 40, steps, name: "y", element: 4, reads: true, writes: true }];
@@ -174,7 +174,7 @@ fn views_have_bounds_and_gaps() {
     assert_eq!(write(-2, 16, &[]).err(), Some(format!("{who} `y`[-2], which is out of bounds: there are 10 elements")));
     let said = "which is not at a multiple of 8 bytes as the instruction states";
     assert_eq!(write(4, 20, &[]).err(), Some(format!("{who} `y`[4], {said}")));
-    let pairs = [Step { count: 3, bytes: 16 }, Step { count: 2, bytes: 4 }];
+    let pairs = [StridedDim { count: 3, bytes: 16 }, StridedDim { count: 2, bytes: 4 }];
     assert!(write(4, 16, &pairs).is_ok());
     assert_eq!(write(6, 16, &pairs).err(), Some(format!("{who} `y`[6], which is between the elements of a view")));
 }

@@ -7,7 +7,7 @@ use half::{bf16, f16};
 
 /// The layout of a matrix in its tensor.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct MatrixLayout {
     by_column: bool,
     /// The type that the pointer points to.
     pointee: &'static str,
@@ -21,7 +21,7 @@ struct Place {
 struct Product {
     shape: [usize; 3],
     types: [&'static str; 4],
-    places: [Place; 4],
+    places: [MatrixLayout; 4],
     operands: &'static str,
     subgroup: u32,
     /// True if `a` and `b` are passed through shared memory.
@@ -66,7 +66,7 @@ impl Product {
         let place = |at: usize, row: usize| {
             let least = 16 / size_of(types[at]);
             let stride = if row < least { row } else { row.next_multiple_of(least) };
-            Place { by_column: false, pointee: types[at], stride, start: 0 }
+            MatrixLayout { by_column: false, pointee: types[at], stride, start: 0 }
         };
         let places = [place(0, k), place(1, n), place(2, n), place(3, n)];
         let integers = types[0].ends_with("char") || types[0].ends_with("int");
@@ -84,7 +84,7 @@ impl Product {
     fn at(mut self, n: usize, by_column: bool, pointee: &'static str, more: usize, start: usize) -> Product {
         let (rows, columns) = self.extents(n);
         let stride = if by_column { rows } else { columns } + more;
-        self.places[n] = Place { by_column, pointee, stride, start };
+        self.places[n] = MatrixLayout { by_column, pointee, stride, start };
         self
     }
 

@@ -78,7 +78,7 @@ fn default_of(program: &Program, written: &[Written]) -> Tokens {
 /// Checks every variant of a catalog entry at the sizes for which its facts hold. There must be at least two such sizes.
 fn check(entry: &str, sizes: &[Dims], scalars: &[f64]) {
     let entry = catalog::ALL.iter().find(|e| e.name == entry).expect("an entry of the catalog");
-    let (written, mut asked) = (schedules(), Asked::default());
+    let (written, mut asked) = (schedules(), Questions::default());
     for program in (entry.programs)().expect("they decode") {
         let name = key(&program);
         let variant = recompiled(&program, &written);
@@ -95,7 +95,7 @@ fn check(entry: &str, sizes: &[Dims], scalars: &[f64]) {
 /// Caches inputs and expected results for variants with the same kernel, types, parameters and sizes, because the plain evaluation
 /// takes longer than the variants.
 #[derive(Default)]
-struct Asked(Vec<Question>);
+struct Questions(Vec<Question>);
 
 struct Question {
     /// The types, the parameters, and the text of the decomposed algorithm.
@@ -105,7 +105,7 @@ struct Question {
     wanted: HashMap<BufferId, Tensor>,
 }
 
-impl Asked {
+impl Questions {
     fn at(&mut self, variant: &compile::Variant, dims: Dims, scalars: &[f64]) -> &Question {
         let algorithm = &variant.algorithm;
         let types = algorithm.buffers.values().map(|buffer| buffer.dtype).collect();

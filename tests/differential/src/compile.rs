@@ -1,7 +1,7 @@
 //! Compiles text to a variant, as the macros do, and keeps the intermediate results.
 
 use tilewright_dsl::compile::{compile_watched, decomposed};
-use tilewright_dsl::diag::{Errors, Place, SpanId, Spans};
+use tilewright_dsl::diag::{Errors, SourcePosition, SpanId, Spans};
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{Program, print};
 use tilewright_dsl::profile::Profile;
@@ -95,7 +95,7 @@ impl Parsed {
         let place = |span: SpanId| {
             let (first, _) = spans.get(span)?;
             let file = if Some(first.file()) == of_kernel { "kernel.rs" } else { "schedule.rs" };
-            Place::new(file, first.start().line, first.start().column + 1)
+            SourcePosition::new(file, first.start().line, first.start().column + 1)
         };
         let made = compile(&self.kernel, &self.schedule, profile, choice, &place, tilewright_spirv::compile)?;
         let prepared = made.prepared.into_iter().map(|(_, nest)| nest).collect();

@@ -21,7 +21,8 @@ use crate::copies::Copied;
 use tilewright_dsl::expr::{Binary, ExprId};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{
-    AxisId, Block, Body, BufferId, Exec, Made, NodeKind, Phase, Pipelined, Place, Point, Program, Slot, Space, StageId, Step, walk,
+    AxisId, Block, Body, BufferId, Exec, Made, NodeKind, Phase, Pipelined, Point, Program, Slot, Space, StageId, Step, StepPlace,
+    walk,
 };
 
 /// Its sizes: `c[M, N] = max(a[M, K] * b[K, N] + bias[N], 0)`.
@@ -128,7 +129,7 @@ fn pipelined(b: &mut Builder, copies: &Block, axis: AxisId, step: AxisId) {
         let copy = compute.dst[0].buffer;
         b.p.buffers[copy].versions = 2;
         let (span, made) = (node.span, Some(Made { step, registers: None }));
-        let store = Place { at: Point::Start, early: false, span };
+        let store = StepPlace { at: Point::Start, early: false, span };
         b.p.pipelines.push(Pipelined { axis, copy, stage: compute.stage, buffers: 2, fetch: None, store, span, made });
     }
 }

@@ -1,7 +1,7 @@
 //! Functions of floats as values: those that are computed in f32 for all operands, and products with sums.
 
 use super::{Op, ValueId, Values};
-use crate::functions::function_of;
+use crate::math::functions::function_of;
 use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::DType;
 

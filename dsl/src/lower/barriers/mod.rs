@@ -29,7 +29,7 @@ pub fn run(program: &mut Program, profile: &Profile) {
         // A workgroup of one invocation needs no barriers.
         let local = super::local::size(program, &dispatch.body, profile.subgroup);
         if local != [1; 3] && shares(program, &dispatch.body) {
-            Place::new(program, profile, local).block(&mut dispatch.body);
+            BarrierWalk::new(program, profile, local).block(&mut dispatch.body);
         }
         walk_blocks(&mut dispatch.body, &mut |block| block.retain(|node| !is_hint(node)));
     }
@@ -47,7 +47,7 @@ pub(super) struct Share {
 
 /// Returns the shares of the subgroups in each shared buffer whose accesses all determine the subgroup.
 pub(super) fn shares_of(program: &Program, profile: &Profile, body: &Block) -> Vec<Share> {
-    let place = Place::new(program, profile, super::local::size(program, body, profile.subgroup));
+    let place = BarrierWalk::new(program, profile, super::local::size(program, body, profile.subgroup));
     let part = |(buffer, owner): (BufferId, Option<Owner>)| {
         let (owner, b) = (owner?, &program.buffers[buffer]);
         if b.versions != 1 || b.swizzle != 0 {
@@ -81,7 +81,7 @@ fn is_hint(node: &Node) -> bool {
 
 /// An access of shared memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Touch {
+struct SharedAccess {
     buffer: BufferId,
     writes: bool,
     version: Option<Version>,
@@ -122,8 +122,8 @@ enum After {
 /// The accesses of a block before its first barrier and after its last one.
 #[derive(Clone, Default)]
 struct Ends {
-    head: Vec<Touch>,
-    tail: Vec<Touch>,
+    head: Vec<SharedAccess>,
+    tail: Vec<SharedAccess>,
     /// True if a path through the block crosses no workgroup barrier.
     open: bool,
     /// True if every path through the block crosses a subgroup barrier.
@@ -137,7 +137,7 @@ struct Hint {
     since: Ends,
 }
 
-struct Place<'p> {
+struct BarrierWalk<'p> {
     program: &'p Program,
     prover: Prover<'p>,
     /// The number of subgroups of a workgroup, or 0 if it is not known.
@@ -146,11 +146,11 @@ struct Place<'p> {
     around: RefCell<Vec<(AxisId, Exec)>>,
 }
 
-impl<'p> Place<'p> {
-    fn new(program: &'p Program, profile: &Profile, local: [u32; 3]) -> Place<'p> {
+impl<'p> BarrierWalk<'p> {
+    fn new(program: &'p Program, profile: &Profile, local: [u32; 3]) -> BarrierWalk<'p> {
         let invocations = local.into_iter().fold(1u32, u32::saturating_mul);
         let subgroups = profile.subgroup.and_then(|size| invocations.checked_div(size)).map_or(0, i64::from);
-        Place { program, prover: Prover::new(program), subgroups, around: RefCell::default() }
+        BarrierWalk { program, prover: Prover::new(program), subgroups, around: RefCell::default() }
     }
 
     fn block(&self, block: &mut Block) -> Ends {
@@ -257,13 +257,14 @@ impl<'p> Place<'p> {
     }
 
     /// Returns a node's own accesses to shared memory.
-    fn touches(&self, node: &Node) -> Vec<Touch> {
+    fn touches(&self, node: &Node) -> Vec<SharedAccess> {
         let mut found = Vec::new();
         for Accessed { place: Access { buffer, index }, writes } in node.accesses(&self.program.exprs) {
             if self.program.buffers[buffer].space != Space::Shared {
                 continue;
             }
-            let touch = Touch { buffer, writes, version: self.version(buffer, &index), owner: self.owner(&index), fenced: false };
+            let touch =
+                SharedAccess { buffer, writes, version: self.version(buffer, &index), owner: self.owner(&index), fenced: false };
             if !found.contains(&touch) {
                 found.push(touch);
             }
@@ -328,7 +329,7 @@ impl Ends {
     fn then(&mut self, next: &Ends) {
         if self.open {
             let fence = self.fence;
-            let head = next.head.iter().map(|touch| Touch { fenced: touch.fenced || fence, ..*touch });
+            let head = next.head.iter().map(|touch| SharedAccess { fenced: touch.fenced || fence, ..*touch });
             add(&mut self.head, &head.collect::<Vec<_>>());
         }
         if !next.open {
@@ -357,7 +358,7 @@ impl Ends {
 }
 
 /// Returns the scope of the barrier that is needed between the earlier and the later accesses.
-fn meet(earlier: &[Touch], later: &[Touch], after: After) -> Option<Scope> {
+fn meet(earlier: &[SharedAccess], later: &[SharedAccess], after: After) -> Option<Scope> {
     let pairs = earlier.iter().flat_map(|a| later.iter().map(move |b| (a, b)));
     let conflicts = pairs.filter(|(a, b)| a.buffer == b.buffer && a.writes != b.writes && !are_apart(**a, **b, after));
     let mut waits = None;
@@ -372,7 +373,7 @@ fn meet(earlier: &[Touch], later: &[Touch], after: After) -> Option<Scope> {
 }
 
 /// True if two accesses are of different versions.
-fn are_apart(earlier: Touch, later: Touch, after: After) -> bool {
+fn are_apart(earlier: SharedAccess, later: SharedAccess, after: After) -> bool {
     let (Some(a), Some(b)) = (earlier.version, later.version) else { return false };
     let steps = match after {
         After::Same => 0,
@@ -382,7 +383,7 @@ fn are_apart(earlier: Touch, later: Touch, after: After) -> bool {
     a.axis == b.axis && (b.number - a.number + steps).rem_euclid(a.of) != 0
 }
 
-fn add(to: &mut Vec<Touch>, more: &[Touch]) {
+fn add(to: &mut Vec<SharedAccess>, more: &[SharedAccess]) {
     for touch in more {
         if !to.contains(touch) {
             to.push(*touch);

@@ -4,7 +4,7 @@ use super::hint;
 use crate::diag::{Error, list};
 use crate::expr::{Expr, ExprId};
 use crate::nest::walk;
-use crate::nest::{AxisId, Block, BufferId, Node, NodeKind, Place, Point, Program, StageId};
+use crate::nest::{AxisId, Block, BufferId, Node, NodeKind, Point, Program, StageId, StepPlace};
 use std::collections::{BTreeMap, HashSet};
 
 /// The phases in a gap between two parts of a step, in this order.
@@ -84,7 +84,7 @@ impl<'p> Steps<'p> {
         Ok(Ranks { fetch: Some(fetch_at), store, fetched, stored })
     }
 
-    fn rank(&self, axis: AxisId, place: Place, [early, late]: [Phase; 2]) -> Result<Rank, Error> {
+    fn rank(&self, axis: AxisId, place: StepPlace, [early, late]: [Phase; 2]) -> Result<Rank, Error> {
         let gap = match place.at {
             Point::Start => 0,
             Point::End => self.parts.len(),
@@ -95,7 +95,7 @@ impl<'p> Steps<'p> {
     }
 
     /// Returns the first and the last part in which a stage is computed.
-    fn computing(&self, axis: AxisId, place: Place, stage: StageId) -> Result<[usize; 2], Error> {
+    fn computing(&self, axis: AxisId, place: StepPlace, stage: StageId) -> Result<[usize; 2], Error> {
         let computes = |at: &usize| stages(self.parts[*at]).contains(&stage);
         let mut found = (0..self.parts.len()).filter(computes);
         if let Some(first) = found.next() {

@@ -2,8 +2,8 @@
 
 use super::Printer;
 use crate::nest::{
-    Access, AllReduce, AxisId, Body, BufferId, Compute, Exec, How, Level, Loop, Phase, Place, Point, Pred, Scope, Side, Slot,
-    Space, StageId, Step, Tail,
+    Access, AllReduce, AxisId, Body, BufferId, Compute, Exec, How, Level, Loop, Phase, Point, Pred, Scope, Side, Slot, Space,
+    StageId, Step, StepPlace, Tail,
 };
 
 impl Printer<'_> {
@@ -49,7 +49,7 @@ impl Printer<'_> {
     /// Describes how a copy will be prefetched, until lowering has made it so.
     fn ahead(&self, buffer: BufferId) -> String {
         let Some(pipeline) = self.program.pipeline_of(buffer).filter(|p| p.made.is_none()) else { return String::new() };
-        let place = |place: Place| {
+        let place = |place: StepPlace| {
             let at = match place.at {
                 Point::Start => "start".to_owned(),
                 Point::End => "end".to_owned(),

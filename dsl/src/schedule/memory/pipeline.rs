@@ -12,7 +12,7 @@
 use super::promote::Copied;
 use crate::diag::{Error, SpanId, list};
 use crate::nest::path::Frame;
-use crate::nest::{AxisId, BufferId, Exec, Level, Pipelined, Place, Point, Space, StageId, State};
+use crate::nest::{AxisId, BufferId, Exec, Level, Pipelined, Point, Space, StageId, State, StepPlace};
 use crate::schedule::invocations::is_invocation;
 use crate::schedule::{Applied, StageNest};
 use crate::syntax::Name;
@@ -38,7 +38,7 @@ pub(in crate::schedule) fn apply(nest: &mut StageNest<'_>, pipeline: &Pipeline, 
             Error::new(fetch.span, "`fetch` has no effect without `prefetch`, because a copy is then read and written at once");
         return Err(error.help("write `prefetch: register`, or leave `fetch` out: `store` says where the copy is made"));
     }
-    let default = |at: Point| Place { at, early: false, span };
+    let default = |at: Point| StepPlace { at, early: false, span };
     let fetch = match &pipeline.fetch {
         Some(spot) => place(nest, spot)?,
         None => default(Point::Start),
@@ -168,14 +168,14 @@ fn buffers(nest: &mut StageNest<'_>, pipeline: &Pipeline) -> Result<u32, Error> 
     Ok(buffers as u32)
 }
 
-fn place(nest: &StageNest<'_>, spot: &Spot) -> Result<Place, Error> {
+fn place(nest: &StageNest<'_>, spot: &Spot) -> Result<StepPlace, Error> {
     let at = match &spot.at {
         SpotAt::Start => Point::Start,
         SpotAt::End => Point::End,
         SpotAt::Before(stage) => Point::Before(stage_of(nest, stage)?),
         SpotAt::After(stage) => Point::After(stage_of(nest, stage)?),
     };
-    Ok(Place { at, early: spot.early, span: spot.span })
+    Ok(StepPlace { at, early: spot.early, span: spot.span })
 }
 
 /// Finds a stage by name: the stage of this nest, or one within it.

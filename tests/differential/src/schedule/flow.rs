@@ -62,7 +62,7 @@ impl Flow {
             let ranges = stage.reduction().map_or(&[][..], |(_, ranges)| ranges);
             let own = stage.axes.iter().chain(ranges.iter().map(|r| &r.axis));
             let scope: Scope = own.enumerate().map(|(n, name)| (name.clone(), (1 << n.min(31), true))).collect();
-            let mut walk = Walk { kernel, inlined, generic, within: String::new(), found: Vec::new() };
+            let mut walk = ReadWalk { kernel, inlined, generic, within: String::new(), found: Vec::new() };
             walk.expr(&stage.value, &scope, false);
             flow.reads.insert(stage.name.clone(), walk.found);
             if stage.role == Role::Intermediate {
@@ -94,7 +94,7 @@ impl Flow {
     }
 }
 
-struct Walk<'k> {
+struct ReadWalk<'k> {
     kernel: &'k Kernel,
     inlined: &'k BTreeSet<String>,
     generic: DType,
@@ -103,7 +103,7 @@ struct Walk<'k> {
     found: Vec<Seen>,
 }
 
-impl Walk<'_> {
+impl ReadWalk<'_> {
     fn expr(&mut self, e: &Expr, scope: &Scope, in_reduction: bool) {
         match &e.kind {
             ExprKind::Read { tensor, outside, index } => {

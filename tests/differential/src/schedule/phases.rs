@@ -6,10 +6,10 @@ use super::tree::Directive;
 use fastrand::Rng;
 
 /// A step: the alternatives, the probability in percent, and the most repetitions.
-type Step = (&'static [&'static str], u8, u8);
+type PhaseStep = (&'static [&'static str], u8, u8);
 
 /// The steps in order.
-const STEPS: [Step; 11] = [
+const STEPS: [PhaseStep; 11] = [
     (&["rfactor"], 9, 1),
     (&["fuse", "tile", "split"], 25, 1),
     (&["to workgroups"], 80, 1),

@@ -49,9 +49,9 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 /// The place of a tree: the index of each enclosing group, and its own index.
-type Place = Vec<usize>;
+type TokenPath = Vec<usize>;
 
-fn places(tokens: &TokenStream, around: &[usize], all: &mut Vec<(Place, TokenTree)>) {
+fn places(tokens: &TokenStream, around: &[usize], all: &mut Vec<(TokenPath, TokenTree)>) {
     for (n, tree) in tokens.clone().into_iter().enumerate() {
         let place = [around, &[n]].concat();
         all.push((place.clone(), tree.clone()));

@@ -4,7 +4,7 @@ use crate::edit::*;
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::expr::ExprId;
 use tilewright_dsl::launch::DType;
-use tilewright_dsl::nest::{Block, Body, Exec, Made, Phase, Pipelined, Place, Point, Program, Slot, Space, Step};
+use tilewright_dsl::nest::{Block, Body, Exec, Made, Phase, Pipelined, Point, Program, Slot, Space, Step, StepPlace};
 use tilewright_dsl::verify::{Rule, verify};
 use tilewright_nests::build::*;
 use tilewright_nests::roomy;
@@ -30,7 +30,7 @@ fn rounds(last: Block) -> Program {
         stage,
         buffers: 3,
         fetch: None,
-        store: Place { at: Point::Start, early: false, span: SpanId::NONE },
+        store: StepPlace { at: Point::Start, early: false, span: SpanId::NONE },
         span: SpanId::NONE,
         made: Some(Made { step: made, registers: None }),
     });

@@ -155,7 +155,7 @@ impl Finder<'_> {
         }
         let finish = self.with_totals(finish, &factors, over);
         let score = renamed(exprs, self.of.score, &axes);
-        let mut walk = Walk { finder: self, score, rescale };
+        let mut walk = ExponentialSearch { finder: self, score, rescale };
         let weight = walk.weight(item, None)?;
         Ok(Sum { stage: id, axes, weight, finish })
     }
@@ -258,14 +258,14 @@ pub(super) fn without_totals(program: &Program, item: ExprId, over: &[AxisId], t
 }
 
 /// Finds the exponential in an item.
-struct Walk<'w, 'f> {
+struct ExponentialSearch<'w, 'f> {
     finder: &'w Finder<'f>,
     /// The score, on the sum's axes.
     score: ExprId,
     rescale: &'w mut Option<Rescale>,
 }
 
-impl Walk<'_, '_> {
+impl ExponentialSearch<'_, '_> {
     fn exprs(&self) -> &Exprs {
         &self.finder.program.exprs
     }

@@ -13,7 +13,7 @@ use super::stages::Decomposition;
 use crate::diag::{Error, list};
 use crate::expr::{Compare, Const, Expr, ExprId, Outside, Read};
 use crate::facts::Prover;
-use crate::facts::defined::known_of;
+use crate::facts::sources::defined::known_of;
 use crate::nest::fill::known_by;
 use crate::nest::known::Known;
 use crate::nest::{AxisId, Body, BufferId, Program, Space, StageId, print};

@@ -1,0 +1,424 @@
+//! Operations: the SPIR-V instructions of each of the language's functions.
+//!
+//! SPIR-V leaves operations undefined that the language defines: division by zero, shifts by more than 31, casts out of range. Each of
+//! these gets extra instructions, unless a literal operand makes them unnecessary. Functions of floats whose instruction is not good
+//! enough are in [`functions`](functions).
+
+pub(super) mod bits;
+mod choice;
+pub(super) mod functions;
+pub(super) mod hidden;
+pub(super) mod nan;
+pub(super) mod narrow;
+
+use crate::Result;
+use crate::emit::Emit;
+use crate::module::Id;
+use crate::resolve::values::{Op as ValueOp, ValueId};
+use functions::function_of;
+use rspirv::spirv::{GlslStd450Op as Ext, Op};
+use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
+use tilewright_dsl::launch::{DType, Feature};
+
+/// The context of an operation: its level, number of components and types.
+#[derive(Clone, Copy)]
+pub(crate) struct Site {
+    pub(crate) level: u32,
+    /// The number of components.
+    pub(crate) n: u32,
+    /// The type of the operands. For a selection, the type of the selected values.
+    pub(crate) of: DType,
+    /// The type of the result.
+    pub(crate) dtype: DType,
+}
+
+type KnownConstants<'a> = &'a [Option<Const>];
+
+impl Emit<'_> {
+    /// Writes an operation.
+    pub(crate) fn math(&mut self, op: ValueOp, at: Site, ids: &[Id], of: &[ValueId], known: KnownConstants<'_>) -> Result<Id> {
+        let computes = !matches!(op, ValueOp::Select | ValueOp::Cast(_));
+        if at.of == DType::F16 && computes {
+            self.half_arithmetic("arithmetic in f16")?;
+        }
+        if let Some(function) = function_of(op).filter(|_| at.of == DType::F32) {
+            let operands = match op {
+                ValueOp::Binary(Binary::Rem) => self.with_hidden_zeros(at, [ids[0], ids[1]], [of[0], of[1]])?.to_vec(),
+                _ => ids.to_vec(),
+            };
+            return self.call(&function, at, &operands);
+        }
+        match op {
+            ValueOp::Unary(op) => self.unary(op, at, ids[0]),
+            ValueOp::Binary(op @ (Binary::Min | Binary::Max)) if at.of.is_float() => self.float_extreme(op, at, ids, of),
+            ValueOp::Binary(op) if at.of.is_float() => self.float_binary(op, at, ids, of),
+            ValueOp::Binary(op) => self.int_binary(op, at, ids, of, known),
+            ValueOp::Compare(op) => {
+                let result = self.comparison(op, at, ids[0], ids[1])?;
+                if at.of.is_float() { self.with_nan(op, at, result, ids, of) } else { Ok(result) }
+            }
+            ValueOp::Select => self.choice_of(at, ids, of),
+            ValueOp::Cast(to) if to == at.of => Ok(ids[0]),
+            ValueOp::Cast(to) => {
+                let is_integer = at.of.is_int();
+                let may_be_found = to.is_float() && is_integer && self.resolver.may_be_found(of[0]);
+                let id = if may_be_found { self.hidden(at, ids[0])? } else { ids[0] };
+                if to == DType::F32 && is_integer {
+                    self.rounds_integer(of[0]);
+                }
+                self.cast(at, to, id)
+            }
+            ValueOp::Index => Ok(ids[0]),
+            ValueOp::Fma => {
+                let [a, b] = self.with_hidden_zeros(at, [ids[0], ids[1]], [of[0], of[1]])?;
+                let id = self.same_ext(at, Ext::Fma, &[a, b, ids[2]])?;
+                // `NoContraction` on these instructions would make a convolution in f16 take 1.23 times as long with NVIDIA's driver.
+                if !self.fuse.is_accumulator(of[2]) {
+                    self.module.as_written(id);
+                }
+                Ok(id)
+            }
+            ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_) | ValueOp::Join => {
+                Err(self.defect("operations on lanes are not arithmetic"))
+            }
+        }
+    }
+
+    pub(crate) fn half_arithmetic(&mut self, what: &str) -> Result<()> {
+        self.need(Feature::F16, what, "compute in f32 with `as f32`")?;
+        // If the result is a bool, `scalar_type` was not called for f16, so that the capability is not declared yet.
+        self.module.capability(rspirv::spirv::Capability::Float16);
+        Ok(())
+    }
+
+    /// Writes an instruction whose result has the site's type.
+    pub(crate) fn same(&mut self, at: Site, op: Op, ids: &[Id]) -> Result<Id> {
+        let ty = self.vector_type(at.dtype, at.n)?;
+        Ok(self.ins(at.level, op, ty, ids))
+    }
+
+    pub(crate) fn same_ext(&mut self, at: Site, op: Ext, ids: &[Id]) -> Result<Id> {
+        let ty = self.vector_type(at.dtype, at.n)?;
+        Ok(self.ext(at.level, op, ty, ids))
+    }
+
+    /// Writes an instruction whose result is a bool for each component.
+    pub(crate) fn test(&mut self, at: Site, op: Op, ids: &[Id]) -> Result<Id> {
+        let ty = self.vector_type(DType::Bool, at.n)?;
+        Ok(self.ins(at.level, op, ty, ids))
+    }
+
+    /// Returns a literal in every component.
+    pub(crate) fn all(&mut self, dtype: DType, n: u32, bits: u32) -> Result<Id> {
+        let one = self.constant(Const { dtype, bits })?;
+        if n == 1 {
+            return Ok(one);
+        }
+        let ty = self.vector_type(dtype, n)?;
+        Ok(self.module.composite(ty, &vec![one; n as usize]))
+    }
+
+    fn number(&mut self, at: Site, value: f64) -> Result<Id> {
+        self.all(at.of, at.n, Const::number(value, at.of).bits)
+    }
+
+    fn unary(&mut self, op: Unary, at: Site, a: Id) -> Result<Id> {
+        match (op, at.of) {
+            (Unary::IsNan, _) => return self.is_nan(at, a),
+            (Unary::Not, DType::Bool) => return self.test(at, Op::LogicalNot, &[a]),
+            (Unary::Not, _) => return self.same(at, Op::Not, &[a]),
+            (Unary::Neg, dtype) if dtype.is_float() => return self.same(at, Op::FNegate, &[a]),
+            (Unary::Neg, _) => return self.same(at, Op::SNegate, &[a]),
+            (Unary::CountOnes | Unary::LeadingZeros | Unary::TrailingZeros, DType::U32) => return self.bits_of(op, at, a),
+            (Unary::Abs | Unary::Sign, dtype) if !dtype.is_float() => return self.int_unary(op, at, a),
+            (Unary::Sign, _) => return self.sign(at, a),
+            (Unary::Fract, _) => {
+                // As in Rust, the result has the sign of the operand.
+                let whole = self.same_ext(at, Ext::Trunc, &[a])?;
+                return self.same(at, Op::FSub, &[a, whole]);
+            }
+            _ => {}
+        }
+        let ext = match op {
+            Unary::Abs => Ext::FAbs,
+            Unary::Floor => Ext::Floor,
+            Unary::Ceil => Ext::Ceil,
+            Unary::Trunc => Ext::Trunc,
+            Unary::Sqrt => Ext::Sqrt,
+            Unary::InverseSqrt => Ext::InverseSqrt,
+            Unary::Exp => Ext::Exp,
+            Unary::Exp2 => Ext::Exp2,
+            Unary::Sin => Ext::Sin,
+            Unary::Cos => Ext::Cos,
+            _ => return Err(self.error(format!("`{op:?}` is not defined for `{}`", at.of))),
+        };
+        if !at.of.is_float() {
+            return Err(self.error(format!("`{op:?}` is not defined for `{}`, only for floats", at.of)));
+        }
+        self.same_ext(at, ext, &[a])
+    }
+
+    fn int_unary(&mut self, op: Unary, at: Site, a: Id) -> Result<Id> {
+        match (op, at.of) {
+            (Unary::Abs, DType::I32) => {
+                // The negative of the lowest integer is itself. `SMax` is not used: see `may_be_negation`.
+                let (negative, zero) = (self.same(at, Op::SNegate, &[a])?, self.all(at.of, at.n, 0)?);
+                let below = self.test(at, Op::SLessThan, &[a, zero])?;
+                self.same(at, Op::Select, &[below, negative, a])
+            }
+            (Unary::Abs, _) => Ok(a),
+            (_, DType::I32) => self.same_ext(at, Ext::SSign, &[a]),
+            _ => {
+                let one = self.all(at.of, at.n, 1)?;
+                self.same_ext(at, Ext::UMin, &[a, one])
+            }
+        }
+    }
+
+    /// Returns 1 with the operand's sign, or NaN if the operand is NaN.
+    fn sign(&mut self, at: Site, a: Id) -> Result<Id> {
+        if at.of == DType::F16 {
+            let wide = Site { of: DType::F32, dtype: DType::F32, ..at };
+            let widened = self.same(wide, Op::FConvert, &[a])?;
+            let signed = self.one_with_sign(wide, widened)?;
+            let nan = self.is_nan(wide, widened)?;
+            let sign = self.choice_of_bits(wide, (nan, at.level), [widened, signed])?;
+            return self.same(at, Op::FConvert, &[sign]);
+        }
+        let signed = self.one_with_sign(at, a)?;
+        let nan = self.is_nan(at, a)?;
+        self.same(at, Op::Select, &[nan, a, signed])
+    }
+
+    /// Returns 1 with the sign of a number in f32.
+    fn one_with_sign(&mut self, at: Site, a: Id) -> Result<Id> {
+        let words = self.vector_type(DType::U32, at.n)?;
+        let (mask, one) = (self.all(DType::U32, at.n, 1 << 31)?, self.all(DType::U32, at.n, 1f32.to_bits())?);
+        let bits = self.ins(at.level, Op::Bitcast, words, &[a]);
+        let sign = self.ins(at.level, Op::BitwiseAnd, words, &[bits, mask]);
+        let signed = self.ins(at.level, Op::BitwiseOr, words, &[sign, one]);
+        self.same(at, Op::Bitcast, &[signed])
+    }
+
+    fn float_binary(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
+        let operands = match op {
+            Binary::Mul | Binary::Div => self.with_hidden_zeros(at, [ids[0], ids[1]], [of[0], of[1]])?,
+            _ => [ids[0], ids[1]],
+        };
+        match op {
+            Binary::Add => self.same(at, Op::FAdd, &operands),
+            Binary::Sub => self.same(at, Op::FSub, &operands),
+            Binary::Mul => self.same(at, Op::FMul, &operands),
+            Binary::Div => self.same(at, Op::FDiv, &operands),
+            _ => Err(self.error(format!("`{op:?}` is not defined for `{}`, only for integers", at.of))),
+        }
+    }
+
+    fn comparison(&mut self, op: Compare, at: Site, a: Id, b: Id) -> Result<Id> {
+        use Compare::*;
+        let op = match (at.of, op) {
+            (DType::Bool, Eq) => Op::LogicalEqual,
+            (DType::Bool, Ne) => Op::LogicalNotEqual,
+            (DType::Bool, _) => return Err(self.error("bools cannot be ordered")),
+            (DType::I32 | DType::U32, Eq) => Op::IEqual,
+            (DType::I32 | DType::U32, Ne) => Op::INotEqual,
+            (DType::I32, Lt) => Op::SLessThan,
+            (DType::I32, Le) => Op::SLessThanEqual,
+            (DType::I32, Gt) => Op::SGreaterThan,
+            (DType::I32, Ge) => Op::SGreaterThanEqual,
+            (DType::U32, Lt) => Op::ULessThan,
+            (DType::U32, Le) => Op::ULessThanEqual,
+            (DType::U32, Gt) => Op::UGreaterThan,
+            (DType::U32, Ge) => Op::UGreaterThanEqual,
+            (DType::F32 | DType::F16, Eq) => Op::FOrdEqual,
+            (DType::F32 | DType::F16, Ne) => Op::FUnordNotEqual,
+            (DType::F32 | DType::F16, Lt) => Op::FOrdLessThan,
+            (DType::F32 | DType::F16, Le) => Op::FOrdLessThanEqual,
+            (DType::F32 | DType::F16, Gt) => Op::FOrdGreaterThan,
+            (DType::F32 | DType::F16, Ge) => Op::FOrdGreaterThanEqual,
+            (DType::BF16 | DType::I8 | DType::U8, _) => return Err(self.unsupported(at.of)),
+        };
+        self.test(at, op, &[a, b])
+    }
+}
+
+/// Integers.
+impl Emit<'_> {
+    fn int_binary(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId], known: KnownConstants<'_>) -> Result<Id> {
+        let (a, b) = (ids[0], ids[1]);
+        let signed = at.of == DType::I32;
+        let truth = at.of == DType::Bool;
+        match op {
+            Binary::And if truth => self.same(at, Op::LogicalAnd, &[a, b]),
+            Binary::And => {
+                let operands = self.hidden_if(at, ids, of, |r, v| r.may_be_choice(v))?;
+                self.same(at, Op::BitwiseAnd, &operands)
+            }
+            Binary::Or => self.same(at, if truth { Op::LogicalOr } else { Op::BitwiseOr }, &[a, b]),
+            Binary::Xor => self.same(at, if truth { Op::LogicalNotEqual } else { Op::BitwiseXor }, &[a, b]),
+            _ if truth => Err(self.error(format!("`{op:?}` is not defined for bools"))),
+            Binary::Add => self.same(at, Op::IAdd, &[a, b]),
+            Binary::Sub => self.same(at, Op::ISub, &[a, b]),
+            Binary::Mul => self.same(at, Op::IMul, &[a, b]),
+            Binary::MulHi => self.high_product(at, a, b),
+            Binary::Min | Binary::Max => self.int_extreme(op, at, ids, of),
+            Binary::Shl | Binary::Shr => {
+                let mask = self.all(at.of, at.n, 31)?;
+                let by = self.same(at, Op::BitwiseAnd, &[b, mask])?;
+                let op = match (op, signed) {
+                    (Binary::Shl, _) => Op::ShiftLeftLogical,
+                    (_, true) => Op::ShiftRightArithmetic,
+                    (_, false) => Op::ShiftRightLogical,
+                };
+                self.same(at, op, &[a, by])
+            }
+            Binary::Div | Binary::Rem => self.division(op, at, a, b, known.get(1).copied().flatten()),
+            Binary::FloorDiv | Binary::FloorMod => {
+                let natural = of.iter().all(|v| !signed || self.resolver.values.nonnegative(*v));
+                self.floor(op, at, a, b, natural, known.get(1).copied().flatten())
+            }
+            Binary::Pow | Binary::Atan2 => Err(self.error(format!("`{op:?}` is for floats, not `{}`", at.of))),
+        }
+    }
+
+    /// Writes `min` or `max` of integers.
+    fn int_extreme(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
+        let op = match (op, at.of) {
+            (Binary::Min, DType::U32) => Ext::UMin,
+            (_, DType::U32) => Ext::UMax,
+            (Binary::Min, DType::I32) => Ext::SMin,
+            (_, DType::I32) => Ext::SMax,
+            (_, DType::F32 | DType::F16 | DType::BF16 | DType::I8 | DType::U8 | DType::Bool) => return Err(self.unsupported(at.of)),
+        };
+        let operands = self.hidden_if(at, ids, of, |r, v| at.of == DType::I32 && r.may_be_negation(v))?;
+        self.same_ext(at, op, &operands)
+    }
+
+    /// Writes a truncated division. A division by zero gives 0, and the lowest integer divided by -1 gives itself.
+    fn division(&mut self, op: Binary, at: Site, a: Id, b: Id, literal: Option<Const>) -> Result<Id> {
+        let signed = at.of == DType::I32;
+        let divide = if signed { Op::SDiv } else { Op::UDiv };
+        let harmless = literal.is_some_and(|c| c.bits != 0 && (!signed || c.bits != u32::MAX));
+        let zero = self.all(at.of, at.n, 0)?;
+        let by_zero = if harmless { None } else { Some(self.test(at, Op::IEqual, &[b, zero])?) };
+        let mut by = b;
+        if let Some(by_zero) = by_zero {
+            let mut bad = by_zero;
+            if signed {
+                let (lowest, minus) = (self.all(at.of, at.n, 1 << 31)?, self.all(at.of, at.n, u32::MAX)?);
+                let (is_lowest, is_minus) = (self.test(at, Op::IEqual, &[a, lowest])?, self.test(at, Op::IEqual, &[b, minus])?);
+                let overflows = self.test(at, Op::LogicalAnd, &[is_lowest, is_minus])?;
+                bad = self.test(at, Op::LogicalOr, &[bad, overflows])?;
+            }
+            let one = self.all(at.of, at.n, 1)?;
+            by = self.same(at, Op::Select, &[bad, one, b])?;
+        }
+        let quotient = self.same(at, divide, &[a, by])?;
+        if op == Binary::Rem {
+            // In the two bad cases the divisor is 1, so that the remainder is 0. `SRem` is not used, because its result for negative
+            // numbers is unreliable.
+            let part = self.same(at, Op::IMul, &[quotient, by])?;
+            return self.same(at, Op::ISub, &[a, part]);
+        }
+        match by_zero {
+            Some(by_zero) => self.same(at, Op::Select, &[by_zero, zero, quotient]),
+            None => Ok(quotient),
+        }
+    }
+
+    /// Writes a division that is rounded to minus infinity. The divisor is at least 1.
+    fn floor(&mut self, op: Binary, at: Site, a: Id, b: Id, natural: bool, literal: Option<Const>) -> Result<Id> {
+        if let Some(by) = literal.map(|c| c.bits).filter(|b| b.is_power_of_two() && *b < 1 << 31) {
+            let signed = at.of == DType::I32;
+            return match op {
+                Binary::FloorDiv => {
+                    let shift = self.all(at.of, at.n, by.trailing_zeros())?;
+                    self.same(at, if signed { Op::ShiftRightArithmetic } else { Op::ShiftRightLogical }, &[a, shift])
+                }
+                _ => {
+                    let mask = self.all(at.of, at.n, by - 1)?;
+                    self.same(at, Op::BitwiseAnd, &[a, mask])
+                }
+            };
+        }
+        if natural {
+            let op = if op == Binary::FloorDiv { Op::UDiv } else { Op::UMod };
+            if at.of == DType::U32 {
+                return self.same(at, op, &[a, b]);
+            }
+            let words = self.vector_type(DType::U32, at.n)?;
+            let (a, b) = (self.ins(at.level, Op::Bitcast, words, &[a]), self.ins(at.level, Op::Bitcast, words, &[b]));
+            let result = self.ins(at.level, op, words, &[a, b]);
+            return self.same(at, Op::Bitcast, &[result]);
+        }
+        let quotient = self.same(at, Op::SDiv, &[a, b])?;
+        let part = self.same(at, Op::IMul, &[quotient, b])?;
+        let rest = self.same(at, Op::ISub, &[a, part])?;
+        let zero = self.all(at.of, at.n, 0)?;
+        let below = self.test(at, Op::SLessThan, &[rest, zero])?;
+        let (value, other) = match op {
+            Binary::FloorDiv => {
+                let one = self.all(at.of, at.n, 1)?;
+                (quotient, self.same(at, Op::ISub, &[quotient, one])?)
+            }
+            _ => (rest, self.same(at, Op::IAdd, &[rest, b])?),
+        };
+        self.same(at, Op::Select, &[below, other, value])
+    }
+}
+
+/// Casts.
+impl Emit<'_> {
+    fn cast(&mut self, at: Site, to: DType, a: Id) -> Result<Id> {
+        let ty = self.vector_type(to, at.n)?;
+        let float = at.of.is_float();
+        match (at.of, to) {
+            (DType::F16, DType::F32) if !self.native_f16() => Ok(a),
+            (DType::F32, DType::F16) => self.narrowed(at.level, at.n, a),
+            (DType::F16, DType::F32) => Ok(self.ins(at.level, Op::FConvert, ty, &[a])),
+            // A half is exact in f32. An integer that is rounded twice, to f32 and to f16, is out of the range of halves, so that the
+            // result is the same.
+            (DType::F16, _) => {
+                let wide = self.cast(Site { dtype: DType::F32, ..at }, DType::F32, a)?;
+                self.cast(Site { of: DType::F32, ..at }, to, wide)
+            }
+            (_, DType::F16) => {
+                let wide = self.cast(Site { dtype: DType::F32, ..at }, DType::F32, a)?;
+                self.cast(Site { of: DType::F32, ..at }, to, wide)
+            }
+            (_, DType::I32 | DType::U32) if float => self.saturated(at, to, a),
+            (DType::Bool, _) => {
+                let (one, zero) = (Const::number(1.0, to), Const::number(0.0, to));
+                let (one, zero) = (self.all(to, at.n, one.bits)?, self.all(to, at.n, zero.bits)?);
+                Ok(self.ins(at.level, Op::Select, ty, &[a, one, zero]))
+            }
+            (_, DType::Bool) => {
+                let zero = self.number(at, 0.0)?;
+                self.comparison(Compare::Ne, at, a, zero)
+            }
+            (DType::I32, DType::F32) => Ok(self.ins(at.level, Op::ConvertSToF, ty, &[a])),
+            (DType::U32, DType::F32) => Ok(self.ins(at.level, Op::ConvertUToF, ty, &[a])),
+            (DType::I32, DType::U32) | (DType::U32, DType::I32) => Ok(self.ins(at.level, Op::Bitcast, ty, &[a])),
+            (from, to) => Err(self.unsupported(if matches!(from, DType::F32) { to } else { from })),
+        }
+    }
+
+    /// Converts a float to an integer. A value out of range becomes the nearest integer, and NaN becomes 0.
+    fn saturated(&mut self, at: Site, to: DType, a: Id) -> Result<Id> {
+        let at = Site { dtype: DType::F32, ..at };
+        let signed = to == DType::I32;
+        // The first two are the least and the greatest float in the range, and the third is the end of the range.
+        let (low, high, end) =
+            if signed { (-2_147_483_648.0, 2_147_483_520.0, 2_147_483_648.0) } else { (0.0, 4_294_967_040.0, 4_294_967_296.0) };
+        let (low, high, end) = (self.number(at, low)?, self.number(at, high)?, self.number(at, end)?);
+        let above = self.same_ext(at, Ext::NMax, &[a, low])?;
+        let inside = self.same_ext(at, Ext::NMin, &[above, high])?;
+        let ty = self.vector_type(to, at.n)?;
+        let value = self.ins(at.level, if signed { Op::ConvertFToS } else { Op::ConvertFToU }, ty, &[inside]);
+        let most = self.all(to, at.n, if signed { i32::MAX as u32 } else { u32::MAX })?;
+        let over = self.test(at, Op::FOrdGreaterThanEqual, &[a, end])?;
+        let value = self.ins(at.level, Op::Select, ty, &[over, most, value]);
+        let (nan, zero) = (self.is_nan(at, a)?, self.all(to, at.n, 0)?);
+        Ok(self.ins(at.level, Op::Select, ty, &[nan, zero, value]))
+    }
+}

@@ -1,0 +1,7 @@
+//! Buffers and registers: their variables, addresses, loads and stores.
+
+pub(super) mod access;
+pub(super) mod buffers;
+mod far;
+mod memory_model;
+pub(super) mod registers;

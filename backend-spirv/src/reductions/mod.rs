@@ -1,0 +1,6 @@
+//! Reductions across invocations.
+
+pub(super) mod all_reduce;
+mod atomics;
+pub(super) mod late;
+pub(super) mod subgroups;

@@ -1,0 +1,257 @@
+//! Translation of expressions to polynomials and formulas.
+//!
+//! Indices are integers without a width. Arithmetic on data wraps, so its sums and products are not translated. Data that was
+//! converted from an index is translated through operations that cannot make it larger.
+
+use super::atoms::Formula;
+use super::poly::Poly;
+use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
+use crate::facts::View;
+use crate::facts::context::Context;
+use crate::nest::{AxisDef, AxisId, Fate};
+use tilewright_launch::DType;
+
+/// The maximum depth of an index expression. It is limited, because the translation is recursive and runs on the stack of the user's rustc.
+const MAX_DEPTH: u32 = 120;
+
+/// The most parts of a condition that are translated. Shared parts count each time, because a formula repeats them.
+const MAX_PARTS: u32 = 256;
+
+impl Context<'_> {
+    /// Returns an expression as a polynomial. `None` if it depends on data, or is not a polynomial of atoms.
+    pub(in crate::facts) fn poly(&mut self, e: ExprId) -> Option<Poly> {
+        if let Some(known) = self.translated.get(&e) {
+            return known.clone();
+        }
+        if self.depth >= MAX_DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let poly = self.translate(e);
+        self.depth -= 1;
+        self.translated.insert(e, poly.clone());
+        poly
+    }
+
+    fn translate(&mut self, e: ExprId) -> Option<Poly> {
+        let dtype = self.program.exprs.dtype(e);
+        if !is_word(dtype) {
+            return None;
+        }
+        if let Some(element) = self.tabled(e) {
+            return Some(element);
+        }
+        let known = match self.program.exprs.get(e).clone() {
+            Expr::Const(c) if dtype == DType::I32 => Some(Poly::constant(c.bits as i32)),
+            Expr::Const(c) => Some(Poly::constant(c.bits)),
+            Expr::Axis(axis) => self.axis(axis),
+            Expr::Dim(dim) => self.dim(dim),
+            Expr::Unary(Unary::Neg, a) if self.program.exprs.is_index(e) => self.poly(a)?.neg(),
+            Expr::Unary(Unary::Abs, a) if self.program.exprs.is_index(e) => {
+                let a = self.poly(a)?;
+                let negated = a.neg()?;
+                self.max(&a, &negated)
+            }
+            Expr::Unary(Unary::Index, a) => self.poly(a),
+            Expr::Binary(op, a, b) => self.binary(e, dtype, op, a, b),
+            Expr::Cast(_, a) => self.cast(dtype, a),
+            Expr::Select(cond, a, b) => {
+                let (then, other) = (self.poly(a)?, self.poly(b)?);
+                let (yes, no) = (self.formula(cond, true), self.formula(cond, false));
+                self.choice(yes, no, then, other)
+            }
+            _ => None,
+        };
+        match known {
+            None if !self.program.exprs.is_index(e) => self.datum(e, dtype),
+            known => known,
+        }
+    }
+
+    fn binary(&mut self, e: ExprId, dtype: DType, op: Binary, a: ExprId, b: ExprId) -> Option<Poly> {
+        let (p, q) = (self.poly(a)?, self.poly(b)?);
+        let wraps = dtype != DType::I32 || !self.program.exprs.is_index(e);
+        match op {
+            Binary::Add if !wraps => p.add(&q),
+            Binary::Sub if !wraps => p.sub(&q),
+            Binary::Mul if !wraps => p.mul(&q),
+            Binary::Add => self.fitting(e, dtype, p.add(&q)),
+            Binary::Sub => self.fitting(e, dtype, p.sub(&q)),
+            Binary::Mul => self.fitting(e, dtype, p.mul(&q)),
+            Binary::Min => self.min(&p, &q),
+            Binary::Max => self.max(&p, &q),
+            Binary::FloorDiv | Binary::FloorMod | Binary::Div | Binary::Rem => {
+                let axes = self.axes_of(e);
+                // Truncation equals flooring if both operands are at least 0.
+                let floors = matches!(op, Binary::FloorDiv | Binary::FloorMod) || self.prove_in(&axes, &p);
+                if !floors || !self.prove_in(&axes, &q.plus(-1)?) {
+                    return None;
+                }
+                if matches!(op, Binary::FloorDiv | Binary::Div) { self.floor(&p, &q) } else { self.modulo(&p, &q) }
+            }
+            _ => None,
+        }
+    }
+
+    /// Translates a conversion to `i32` or `u32` that keeps the value: of an index within 31 bits, or of data converted from such
+    /// an index.
+    fn cast(&mut self, to: DType, from: ExprId) -> Option<Poly> {
+        let exprs = &self.program.exprs;
+        if !is_word(exprs.dtype(from)) || !is_word(to) {
+            return None;
+        }
+        let p = self.poly(from)?;
+        if exprs.is_index(from) && !self.is_small(from) {
+            return None;
+        }
+        let axes = self.axes_of(from);
+        // A value that is not negative is the same in both types. Literals of `u32` can exceed `i32`.
+        let kept = exprs.dtype(from) == to || self.prove_in(&axes, &p);
+        if self.data.is_some() && kept && exprs.dtype(from) != to {
+            return self.fitting(from, to, Some(p));
+        }
+        let large = exprs.any(from, &mut |e| matches!(e, Expr::Const(c) if c.dtype == DType::U32 && c.bits > i32::MAX as u32));
+        (kept && !large).then_some(p)
+    }
+
+    /// True if an index fits in 31 bits, because dims and the users' literals do and none of its operations makes it larger than these.
+    fn is_small(&self, e: ExprId) -> bool {
+        let (axes, exprs) = (&self.program.axes, &self.program.exprs);
+        match exprs.get(e) {
+            _ if !exprs.is_walkable(e) => false,
+            Expr::Const(_) | Expr::Dim(_) => true,
+            Expr::Axis(axis) => self.is_small(axes[*axis].extent),
+            Expr::Binary(Binary::FloorDiv, a, _) => self.is_small(*a),
+            Expr::Binary(Binary::FloorMod, _, b) => self.is_small(*b),
+            Expr::Binary(Binary::Min | Binary::Max, a, b) | Expr::Select(_, a, b) => self.is_small(*a) && self.is_small(*b),
+            _ => false,
+        }
+    }
+
+    /// Returns the value of an axis in this view.
+    pub(in crate::facts) fn axis(&mut self, axis: AxisId) -> Option<Poly> {
+        if self.view == View::Roots {
+            return self.axis_atom(axis);
+        }
+        match &self.program.axes[axis].fate {
+            Fate::Live => self.axis_atom(axis),
+            Fate::Split(split) => {
+                if let Some([tile, point]) = split.shifted() {
+                    let length = self.poly(self.program.axes[point].extent)?;
+                    let last = self.poly(self.program.axes[axis].extent)?.sub(&length)?;
+                    let tile = self.axis(tile)?.mul(&length)?;
+                    return self.min(&tile, &last)?.add(&self.axis(point)?);
+                }
+                let mut value = Poly::default();
+                for part in &split.parts {
+                    let extent = self.poly(self.program.axes[*part].extent);
+                    // The outermost part's extent is not a factor of any term, so it need not be a polynomial.
+                    let scaled = if value.is_zero() { value } else { value.mul(&extent?)? };
+                    let digit = self.axis(*part)?;
+                    value = scaled.add(&digit)?;
+                }
+                Some(value)
+            }
+            Fate::Fused { into, digit, .. } => self.digit(*into, *digit),
+        }
+    }
+
+    /// Returns a component of a fused axis.
+    fn digit(&mut self, fused: AxisId, digit: usize) -> Option<Poly> {
+        let whole = self.axis(fused)?;
+        let AxisDef::Fused(digits) = &self.program.axes[fused].def else { return None };
+        let mut value = whole.clone();
+        let mut axes = self.axes_in([&whole]);
+        // Each component is one division, from the innermost on. So the components' floors nest, and the components add up to the whole.
+        for (at, axis) in digits.iter().enumerate().rev() {
+            if at == 0 {
+                break;
+            }
+            let extent = self.program.axes[*axis].extent;
+            let size = self.poly(extent)?;
+            axes.extend(self.axes_of(extent).iter());
+            if !self.prove_in(&axes, &size.plus(-1)?) {
+                return None;
+            }
+            if at == digit {
+                return self.modulo(&value, &size);
+            }
+            value = self.floor(&value, &size)?;
+        }
+        Some(value)
+    }
+
+    /// Returns the formula that a condition holds, or that it does not.
+    pub(in crate::facts) fn formula(&mut self, cond: ExprId, holds: bool) -> Formula {
+        self.formula_of(cond, holds, &mut { MAX_PARTS })
+    }
+
+    /// Translates at most `left` parts of a condition. The others are unknown.
+    fn formula_of(&mut self, cond: ExprId, holds: bool, left: &mut u32) -> Formula {
+        if self.depth >= MAX_DEPTH || *left == 0 {
+            return Formula::Unknown;
+        }
+        (self.depth, *left) = (self.depth + 1, *left - 1);
+        let formula = self.read_formula(cond, holds, left);
+        self.depth -= 1;
+        formula
+    }
+
+    fn read_formula(&mut self, cond: ExprId, holds: bool, left: &mut u32) -> Formula {
+        match self.program.exprs.get(cond).clone() {
+            Expr::Const(c) if c.dtype == DType::Bool => {
+                let holds = (c.bits != 0) == holds;
+                Formula::NonNeg(Poly::constant(if holds { 0 } else { -1 }))
+            }
+            Expr::Compare(op, a, b) => {
+                // Comparisons of floats and bools stay unknown, because their operands are not polynomials.
+                let difference = self.poly(a).zip(self.poly(b)).and_then(|(a, b)| a.sub(&b));
+                difference.and_then(|d| comparison(op, &d, holds)).unwrap_or(Formula::Unknown)
+            }
+            Expr::Unary(Unary::Not, a) => self.formula_of(a, !holds, left),
+            Expr::Binary(op @ (Binary::And | Binary::Or), a, b) => {
+                let parts = vec![self.formula_of(a, holds, left), self.formula_of(b, holds, left)];
+                if (op == Binary::And) == holds { Formula::All(parts) } else { Formula::Any(parts) }
+            }
+            Expr::Select(cond, a, b) => {
+                let yes = Formula::All(vec![self.formula_of(cond, true, left), self.formula_of(a, holds, left)]);
+                let no = Formula::All(vec![self.formula_of(cond, false, left), self.formula_of(b, holds, left)]);
+                Formula::Any(vec![yes, no])
+            }
+            _ => Formula::Unknown,
+        }
+    }
+}
+
+/// Returns the formula of a comparison of `difference` with 0.
+pub(in crate::facts) fn comparison(op: Compare, difference: &Poly, holds: bool) -> Option<Formula> {
+    let op = if holds { op } else { negated(op) };
+    Some(match op {
+        Compare::Eq => Formula::Zero(difference.clone()),
+        Compare::Ne => Formula::NonZero(difference.clone()),
+        Compare::Ge => Formula::NonNeg(difference.clone()),
+        Compare::Gt => Formula::NonNeg(difference.plus(-1)?),
+        Compare::Le => Formula::NonNeg(difference.neg()?),
+        Compare::Lt => Formula::NonNeg(difference.neg()?.plus(-1)?),
+    })
+}
+
+/// Returns the opposite comparison of integers.
+fn negated(op: Compare) -> Compare {
+    match op {
+        Compare::Eq => Compare::Ne,
+        Compare::Ne => Compare::Eq,
+        Compare::Lt => Compare::Ge,
+        Compare::Le => Compare::Gt,
+        Compare::Gt => Compare::Le,
+        Compare::Ge => Compare::Lt,
+    }
+}
+
+/// True for the integer types whose data wraps at 32 bits, as translated terms do.
+fn is_word(dtype: DType) -> bool {
+    match dtype {
+        DType::I32 | DType::U32 => true,
+        DType::F32 | DType::F16 | DType::BF16 | DType::I8 | DType::U8 | DType::Bool => false,
+    }
+}

@@ -1,0 +1,203 @@
+//! Evaluation of expressions at one point.
+
+use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
+use crate::facts::View;
+use crate::nest::{AxisDef, AxisId, DimId, Fate, Program};
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
+use tilewright_launch::DType;
+
+/// The maximum depth of an expression that is evaluated. Deeper expressions are not evaluated.
+const MAX_DEPTH: u32 = 120;
+
+/// Values by id, sorted by id. A sorted list is enough, because there are few values and points are copied often.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::facts) struct Values<I>(SmallVec<[(I, i64); 8]>);
+
+impl<I: Ord + Copy> Values<I> {
+    pub(in crate::facts) fn new() -> Values<I> {
+        Values(SmallVec::new())
+    }
+
+    fn place(&self, id: I) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&id, |(id, _)| *id)
+    }
+
+    pub(in crate::facts) fn get(&self, id: I) -> Option<i64> {
+        self.place(id).ok().map(|place| self.0[place].1)
+    }
+
+    pub(in crate::facts) fn insert(&mut self, id: I, value: i64) {
+        match self.place(id) {
+            Ok(place) => self.0[place].1 = value,
+            Err(place) => self.0.insert(place, (id, value)),
+        }
+    }
+
+    pub(in crate::facts) fn remove(&mut self, id: I) {
+        if let Ok(place) = self.place(id) {
+            self.0.remove(place);
+        }
+    }
+
+    pub(in crate::facts) fn iter(&self) -> impl Iterator<Item = &(I, i64)> {
+        self.0.iter()
+    }
+}
+
+impl<I: Ord + Copy> FromIterator<(I, i64)> for Values<I> {
+    fn from_iter<T: IntoIterator<Item = (I, i64)>>(values: T) -> Values<I> {
+        let mut all = Values::new();
+        values.into_iter().for_each(|(id, value)| all.insert(id, value));
+        all
+    }
+}
+
+/// Values of dims and axes.
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    pub(in crate::facts) dims: Values<DimId>,
+    pub(in crate::facts) axes: Values<AxisId>,
+}
+
+/// Evaluates expressions of a program.
+#[derive(Clone, Copy)]
+pub(super) struct Eval<'p> {
+    pub(in crate::facts) program: &'p Program,
+    pub(in crate::facts) view: View,
+}
+
+impl Eval<'_> {
+    /// Returns the value of an index or a bool (0 or 1). `None` if it depends on data, or on a dim or axis without a value.
+    pub(in crate::facts) fn value(&self, e: ExprId, at: &Point) -> Option<i64> {
+        self.deep(e, at, MAX_DEPTH)
+    }
+
+    fn deep(&self, e: ExprId, at: &Point, depth: u32) -> Option<i64> {
+        if !self.program.exprs.is_walkable(e) {
+            return None;
+        }
+        let depth = depth.checked_sub(1)?;
+        let exprs = &self.program.exprs;
+        let dtype = exprs.dtype(e);
+        if dtype.is_float() {
+            return None;
+        }
+        let value = match exprs.get(e) {
+            Expr::Const(c) => c.value() as i64,
+            Expr::Dim(dim) => at.dims.get(*dim)?,
+            Expr::Axis(axis) => self.axis(*axis, at, depth)?,
+            Expr::Unary(op, a) => {
+                let a = self.deep(*a, at, depth)?;
+                match (op, dtype) {
+                    (Unary::Neg, DType::I32) => a.checked_neg()?,
+                    (Unary::Abs, DType::I32) => a.checked_abs()?,
+                    (Unary::Not, DType::Bool) => 1 - a,
+                    (Unary::Index, _) => a,
+                    _ => return None,
+                }
+            }
+            Expr::Binary(op, a, b) => binary(*op, dtype, self.deep(*a, at, depth)?, self.deep(*b, at, depth)?)?,
+            Expr::Compare(op, a, b) => i64::from(compare(*op, self.deep(*a, at, depth)?, self.deep(*b, at, depth)?)),
+            Expr::Select(c, a, b) => self.deep(if self.deep(*c, at, depth)? != 0 { *a } else { *b }, at, depth)?,
+            Expr::Cast(_, a) => self.deep(*a, at, depth)?,
+            Expr::Scalar(_) | Expr::Read(_) | Expr::MulAdd(..) | Expr::State(_) | Expr::Item(_) => return None,
+        };
+        // An index has any size. Data must fit in its type, because evaluation does not wrap.
+        let fits = |(least, greatest)| (least..=greatest).contains(&value);
+        (exprs.is_index(e) || dtype.int_range().is_none_or(fits)).then_some(value)
+    }
+
+    /// Computes the derived dims among `dims`, and checks `conditions` and that no dim is negative. An equation can give a symbolic dim
+    /// a negative value, which no launch has.
+    pub(in crate::facts) fn admits(&self, conditions: &[usize], dims: &BTreeSet<DimId>, point: &mut Point) -> bool {
+        for dim in dims {
+            if let Some(value) = self.program.dims[*dim].derived {
+                match self.value(value, point) {
+                    Some(value) if value >= 0 => point.dims.insert(*dim, value),
+                    _ => return false,
+                };
+            }
+        }
+        point.dims.iter().all(|(_, value)| *value >= 0)
+            && conditions.iter().all(|i| {
+                let condition = &self.program.conditions[*i];
+                let sides = self.value(condition.left, point).zip(self.value(condition.right, point));
+                sides.is_some_and(|(a, b)| condition.relation.holds(a, b))
+            })
+    }
+
+    /// Returns the value of an axis in this view.
+    fn axis(&self, axis: AxisId, at: &Point, depth: u32) -> Option<i64> {
+        if let Some(value) = at.axes.get(axis) {
+            return Some(value);
+        }
+        let depth = depth.checked_sub(1)?;
+        let axes = &self.program.axes;
+        match &axes[axis].fate {
+            Fate::Split(split) if self.view == View::Leaves => {
+                if let Some([tile, point]) = split.shifted() {
+                    let length = self.deep(axes[point].extent, at, depth)?;
+                    let last = self.deep(axes[axis].extent, at, depth)?.checked_sub(length)?;
+                    let start = self.axis(tile, at, depth)?.checked_mul(length)?.min(last);
+                    return start.checked_add(self.axis(point, at, depth)?);
+                }
+                split.parts.iter().try_fold(0i64, |value, part| {
+                    let extent = if value == 0 { 0 } else { self.deep(axes[*part].extent, at, depth)? };
+                    value.checked_mul(extent)?.checked_add(self.axis(*part, at, depth)?)
+                })
+            }
+            Fate::Fused { into, digit, .. } if self.view == View::Leaves => {
+                let AxisDef::Fused(digits) = &axes[*into].def else { return None };
+                let mut value = self.axis(*into, at, depth)?;
+                for (place, part) in digits.iter().enumerate().rev() {
+                    if place == 0 {
+                        break;
+                    }
+                    let extent = self.deep(axes[*part].extent, at, depth)?;
+                    if extent < 1 {
+                        return None;
+                    }
+                    if place == *digit {
+                        return Some(value.rem_euclid(extent));
+                    }
+                    value = value.div_euclid(extent);
+                }
+                Some(value)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn binary(op: Binary, dtype: DType, a: i64, b: i64) -> Option<i64> {
+    let bools = dtype == DType::Bool;
+    Some(match op {
+        Binary::Add => a.checked_add(b)?,
+        Binary::Sub => a.checked_sub(b)?,
+        Binary::Mul => a.checked_mul(b)?,
+        Binary::Div if b == 0 => 0,
+        Binary::Div => a.checked_div(b)?,
+        Binary::Rem if b == 0 => 0,
+        Binary::Rem => a.checked_rem(b)?,
+        Binary::FloorDiv if b >= 1 => a.div_euclid(b),
+        Binary::FloorMod if b >= 1 => a.rem_euclid(b),
+        Binary::Min => a.min(b),
+        Binary::Max => a.max(b),
+        Binary::And if bools => a & b,
+        Binary::Or if bools => a | b,
+        Binary::Xor if bools => a ^ b,
+        _ => return None,
+    })
+}
+
+fn compare(op: Compare, a: i64, b: i64) -> bool {
+    match op {
+        Compare::Eq => a == b,
+        Compare::Ne => a != b,
+        Compare::Lt => a < b,
+        Compare::Le => a <= b,
+        Compare::Gt => a > b,
+        Compare::Ge => a >= b,
+    }
+}

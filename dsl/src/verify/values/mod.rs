@@ -1,0 +1,165 @@
+//! Checks that a leaf computes the value of its stage. Expressions name the algorithm's axes in every form of a nest, and directives change
+//! them only to read a copy (`copies`) or to compute a stage where it is read (`placed`). So both values are compared structurally, up to
+//! equal indices and sums of axes. A value that invocations share must not depend on the invocation.
+
+pub(super) mod copies;
+mod placed;
+
+use super::Rule;
+use super::context::Checks;
+use super::site::Site;
+use crate::expr::{Expr, ExprId};
+use crate::nest::{AxisId, Body, BufferId, Compute, Exec, Level, NodeKind, Phase, Pipelined, Space, StageId};
+use placed::Wanted;
+use std::collections::HashSet;
+use tilewright_launch::DType;
+
+impl Checks<'_> {
+    /// Checks the value of every leaf.
+    pub(super) fn values(&self) {
+        for site in self.sites {
+            let NodeKind::Compute(compute) = &site.node.kind else { continue };
+            self.same_for_all(site, compute);
+            let wanted = self.in_step(site, compute.stage, self.wanted(site, compute.stage));
+            let is_right = match (&wanted.body, compute.phase) {
+                (Body::Map(value), Phase::Whole) => self.same(compute, &[*value], &[]),
+                (Body::Reduce { lift, finish, .. }, Phase::Whole) => self.same(compute, &[&lift[..], &[*finish]].concat(), &[]),
+                (Body::Reduce { lift, .. }, Phase::Update) => {
+                    self.same(compute, lift.get(..compute.dst.len()).unwrap_or(lift), &[])
+                }
+                (Body::Reduce { finish, .. }, Phase::Finish) => {
+                    let stored: Vec<ExprId> = [*finish].into_iter().chain(wanted.also).collect();
+                    self.same(compute, &stored, &self.accumulators(compute))
+                }
+                _ => true,
+            };
+            self.is_own_element(site, compute);
+            if !is_right {
+                let (line, stage) = (self.line(site), self.stage(compute.stage));
+                self.refuse(Rule::Value, site.span(), format!("`{line}` does not compute the value of `{stage}`"));
+            }
+        }
+    }
+
+    /// Rewrites the definition of a prefetched copy to the step that a leaf fetches for. (A store reads registers and is not rewritten.)
+    fn in_step(&self, site: &Site<'_>, stage: StageId, mut wanted: Wanted) -> Wanted {
+        let made = |p: &Pipelined| {
+            p.made
+                .filter(|made| p.stage == stage && made.registers.is_none() && site.binds(made.step))
+                .map(|made| (p.axis, made.step))
+        };
+        if let (Some((axis, step)), Body::Map(value)) = (self.program.pipelines.iter().find_map(made), &mut wanted.body) {
+            *value = self.program.renamed(*value, axis, step);
+        }
+        wanted
+    }
+
+    /// Checks that a stage writes device memory at axes: its own, or those that replace them. (A stage that is fused into another's nest
+    /// may write back at other indices.)
+    fn is_own_element(&self, site: &Site<'_>, compute: &Compute) {
+        if self.program.hosts.contains_key(&compute.stage) {
+            return;
+        }
+        let own = |index: &[ExprId]| index.iter().all(|at| matches!(self.program.exprs.get(*at), Expr::Axis(_)));
+        if compute.dst.iter().any(|to| self.space(to.buffer).is_global() && !own(&to.index)) {
+            let (line, name) = (self.line(site), self.stage(compute.stage));
+            self.refuse(Rule::Value, site.span(), format!("`{line}` writes another element than `{name}` defines"));
+        }
+    }
+
+    /// Checks that the value written to an element of shared memory depends only on invocations that the element's index determines.
+    fn same_for_all(&self, site: &Site<'_>, compute: &Compute) {
+        let shared = compute.dst.iter().filter(|to| *self.space(to.buffer) == Space::Shared);
+        for (to, value) in shared.zip(&compute.value) {
+            // The partial results of a reduction that is not yet lowered will be combined.
+            let told = self.made_of(self.named(&to.index).into_iter().chain(self.reduced(site)), site).leaves;
+            let differs = self.made_of(self.named(&[*value]), site).leaves.into_iter().find(|axis| {
+                let bound = matches!(site.exec(*axis), Some(Exec::Bind(level, _)) if level != Level::Workgroup);
+                bound && !told.contains(axis) && !self.single(*axis)
+            });
+            if let Some(axis) = differs {
+                let (line, name) = (self.line(site), self.name(axis));
+                self.refuse(
+                    Rule::Value,
+                    site.span(),
+                    format!("`{line}` writes a different value for each `{name}` to an element that all of them share"),
+                );
+            }
+        }
+    }
+
+    /// True if the values are the wanted ones. A value reads an accumulator where the wanted one names the state, and a copy where the
+    /// wanted one reads the tensor.
+    fn same(&self, compute: &Compute, wanted: &[ExprId], accumulators: &[BufferId]) -> bool {
+        let values: Vec<ExprId> = compute.values().collect();
+        let axes = &self.program.stages[compute.stage].axes;
+        let stored_at = |axis: &AxisId, index: ExprId| {
+            let place = axes.iter().position(|a| a == axis);
+            place.is_some_and(|place| compute.dst.iter().all(|to| to.index.get(place) == Some(&index)))
+        };
+        let (exprs, local) = (&self.program.exprs, compute.dst.iter().all(|to| !self.space(to.buffer).is_global()));
+        // The buffers that cannot be traced: matrices, and accumulators, which no stage defines.
+        let is_untold = |buffer: BufferId| {
+            let is_local = !self.space(buffer).is_global() && !matches!(self.space(buffer), Space::Constant(_));
+            let is_matrix = || matches!(self.space(buffer), Space::Fragment { .. });
+            is_local && !accumulators.contains(&buffer) && (is_matrix() || self.program.definition(buffer).is_none())
+        };
+        let is_of_axes = |value: ExprId| exprs.dtype(value) == DType::I32 && exprs.reads(value).is_empty();
+        let traced = |value: &ExprId| self.provers.traced.value(*value);
+        // (`owners` and `matrices` check the reads of fragments.)
+        let is_told = |value: &ExprId| !matches!(exprs.get(*value), Expr::Read(read) if is_untold(read.buffer));
+        let pairs = values.iter().zip(wanted).filter(|(value, _)| is_told(value));
+        let mut open: Vec<(ExprId, ExprId)> = pairs.map(|(value, wanted)| (traced(value), traced(wanted))).collect();
+        let mut seen = HashSet::new();
+        while let Some((value, wanted)) = open.pop() {
+            if value == wanted || !seen.insert((value, wanted)) {
+                continue;
+            }
+            match (exprs.get(value), exprs.get(wanted)) {
+                (Expr::Read(read), Expr::State(n)) if accumulators.get(*n as usize) == Some(&read.buffer) => {}
+                // Local memory may be filled where the stage defines no element.
+                (Expr::Select(_, element, fill), other)
+                    if local && matches!(exprs.get(*fill), Expr::Const(_)) && !matches!(other, Expr::Select(..)) =>
+                {
+                    open.push((*element, wanted));
+                }
+                // An element is written back from memory that is indexed by other axes.
+                (_, Expr::Axis(axis)) if stored_at(axis, value) => {}
+                (Expr::Read(read), _) if is_untold(read.buffer) => {}
+                (Expr::Read(read), Expr::Read(wanted)) => match self.same_read(read, wanted) {
+                    Some(left) => open.extend(left),
+                    None => return false,
+                },
+                (_, Expr::Read(wanted)) if self.same_element(value, wanted) => {}
+                // In conditions and casts, other axes may replace the stage's.
+                _ if is_of_axes(value) && self.same_index(value, wanted) => {}
+                // The operations match. The operands are compared in turn.
+                (a, b) if a.map(&mut |_| value) == b.map(&mut |_| value) => open.extend(a.operands().into_iter().zip(b.operands())),
+                _ => return false,
+            }
+        }
+        values.len() == wanted.len()
+    }
+
+    /// Returns the buffers that hold a reduction's state, one for each component.
+    fn accumulators(&self, finish: &Compute) -> Vec<BufferId> {
+        let update = |site: &Site<'_>| match &site.node.kind {
+            NodeKind::Compute(c) if c.stage == finish.stage && c.phase == Phase::Update => {
+                Some(c.dst.iter().map(|place| place.buffer).collect())
+            }
+            _ => None,
+        };
+        // One update writes all components. Another may write only the first ones.
+        let mut state: Vec<BufferId> = self.sites.iter().filter_map(update).max_by_key(Vec::len).unwrap_or_default();
+        // An all-reduce writes the complete state to its destination.
+        for site in self.sites {
+            if let NodeKind::AllReduce(c) = &site.node.kind
+                && c.stage == finish.stage
+                && c.src.iter().map(|place| place.buffer).eq(state.iter().copied())
+            {
+                state = c.dst.iter().map(|place| place.buffer).collect();
+            }
+        }
+        state
+    }
+}

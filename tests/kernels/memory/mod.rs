@@ -1,0 +1,10 @@
+//! Schedules that place values in memory, and arguments of every layout.
+
+mod far;
+mod nested;
+mod pipeline;
+mod placement;
+pub(super) mod promote;
+mod registers;
+mod rows_in_registers;
+mod views;
