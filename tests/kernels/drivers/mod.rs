@@ -441,7 +441,7 @@ fn barriers_written_out() {
             }}"
         )
     };
-    refused(kernel, &schedule("unroll(i);"), "barriers among");
+    refused(kernel, &schedule("unroll(i);"), "barriers in ");
     let profile = &profiles()[0];
     let variant = variant(kernel, &schedule("serial(i);"), profile);
     variant.check(&[("N", 9), ("K", 11)], &[]);
