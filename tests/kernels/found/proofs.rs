@@ -284,12 +284,12 @@ fn tables_of_unsigned_offsets() {
 fn unsigned_offsets_in_padded_tiles() {
     let kernel = "fn k<N>(x: f32[N]) -> y: f32[N] where N >= 1 {
         const AT: u32[3, 2] = [[1, 2], [1, 0], [1, 1]];
-        y[i] = sum(k in 0..3) { x.clamp()[i + (AT[k, 1] as i32)] * x.clamp()[1 + ((AT[k, 0] * 6u32 % 5u32 + AT[k, 1].min(7u32) / 2u32) as i32)] };
+        y[i] = sum(k in 0..3) { x.clamp()[i + (AT[k, 1] as i32)] * x.clamp()[1 + ((AT[k, 0] * 6 % 5 + AT[k, 1].min(7) / 2) as i32)] };
     }";
     for schedule in [
-        "tile(k: 2 round_up);",
-        "tile(k: 2); unroll(k_i);",
-        "tile(i: 4) => workgroup(x); distribute(i => thread(x)); tile(k: 2 round_up); vectorize(k_i);",
+        "serial(i); tile(k: 2 round_up);",
+        "serial(i); tile(k: 2 round_up); unroll(k);",
+        "tile(i: 4) => workgroup(x); distribute(i => thread(x)); tile(k: 2 round_up); unroll(k);",
     ] {
         check(kernel, &format!("V: k for p {{ {schedule} }}"), &[&[("N", 1)], &[("N", 6)], &[("N", 131)]]);
     }
@@ -299,7 +299,7 @@ fn unsigned_offsets_in_padded_tiles() {
 /// that loop reaches its end.
 #[test]
 fn a_second_split_of_a_hull_over_a_fused_axis() {
-    let kernel = "fn k<N, M>(x: f32[M]) -> y: f32[M, N] {
+    let kernel = "fn k<M>(x: f32[M], N: dim) -> y: f32[M, N] {
         y[i, j] = prod(l in 0..i + 1) { x[l] };
     }";
     for schedule in [
