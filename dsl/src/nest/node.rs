@@ -179,7 +179,7 @@ pub struct Access {
 pub struct Accessed {
     /// The place that is accessed.
     pub place: Access,
-    /// True for a write. An update, and an atomic reduction, only count as a write of what they update.
+    /// True for a write. The place that an update or an atomic reduction changes counts as written only.
     pub writes: bool,
 }
 
@@ -312,8 +312,8 @@ impl Node {
         Node::new(NodeKind::Barrier { scope }, span)
     }
 
-    /// Returns the node's own accesses: those of its values, its places and their indices, its condition and its end. Equal accesses are
-    /// returned once.
+    /// Returns the node's own accesses, without the nodes inside it: by its values, its places and their indices, its condition and its
+    /// end. Equal accesses are returned once.
     pub fn accesses(&self, exprs: &Exprs) -> Vec<Accessed> {
         let (mut values, mut made): (Vec<ExprId>, Vec<Accessed>) = (Vec::new(), Vec::new());
         let access = |place: &Access, writes: bool| Accessed { place: place.clone(), writes };

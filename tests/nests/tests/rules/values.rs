@@ -236,7 +236,7 @@ fn unwritten() {
     insta::assert_snapshot!(refused(cases, Rule::Unwritten));
 }
 
-/// What a pipeline makes for a step is what the step reads.
+/// Each step of a pipeline reads the copies that are made for it.
 #[test]
 fn steps() {
     let cases = vec![
