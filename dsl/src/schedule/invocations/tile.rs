@@ -2,7 +2,7 @@
 //! extent. The inner part keeps the axis's name and place. The outer parts are bound to the target. Without a target, they are
 //! placed together, in the given order, where the outermost of the axes was.
 //!
-//! Refused: the cases that [`split`](crate::schedule::loops::split) and [`super::distribute`] refuse.
+//! Refused: the cases that [`split`] and [`super::distribute`] refuse.
 
 use super::{distribute, strategy};
 use crate::diag::{Error, SpanId};
