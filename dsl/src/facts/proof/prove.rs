@@ -376,7 +376,7 @@ impl<'c, 'p> Query<'c, 'p> {
             if let Some(sign) = sign {
                 let mut goals = self.bounded(p, atom, &factor, &rest, sign);
                 self.cx.spend(goals.len() as u32);
-                goals.sort_by_key(|goal| (self.encloses(p, goal, atom), goal.terms.len()));
+                goals.sort_by_cached_key(|goal| (self.encloses(p, goal, atom), goal.terms.len()));
                 if goals.into_iter().any(|goal| self.search(goal, depth - 1)) {
                     return true;
                 }
