@@ -244,6 +244,20 @@ pub enum Compare {
     Ge,
 }
 
+impl Compare {
+    /// True if the comparison holds for two values. With NaN, all but `Ne` are false.
+    pub fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
+        match self {
+            Compare::Eq => a == b,
+            Compare::Ne => a != b,
+            Compare::Lt => a < b,
+            Compare::Le => a <= b,
+            Compare::Gt => a > b,
+            Compare::Ge => a >= b,
+        }
+    }
+}
+
 /// The largest size, with shared parts counted each time, of an expression that a walk without a memory of shared parts may visit.
 /// On larger expressions such a walk can take exponential time.
 const WALKED: u32 = 1 << 10;

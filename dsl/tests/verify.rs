@@ -221,3 +221,33 @@ fn schedules_at_random() {
     }
     assert!(taken * 3 > cases, "only {taken} of {cases} schedules were legal");
 }
+
+/// The divisor of the fused axis's digit is a dim, which may be 0. The extent of the hull grows with the digit all the same.
+#[test]
+fn hulls_over_a_digit_of_a_symbolic_extent() {
+    takes(
+        "fn k<K>(x: f32[K]) -> y: f32[] {
+            let s[i, j]: bool[K, K] = all(k in 0..=i) { x[0] > 0.0 };
+            y[] = if s.pad(false)[1, 1] { 1.0 } else { 0.5 };
+        }",
+        PLAIN,
+        "s {
+            fuse(i, j => z1);
+            tile(z1: 2) => workgroup(z);
+            tile(k: 2 => z2);
+            reorder(k, z1);
+            distribute(z2 => workgroup(y), by: atomic);
+            unroll(z1);
+        }",
+    );
+}
+
+/// The divisor is positive because another axis of the definition has it as its extent.
+#[test]
+fn remainders_in_packed_tensors() {
+    takes(
+        "fn k<K>(IW: dim, x: f16[K, N, 2, K], N: dim, IH: dim) -> y: f16[K, N] where N % 8 == 0 { y[i, h] = x.pad(0.0)[(h * 1000003) % K, 1, 1, 1]; }",
+        PLAIN,
+        "pack(x[a, b, c, d] => [c / 4, c % 2, c / 2 % 2, a / 3, d, a % 3, b], when: dispatch); strided(x);",
+    );
+}

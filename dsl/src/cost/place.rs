@@ -2,7 +2,7 @@
 //!
 //! Dims that are known only at launch count as a large power of two, because only the distance between neighbours matters, not the address.
 
-use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
+use crate::expr::{Binary, Expr, ExprId, Unary};
 use crate::nest::{AxisId, Buffer, Program};
 use std::collections::{HashMap, HashSet};
 
@@ -40,7 +40,7 @@ fn by_parts(program: &Program, id: ExprId, of: &mut dyn FnMut(ExprId) -> Option<
         Expr::Unary(Unary::Index, a) => of(a),
         Expr::Select(cond, yes, no) => {
             let Expr::Compare(op, a, b) = *program.exprs.get(cond) else { return None };
-            if compare(op, of(a)?, of(b)?) { of(yes) } else { of(no) }
+            if op.holds(of(a)?, of(b)?) { of(yes) } else { of(no) }
         }
         Expr::Binary(op, a, b) => binary(op, of(a)?, of(b)?),
         _ => None,
@@ -61,17 +61,6 @@ fn binary(op: Binary, a: i64, b: i64) -> Option<i64> {
         Binary::Xor => Some(a ^ b),
         Binary::And => Some(a & b),
         _ => None,
-    }
-}
-
-fn compare(op: Compare, a: i64, b: i64) -> bool {
-    match op {
-        Compare::Eq => a == b,
-        Compare::Ne => a != b,
-        Compare::Lt => a < b,
-        Compare::Le => a <= b,
-        Compare::Gt => a > b,
-        Compare::Ge => a >= b,
     }
 }
 

@@ -17,6 +17,9 @@ use std::rc::Rc;
 /// The most proofs nested in each other. For example, a floor needs a proof that its divisor is positive.
 const MAX_NESTING: u32 = 4;
 
+/// The most work for a nested proof.
+const NESTED_WORK: u32 = 80;
+
 /// The most sets of axes for which facts and samples are kept.
 const MAX_GROUNDS: usize = 64;
 
@@ -49,6 +52,9 @@ pub(super) struct Context<'p> {
     pub(super) axes: Map<ExprId, Axes>,
     /// The results of brief proofs.
     pub(super) brief: Map<Poly, bool>,
+    /// Brief proofs that failed within the current claim, with their nesting. They fail again at this nesting or a deeper one, because
+    /// less work is left.
+    pub(super) failed: Map<Poly, u32>,
     /// The facts and samples from which proofs about some axes start.
     pub(super) grounds: Map<Vec<AxisId>, Ground>,
     /// Sizes that satisfy the program's conditions, computed on first use.
@@ -76,6 +82,7 @@ impl<'p> Context<'p> {
             translated: Map::default(),
             axes: Map::default(),
             brief: Map::default(),
+            failed: Map::default(),
             grounds: Map::default(),
             sizes: None,
             work: 0,
@@ -191,10 +198,15 @@ impl<'p> Context<'p> {
         if let Some(known) = self.brief.get(p) {
             return *known;
         }
+        if self.nesting > 0 && self.failed.get(p).is_some_and(|nesting| *nesting <= self.nesting) {
+            return false;
+        }
         let axes = self.axes_in([p]);
         let proved = self.prove_rounds(&axes, p, 1);
         if proved || self.nesting == 0 {
             self.brief.insert(p.clone(), proved);
+        } else {
+            self.failed.insert(p.clone(), self.nesting);
         }
         proved
     }
@@ -209,6 +221,7 @@ impl<'p> Context<'p> {
         }
         if self.nesting == 0 {
             self.work = MAX_WORK;
+            self.failed.clear();
         }
         if self.nesting >= MAX_NESTING || self.work == 0 {
             return false;
@@ -219,7 +232,11 @@ impl<'p> Context<'p> {
             // The cost of the ground is not charged to the claim, because the same claim, asked again, would find it in the cache.
             self.work = MAX_WORK;
         }
+        // A nested proof is for a step that the claim may not need, so it must leave most of the work to the others.
+        let kept = if self.nesting == 1 { 0 } else { self.work.saturating_sub(NESTED_WORK) };
+        self.work -= kept;
         let (proved, ground) = Query::ask(self, ground, p, rounds);
+        self.work += kept;
         self.nesting -= 1;
         self.keep_ground(axes, ground);
         proved

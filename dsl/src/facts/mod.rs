@@ -20,10 +20,11 @@ pub use refutation::counterexample::Counterexample;
 
 use crate::expr::{Binary, Expr, ExprId};
 use crate::nest::{AxisId, Program};
-use context::Context;
+use context::{Axes, Context};
 use polynomials::atoms::Formula;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// The axes that are variables of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -307,8 +308,11 @@ impl<'p> Prover<'p> {
 impl Context<'_> {
     /// Proves `a + distance <= b`.
     fn proves_order(&mut self, a: Operand<'_>, b: Operand<'_>, distance: i64) -> bool {
-        let axes = self.operand_axes([a, b]);
         let difference = self.operand(b).zip(self.operand(a)).and_then(|(b, a)| b.sub(&a)?.plus(-distance));
+        if difference.as_ref().and_then(Poly::as_constant).is_some_and(|rest| rest >= 0) {
+            return true;
+        }
+        let axes = self.operand_axes([a, b]);
         difference.as_ref().is_some_and(|p| self.is_clamped_order(&axes, p, (a, b), distance) || self.prove_in(&axes, p))
             || self.is_about_nothing(&axes)
     }
@@ -354,13 +358,18 @@ impl Context<'_> {
     }
 
     /// Returns the axes that operands name, at any depth.
-    fn operand_axes<'a>(&mut self, operands: impl IntoIterator<Item = Operand<'a>>) -> BTreeSet<AxisId> {
-        let mut axes = BTreeSet::new();
+    fn operand_axes<'a>(&mut self, operands: impl IntoIterator<Item = Operand<'a>>) -> Axes {
+        let mut axes = Axes::default();
         for operand in operands {
-            match operand {
-                Operand::Expr(e) => axes.extend(self.axes_of(e).iter()),
-                Operand::Poly(p) => axes.extend(self.axes_in([p])),
-                Operand::Int(_) => {}
+            let more = match operand {
+                Operand::Expr(e) => self.axes_of(e),
+                Operand::Poly(p) => Rc::new(self.axes_in([p])),
+                Operand::Int(_) => continue,
+            };
+            if axes.is_subset(&more) {
+                axes = more;
+            } else if !more.is_subset(&axes) {
+                Rc::make_mut(&mut axes).extend(more.iter());
             }
         }
         axes

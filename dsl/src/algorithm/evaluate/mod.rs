@@ -475,18 +475,9 @@ fn int_binary(op: Binary, x: i64, y: i64, dtype: DType) -> Value {
 }
 
 fn compare(op: Compare, a: Value, b: Value) -> bool {
-    let order = match (a, b) {
-        (Value::Float(x), Value::Float(y)) => x.value.partial_cmp(&y.value),
-        _ => Some(a.int().cmp(&b.int())),
-    };
-    use std::cmp::Ordering::{Equal, Greater, Less};
-    match op {
-        Compare::Eq => order == Some(Equal),
-        Compare::Ne => order != Some(Equal),
-        Compare::Lt => order == Some(Less),
-        Compare::Le => matches!(order, Some(Less | Equal)),
-        Compare::Gt => order == Some(Greater),
-        Compare::Ge => matches!(order, Some(Greater | Equal)),
+    match (a, b) {
+        (Value::Float(x), Value::Float(y)) => op.holds(x.value, y.value),
+        _ => op.holds(a.int(), b.int()),
     }
 }
 

@@ -377,7 +377,8 @@ impl<'c, 'p> Query<'c, 'p> {
                 let mut goals = self.bounded(p, atom, &factor, &rest, sign);
                 self.cx.spend(goals.len() as u32);
                 goals.sort_by_cached_key(|goal| (self.encloses(p, goal, atom), goal.terms.len()));
-                if goals.into_iter().any(|goal| self.search(goal, depth - 1)) {
+                // A goal that is a fact ends the search, so it is looked for before any goal is searched.
+                if goals.iter().any(|goal| self.is_known(goal)) || goals.into_iter().any(|goal| self.search(goal, depth - 1)) {
                     return true;
                 }
             } else if self.at_both_ends(p, atom, &factor, &rest, depth) {

@@ -43,7 +43,7 @@ impl Prover<'_> {
             Claim::Less(a, b) | Claim::LessEqual(a, b) | Claim::Equal(a, b) | Claim::Inside(a, b) => vec![a, b],
             Claim::Divides(_, a) => vec![a],
         };
-        let mut axes = context.operand_axes(operands.iter().copied());
+        let mut axes = BTreeSet::clone(&context.operand_axes(operands.iter().copied()));
         axes.extend(&context.scope);
         let assumed: Vec<ExprId> = self.assumed.iter().map(|(cond, _)| *cond).collect();
         let mut dims = BTreeSet::new();

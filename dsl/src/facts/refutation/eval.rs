@@ -1,6 +1,6 @@
 //! Evaluation of expressions at one point.
 
-use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
+use crate::expr::{Binary, Expr, ExprId, Unary};
 use crate::facts::View;
 use crate::nest::{AxisDef, AxisId, DimId, Fate, Program};
 use smallvec::SmallVec;
@@ -98,7 +98,7 @@ impl Eval<'_> {
                 }
             }
             Expr::Binary(op, a, b) => binary(*op, dtype, self.deep(*a, at, depth)?, self.deep(*b, at, depth)?)?,
-            Expr::Compare(op, a, b) => i64::from(compare(*op, self.deep(*a, at, depth)?, self.deep(*b, at, depth)?)),
+            Expr::Compare(op, a, b) => i64::from(op.holds(self.deep(*a, at, depth)?, self.deep(*b, at, depth)?)),
             Expr::Select(c, a, b) => self.deep(if self.deep(*c, at, depth)? != 0 { *a } else { *b }, at, depth)?,
             Expr::Cast(_, a) => self.deep(*a, at, depth)?,
             Expr::Scalar(_) | Expr::Read(_) | Expr::MulAdd(..) | Expr::State(_) | Expr::Item(_) => return None,
@@ -189,15 +189,4 @@ fn binary(op: Binary, dtype: DType, a: i64, b: i64) -> Option<i64> {
         Binary::Xor if bools => a ^ b,
         _ => return None,
     })
-}
-
-fn compare(op: Compare, a: i64, b: i64) -> bool {
-    match op {
-        Compare::Eq => a == b,
-        Compare::Ne => a != b,
-        Compare::Lt => a < b,
-        Compare::Le => a <= b,
-        Compare::Gt => a > b,
-        Compare::Ge => a >= b,
-    }
 }

@@ -9,7 +9,7 @@ use crate::expr::{Binary, Compare, Expr, ExprId};
 use crate::facts::context::Context;
 use crate::facts::polynomials::atoms::{Atom, Formula};
 use crate::facts::polynomials::mono::AtomId;
-use crate::facts::polynomials::poly::Poly;
+use crate::facts::polynomials::poly::{Poly, gcd};
 use crate::facts::polynomials::translate::comparison;
 use crate::nest::{Condition, DimId};
 use std::collections::{BTreeSet, HashMap};
@@ -59,9 +59,9 @@ impl Context<'_> {
         order.sort_by_key(|(_, _, by)| std::cmp::Reverse(*by));
         let (mut common, mut idle) = (HashMap::new(), BTreeSet::new());
         for (n, of, by) in order {
-            let known = common.entry(of).or_insert(1i64);
+            let (known, by) = (common.entry(of).or_insert(1i128), i128::from(by));
             let both = *known / gcd(*known, by) * by;
-            if both == *known || both > i64::from(i32::MAX) {
+            if both == *known || both > i128::from(i32::MAX) {
                 idle.insert(n);
             } else {
                 *known = both;
@@ -235,19 +235,20 @@ impl Context<'_> {
         best.map(|(_, id, value)| (id, value))
     }
 
-    /// For `x + g * (…) + c = 0`, returns `x` and `g * q - c`, where `q` is a new quotient.
+    /// For `f * x + g * (…) + c = 0`, where `f` and `g` have no common divisor, returns `x` and `g * q + r`. `q` is a new quotient, and `r`
+    /// solves `f * r + c = 0` modulo `g`.
     fn divisible(&mut self, p: &Poly) -> Option<(AtomId, Poly)> {
         for id in p.atoms() {
             let (factor, rest) = p.split(id);
             let simple = matches!(self.atoms.get(id).atom, Atom::Dim(_) | Atom::Axis(_) | Atom::Quotient { .. });
-            let (g, sign) = (rest.content(), factor.as_constant()?);
-            if !simple || sign.unsigned_abs() != 1 || g < 2 {
+            let (g, Some(f)) = (rest.content(), factor.as_constant()) else { continue };
+            if !simple || g < 2 || gcd(f, g) != 1 {
                 continue;
             }
-            let (den, c) = (Poly::constant(g), rest.constant_term().checked_mul(sign)?);
-            let num = Poly::atom(id).plus(c)?;
-            let quotient = self.atom(Atom::Quotient { num, den }, 0)?;
-            return Some((id, quotient.scale(g)?.plus(-c)?));
+            let Some(r) = root(f, rest.constant_term(), g) else { continue };
+            let num = Poly::atom(id).plus(-r)?;
+            let quotient = self.atom(Atom::Quotient { num, den: Poly::constant(g) }, 0)?;
+            return Some((id, quotient.scale(g)?.plus(r)?));
         }
         None
     }
@@ -369,6 +370,14 @@ impl Context<'_> {
     }
 }
 
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { gcd(b, a % b) }
+/// Returns a number `r` for which `f * r + c` is a multiple of `g`. If `f` is 1 or -1, the sum is 0. Otherwise the search is linear in
+/// `g`, so `g` is limited.
+fn root(f: i128, c: i128, g: i128) -> Option<i128> {
+    const MAX_MODULUS: i128 = 1 << 10;
+    match f {
+        1 => c.checked_neg(),
+        -1 => Some(c),
+        _ if g > MAX_MODULUS => None,
+        _ => (0..g).find(|r| (f % g * r + c % g) % g == 0),
+    }
 }

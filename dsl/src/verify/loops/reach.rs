@@ -164,7 +164,11 @@ impl<'v> Checks<'v> {
     pub(in crate::verify) fn grows(&self, provers: &[&Prover<'v>], less: ExprId, more: ExprId) -> bool {
         use Binary::{Add, FloorDiv, Max, Min, Mul, Sub};
         let exprs = &self.program.exprs;
-        let positive = |e: ExprId| exprs.as_int(e).is_some_and(|n| n > 0);
+        // A quotient has a value only where its divisor is not 0, so a divisor that is not negative is positive there.
+        let nonneg = |e: ExprId| match exprs.as_int(e) {
+            Some(n) => n > 0,
+            None => provers.iter().any(|prover| prover.nonneg(e)),
+        };
         if less == more {
             return true;
         }
@@ -173,7 +177,7 @@ impl<'v> Checks<'v> {
             (Expr::Binary(op, a, b), Expr::Binary(other, c, d)) if op == other => match op {
                 Add | Min | Max => self.grows(provers, *a, *c) && self.grows(provers, *b, *d),
                 Sub => self.grows(provers, *a, *c) && self.grows(provers, *d, *b),
-                FloorDiv | Mul if b == d && positive(*b) => self.grows(provers, *a, *c),
+                FloorDiv | Mul if b == d && nonneg(*b) => self.grows(provers, *a, *c),
                 _ => false,
             },
             (Expr::Binary(Min, a, b), _) => self.grows(provers, *a, more) || self.grows(provers, *b, more),
