@@ -22,6 +22,7 @@ use crate::unroll::Written;
 use rspirv::spirv::{Op, StorageClass};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
+use std::fmt;
 use tilewright_dsl::diag::{Error, SpanId};
 use tilewright_dsl::expr::{Const, ExprId};
 use tilewright_dsl::launch::{DType, Feature};
@@ -93,7 +94,7 @@ impl<'p> Emit<'p> {
     }
 
     /// Records that the dispatch uses a feature. It is an error if the profile does not have it.
-    pub(crate) fn need(&mut self, feature: Feature, what: &str, help: &str) -> Result<()> {
+    pub(crate) fn need(&mut self, feature: Feature, what: &str, help: impl fmt::Display) -> Result<()> {
         self.resolver.has(feature, what, help)?;
         self.features.insert(feature);
         Ok(())

@@ -3,6 +3,7 @@
 //! The bundled ones are functions of [`Profile`]; [`crate::extend`] makes others from `profile!`.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use tilewright_launch::{DType, Feature, Matrices};
 
 /// The guarantees of a device. A variant is compiled for a profile and may use all of its guarantees, but no others.
@@ -224,13 +225,9 @@ impl Profile {
         ]
     }
 
-    /// Returns the bundled profiles that have a feature, as a help names them.
-    pub fn that_have(feature: Feature) -> String {
-        let profiles = Profile::all_bundled().into_iter().filter(|profile| profile.has(feature));
-        match crate::diag::list(profiles.map(|profile| profile.name)).as_str() {
-            "none" => "a profile of your own that has it".into(),
-            names => format!("a profile that has it: {names}"),
-        }
+    /// Returns the bundled profiles that have a feature, as a help names them. They are looked up when this is printed.
+    pub fn that_have(feature: Feature) -> impl fmt::Display {
+        ThatHave(feature)
     }
 
     /// Returns the profile of a device with every feature. A kernel that this profile refuses is refused by all devices.
@@ -284,4 +281,17 @@ const MORE_OF_MATRICES: [Feature; 2] = [Feature::MatrixReductions, Feature::Matr
 fn floats(shapes: &[[u32; 3]]) -> Vec<Matrices> {
     let row = |shape: &[u32; 3]| [DType::F16, DType::F32].map(|sum| Matrices { shape: *shape, factors: [DType::F16; 2], sum });
     shapes.iter().flat_map(row).collect()
+}
+
+/// The bundled profiles that have a feature.
+struct ThatHave(Feature);
+
+impl fmt::Display for ThatHave {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let profiles = Profile::all_bundled().into_iter().filter(|profile| profile.has(self.0));
+        match crate::diag::list(profiles.map(|profile| profile.name)).as_str() {
+            "none" => f.write_str("a profile of your own that has it"),
+            names => write!(f, "a profile that has it: {names}"),
+        }
+    }
 }

@@ -334,7 +334,7 @@ impl Emit<'_> {
         self.need(Feature::CooperativeMatrix, what, "remove `mma`")?;
         self.need(Feature::MemoryModel, what, "remove `mma`")?;
         if shape.dtype == DType::F16 {
-            self.need(Feature::F16, what, &format!("take {}", Profile::that_have(Feature::F16)))?;
+            self.need(Feature::F16, what, format_args!("take {}", Profile::that_have(Feature::F16)))?;
         }
         self.module.capability(Capability::CooperativeMatrixKHR);
         self.module.extension("SPV_KHR_cooperative_matrix");

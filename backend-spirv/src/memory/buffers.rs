@@ -59,7 +59,7 @@ impl Emit<'_> {
                 self.need(
                     Feature::Storage16,
                     "f16 in memory",
-                    &format!("take {}, or tensors of `f32`", Profile::that_have(Feature::Storage16)),
+                    format_args!("take {}, or tensors of `f32`", Profile::that_have(Feature::Storage16)),
                 )?;
                 self.module.capability(Capability::StorageBuffer16BitAccess);
                 if self.by_address() {
@@ -249,6 +249,11 @@ impl Emit<'_> {
         let b = &self.program.buffers[buffer];
         let Space::Constant(data) = &b.space else { return Err(self.unknown_buffer(buffer)) };
         let of = self.scalar_type(b.dtype)?;
+        // Code that does not run can have a literal index outside the table, which SPIR-V does not allow.
+        let index = match self.resolver.values.as_int(index) {
+            Some(at) => self.resolver.values.int(at.clamp(0, data.len() as i64 - 1)),
+            None => index,
+        };
         let base = match self.buffers.locals.get(&buffer) {
             Some(id) => *id,
             None => {

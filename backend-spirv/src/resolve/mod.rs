@@ -41,6 +41,7 @@ pub(crate) use steps::Steps;
 use crate::Result;
 use crate::hash::Map;
 use expr::Resolved;
+use std::fmt;
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::diag::{Error, SpanId};
 use tilewright_dsl::expr::ExprId;
@@ -172,7 +173,7 @@ impl<'p> Resolver<'p> {
     }
 
     /// Checks that the profile has a feature.
-    pub(crate) fn has(&self, feature: Feature, what: &str, help: &str) -> Result<()> {
+    pub(crate) fn has(&self, feature: Feature, what: &str, help: impl fmt::Display) -> Result<()> {
         if self.profile.has(feature) {
             return Ok(());
         }

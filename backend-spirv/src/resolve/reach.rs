@@ -57,10 +57,10 @@ impl Resolver<'_> {
             return Ok(());
         }
         let Some(Interval { least, most }) = self.hull(value, &mut Hulls::default()) else { return Err(self.beyond_reach(value)) };
-        let what = format!("`{}`", self.shown(value, 0, &Cell::new(SHOWN)));
         let known = self.reach.limits.iter().any(|l| l.least == least && l.most == most);
         let implied = least.bounds().0 >= REACH.0 && self.is_implied(&most);
         if !known && !implied {
+            let what = format!("`{}`", self.shown(value, 0, &Cell::new(SHOWN)));
             self.reach.limits.push(Limit { what, least, most });
         }
         Ok(())

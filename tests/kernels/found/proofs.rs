@@ -335,3 +335,54 @@ fn remainders_beside_empty_ranges() {
     }";
     check(kernel, "V: k for p {}", &[&[("n", 1)], &[("n", 4)], &[("n", 7)]]);
 }
+
+/// `N % 3 == 0` and `N % 8 == 0` together: the second fact bears on the quotient by the first.
+#[test]
+fn two_divisors_of_a_dim() {
+    let kernel = "fn k<N>(x: f32[N * 2, 2, N, N]) -> y: f32[N, N, N] where N % 3 == 0 {
+        let s[i, j, h]: f32[N, N, N] = x[1, 1, 1, i / 3];
+        y[i, j, h] = s.pad(0.0)[(j + i) - 1, h, i];
+    }";
+    let schedule = "V: k for p where N % 8 == 0 {
+        pack(x[a, b, c, d] => [c / 4 % 2, d / 2, d % 2, c / 8, a / 2, b, c % 4, a % 2], when: prepare);
+        pack(s[a, b, c] => [a / 8, b / 8, b / 4 % 2, c / 3, a % 8, b % 4, c % 3]);
+    }";
+    check(kernel, schedule, &[&[("N", 24)]]);
+}
+
+/// The range of `k` is empty, so no item is added where `l` is filled.
+#[test]
+fn filled_items_under_an_empty_range() {
+    let kernel = "fn k<W>(x: f32[W, 1], w: f32[W, 2]) -> y: f32[W, W, W] {
+        y[i, j, h] = sum(k in 1..1, l in 0..2) { x.pad(-1.0)[l, k + h] * w[j, l] };
+    }";
+    let schedule = "V: k for p {
+        tile(i: 1, j: 8, h: 8) => workgroup(z, y, x);
+        tile(l: 8 round_up => l_o);
+        reorder(k, l_o, j, h, l);
+        promote(x => x_s, at: l_o, to: shared, fill: 0.0);
+        unroll(j, h);
+    }";
+    check(kernel, schedule, &[&[("W", 3)], &[("W", 0)]]);
+}
+
+/// The full tile's value has no part that is always the fill, and a sum without it is a shorter sum.
+#[test]
+fn a_part_that_is_always_the_fill() {
+    let kernel = "fn k<M>(x: i32[M]) -> y: i32[3] {
+        let s0[]: i32[] = 0;
+        let s1[i]: i32[M] = 1;
+        y[i] = (s0.pad(0)[] + s1.pad(0)[1 - 3]) + s0.clamp()[];
+    }";
+    check(kernel, "V: k for p { tile(i: 2 peel) => workgroup(z down); serial(i); }", &[&[("M", 0)], &[("M", 4)]]);
+}
+
+/// The iterations past the end of a peeled loop have constant indices outside the table.
+#[test]
+fn a_table_past_the_end_of_an_unrolled_tail() {
+    let kernel = "fn k<N>(y: &mut f16[N]) {
+        const t: f16[1, 4] = [[0.25, 0.25, 1.0, 1.0]];
+        y[i] = sum(k in 0..4) { t[1 % 1, (4 - 1) - k] };
+    }";
+    check(kernel, "V: k for p { tile(k: 3 peel => z1); unroll(k, z1); distribute(i => workgroup(x)); }", &[&[("N", 5)]]);
+}

@@ -337,6 +337,11 @@ impl Values {
 
     /// Returns an operation. Operands that are the same in all lanes are widened.
     pub(crate) fn apply(&mut self, op: Op, operands: &[ValueId]) -> ValueId {
+        if let (Op::Compare(by), [a, b]) = (op, operands)
+            && let Some((a, b)) = self.as_int(*a).zip(self.as_int(*b))
+        {
+            return self.boolean(by.holds(a, b));
+        }
         let width = operands.iter().map(|v| self.width(*v)).max().unwrap_or(1);
         let operands = operands.iter().map(|v| self.widen(*v, width)).collect();
         self.op(op, operands)

@@ -8,7 +8,7 @@ use crate::facts::Prover;
 use crate::nest::print::Printer;
 use crate::nest::{AxisId, Block, Dispatch, Exec, Fate, Level, Loop, Node, NodeKind, Program, Tail, walk};
 use crate::verify::Rule;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Returns the plan with each branch replaced by its second block, and the errors found in the branches.
 pub(in crate::verify) fn second(program: &Program) -> (Vec<Dispatch>, Errors) {
@@ -111,9 +111,10 @@ impl BranchWalk<'_> {
 
     fn same_inside(&self, got: ExprId, wanted: ExprId, full: &Prover<'_>) -> bool {
         let exprs = &self.program.exprs;
+        let mut done = HashMap::new();
+        let (got, wanted) = (self.unfilled(got, full, &mut done), self.unfilled(wanted, full, &mut done));
         let (mut open, mut seen) = (vec![(got, wanted)], HashSet::new());
         while let Some((got, wanted)) = open.pop() {
-            let (got, wanted) = (self.unfilled(got, full), self.unfilled(wanted, full));
             if got == wanted || !seen.insert((got, wanted)) {
                 continue;
             }
@@ -130,20 +131,20 @@ impl BranchWalk<'_> {
         true
     }
 
-    /// Returns the element of a `select` that fills past the end of an axis, if the axis is within its extent.
-    fn unfilled(&self, mut value: ExprId, full: &Prover<'_>) -> ExprId {
-        let exprs = &self.program.exprs;
-        let is_sure = |index: ExprId| !self.program.is_clamped_apart(index);
-        while let Expr::Select(cond, _, element) = *exprs.get(value)
-            && let Expr::Compare(Compare::Ge, a, b) = *exprs.get(cond)
-            && exprs.is_index(a)
-            && is_sure(a)
-            && is_sure(b)
-            && full.afresh().less(a, b)
-        {
-            value = element;
+    /// Returns a value with the element in place of each `select` that fills past the end of an axis, if the axis is within its extent.
+    fn unfilled(&self, value: ExprId, full: &Prover<'_>, done: &mut HashMap<ExprId, ExprId>) -> ExprId {
+        if let Some(known) = done.get(&value) {
+            return *known;
         }
-        value
+        let is_sure = |index: ExprId| !self.program.is_clamped_apart(index);
+        let new = self.program.exprs.replace(value, &mut |exprs, part| {
+            let Expr::Select(cond, _, element) = *exprs.get(part) else { return None };
+            let Expr::Compare(Compare::Ge, a, b) = *exprs.get(cond) else { return None };
+            let is_inside = exprs.is_index(a) && is_sure(a) && is_sure(b) && full.afresh().less(a, b);
+            is_inside.then(|| self.unfilled(element, full, done))
+        });
+        done.insert(value, new);
+        new
     }
 
     /// True if the first read is in bounds on each side that only the second one clamps or fills.
