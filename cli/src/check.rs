@@ -5,14 +5,13 @@ use crate::cost;
 use crate::sizes::{Sizes, symbolic};
 use crate::variant::Compiled;
 use fastrand::Rng;
-use half::{bf16, f16};
 use std::collections::HashMap;
 use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate, shapes};
 use tilewright_dsl::cost::Cost;
 use tilewright_dsl::lower::launch::scalar_index;
 use tilewright_dsl::nest::{self, Argument, Buffer, BufferId, Space};
 use tilewright_dsl::profile::Profile;
-use tilewright_launch::{DType, Program};
+use tilewright_launch::{DType, Numbers, Program};
 use tilewright_runner::message::{self, Array};
 
 /// The most operations and elements of a check. The limit is low, because the plain evaluation computes them one by one.
@@ -233,61 +232,32 @@ fn wrong(name: &str, shape: &[i64], at: usize, wanted: Value, got: Value) -> Str
     format!("`{name}`{index:?} is {}, not {}{bound}", got.number(), wanted.number())
 }
 
-/// Returns a number as a value of a type.
+/// Returns the value of a type that is nearest to a number.
 fn typed(dtype: DType, number: f64) -> Value {
-    match dtype {
-        DType::F16 => Value::float(f16::from_f64(number).to_f64()),
-        DType::BF16 => Value::float(bf16::from_f64(number).to_f64()),
-        DType::F32 => Value::float(f64::from(number as f32)),
-        DType::Bool => Value::Bool(number != 0.0),
-        _ => Value::Int(number as i64),
-    }
+    Value::of(dtype.from_bits(dtype.to_bits(number)), dtype)
 }
 
 /// Returns a value that its dtype holds exactly: floats from -1 to 1, small integers.
 fn random(dtype: DType, rng: &mut Rng) -> Value {
     let float = rng.f64() * 2.0 - 1.0;
-    match dtype {
-        DType::Bool => Value::Bool(rng.bool()),
-        DType::F16 | DType::BF16 | DType::F32 => typed(dtype, float),
-        DType::I32 | DType::I8 => Value::Int(rng.i64(-100..=100)),
-        DType::U32 | DType::U8 => Value::Int(rng.i64(0..=100)),
+    match dtype.numbers() {
+        Numbers::Bool => Value::Bool(rng.bool()),
+        Numbers::Float(_) => typed(dtype, float),
+        Numbers::Int { least, greatest } => Value::Int(rng.i64(least.max(-100)..=greatest.min(100))),
     }
 }
 
 fn array(dtype: DType, tensor: &Tensor) -> Array {
-    let mut bytes = Vec::new();
-    for value in &tensor.values {
-        let number = value.number();
-        match dtype {
-            DType::F32 => bytes.extend((number as f32).to_le_bytes()),
-            DType::F16 => bytes.extend(f16::from_f64(number).to_le_bytes()),
-            DType::BF16 => bytes.extend(bf16::from_f64(number).to_le_bytes()),
-            DType::I32 => bytes.extend((number as i32).to_le_bytes()),
-            DType::U32 => bytes.extend((number as u32).to_le_bytes()),
-            DType::I8 => bytes.extend((number as i8).to_le_bytes()),
-            DType::U8 => bytes.push(number as u8),
-            DType::Bool => bytes.push(u8::from(number != 0.0)),
-        }
-    }
+    let bits = tensor.values.iter().map(|value| dtype.to_bits(value.number()));
+    let bytes = bits.flat_map(|bits| bits.to_le_bytes().into_iter().take(Array::bytes_of(dtype))).collect();
     Array { dtype, shape: tensor.shape.iter().map(|n| n.unsigned_abs()).collect(), bytes }
 }
 
 fn values(array: &Array) -> Result<Vec<Value>, String> {
     array.checked_shape()?;
-    let of4 = |f: fn([u8; 4]) -> Value| array.bytes.as_chunks::<4>().0.iter().map(|b| f(*b)).collect();
-    let of2 = |f: fn([u8; 2]) -> Value| array.bytes.as_chunks::<2>().0.iter().map(|b| f(*b)).collect();
-    let of1 = |f: fn(u8) -> Value| array.bytes.iter().map(|b| f(*b)).collect();
-    Ok(match array.dtype {
-        DType::F32 => of4(|b| Value::float(f32::from_le_bytes(b).into())),
-        DType::I32 => of4(|b| Value::Int(i32::from_le_bytes(b).into())),
-        DType::U32 => of4(|b| Value::Int(u32::from_le_bytes(b).into())),
-        DType::F16 => of2(|b| Value::float(f16::from_le_bytes(b).into())),
-        DType::BF16 => of2(|b| Value::float(bf16::from_le_bytes(b).into())),
-        DType::I8 => of1(|b| Value::Int(i64::from(b as i8))),
-        DType::U8 => of1(|b| Value::Int(b.into())),
-        DType::Bool => of1(|b| Value::Bool(b != 0)),
-    })
+    let bits = |bytes: &[u8]| bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u32::from(*byte));
+    let value = |bytes: &[u8]| Value::of(array.dtype.from_bits(bits(bytes)), array.dtype);
+    Ok(array.bytes.chunks_exact(Array::bytes_of(array.dtype)).map(value).collect())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! The element types of tensors and scalars.
+//! Element types: one row for each, from which everything about its numbers is computed.
 
+use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -24,22 +25,97 @@ pub enum DType {
     Bool,
 }
 
+/// The numbers of a dtype.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Numbers {
+    /// Binary floating-point numbers.
+    Float(FloatFormat),
+    /// The integers from `least` to `greatest`.
+    Int {
+        /// The least integer.
+        least: i64,
+        /// The greatest integer.
+        greatest: i64,
+    },
+    /// 0 and 1.
+    Bool,
+}
+
+/// A binary floating-point format, as IEEE 754 describes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FloatFormat {
+    /// The binary digits of a significand, with the implicit one.
+    pub digits: u32,
+    /// The least positive normal number. Devices may flush smaller numbers to 0.
+    pub least_normal: f64,
+    /// The greatest finite number.
+    pub greatest: f64,
+}
+
+impl FloatFormat {
+    /// IEEE binary32.
+    pub const F32: FloatFormat = FloatFormat { digits: 24, least_normal: f32::MIN_POSITIVE as f64, greatest: f32::MAX as f64 };
+    /// IEEE binary16.
+    pub const F16: FloatFormat =
+        FloatFormat { digits: 11, least_normal: f16::MIN_POSITIVE.to_f64_const(), greatest: f16::MAX.to_f64_const() };
+    /// bfloat16.
+    pub const BF16: FloatFormat =
+        FloatFormat { digits: 8, least_normal: bf16::MIN_POSITIVE.to_f64_const(), greatest: bf16::MAX.to_f64_const() };
+
+    /// Returns the distance from 1 to the next larger number.
+    pub fn epsilon(self) -> f64 {
+        2f64.powi(1 - self.digits as i32)
+    }
+
+    /// Returns the unit roundoff, the largest relative error of rounding to nearest: half of [`FloatFormat::epsilon`].
+    pub fn roundoff(self) -> f64 {
+        self.epsilon() / 2.0
+    }
+}
+
+/// The facts about a dtype.
+struct Row {
+    dtype: DType,
+    name: &'static str,
+    bytes: u32,
+    numbers: Numbers,
+}
+
+const fn int(least: i64, greatest: i64) -> Numbers {
+    Numbers::Int { least, greatest }
+}
+
+/// The dtypes, in the order in which messages list them. This is also the order of the variants.
+const ROWS: [Row; 8] = [
+    Row { dtype: DType::F32, name: "f32", bytes: 4, numbers: Numbers::Float(FloatFormat::F32) },
+    Row { dtype: DType::F16, name: "f16", bytes: 2, numbers: Numbers::Float(FloatFormat::F16) },
+    Row { dtype: DType::BF16, name: "bf16", bytes: 2, numbers: Numbers::Float(FloatFormat::BF16) },
+    Row { dtype: DType::I32, name: "i32", bytes: 4, numbers: int(i32::MIN as i64, i32::MAX as i64) },
+    Row { dtype: DType::U32, name: "u32", bytes: 4, numbers: int(0, u32::MAX as i64) },
+    Row { dtype: DType::I8, name: "i8", bytes: 1, numbers: int(i8::MIN as i64, i8::MAX as i64) },
+    Row { dtype: DType::U8, name: "u8", bytes: 1, numbers: int(0, u8::MAX as i64) },
+    Row { dtype: DType::Bool, name: "bool", bytes: 4, numbers: Numbers::Bool },
+];
+
 impl DType {
     /// Every dtype, in the order in which messages list them.
-    pub const ALL: [DType; 8] = [DType::F32, DType::F16, DType::BF16, DType::I32, DType::U32, DType::I8, DType::U8, DType::Bool];
+    pub const ALL: [DType; ROWS.len()] = {
+        let (mut all, mut n) = ([DType::F32; ROWS.len()], 0);
+        while n < ROWS.len() {
+            assert!(ROWS[n].dtype as usize == n, "the rows are in the order of the variants");
+            all[n] = ROWS[n].dtype;
+            n += 1;
+        }
+        all
+    };
+
+    const fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
 
     /// Returns the name users write.
     pub const fn name(self) -> &'static str {
-        match self {
-            DType::F32 => "f32",
-            DType::F16 => "f16",
-            DType::BF16 => "bf16",
-            DType::I32 => "i32",
-            DType::U32 => "u32",
-            DType::I8 => "i8",
-            DType::U8 => "u8",
-            DType::Bool => "bool",
-        }
+        self.row().name
     }
 
     /// Returns the dtype of that name.
@@ -49,19 +125,25 @@ impl DType {
 
     /// Returns the bytes of one element in device memory.
     pub const fn bytes(self) -> u32 {
-        match self {
-            DType::F32 | DType::I32 | DType::U32 | DType::Bool => 4,
-            DType::F16 | DType::BF16 => 2,
-            DType::I8 | DType::U8 => 1,
+        self.row().bytes
+    }
+
+    /// Returns its numbers.
+    pub const fn numbers(self) -> Numbers {
+        self.row().numbers
+    }
+
+    /// Returns the format of a floating-point type.
+    pub const fn float_format(self) -> Option<FloatFormat> {
+        match self.numbers() {
+            Numbers::Float(format) => Some(format),
+            Numbers::Int { .. } | Numbers::Bool => None,
         }
     }
 
     /// True if it is a floating-point type.
     pub const fn is_float(self) -> bool {
-        match self {
-            DType::F32 | DType::F16 | DType::BF16 => true,
-            DType::I32 | DType::U32 | DType::I8 | DType::U8 | DType::Bool => false,
-        }
+        self.float_format().is_some()
     }
 
     /// True if it is an integer type, which truth values are not.
@@ -69,14 +151,16 @@ impl DType {
         self.int_range().is_some()
     }
 
+    /// True if it is an integer type of 32 bits.
+    pub const fn is_word(self) -> bool {
+        self.is_int() && self.bytes() == 4
+    }
+
     /// Returns the least and the greatest value of an integer type.
     pub const fn int_range(self) -> Option<(i64, i64)> {
-        match self {
-            DType::I32 => Some((i32::MIN as i64, i32::MAX as i64)),
-            DType::U32 => Some((0, u32::MAX as i64)),
-            DType::I8 => Some((i8::MIN as i64, i8::MAX as i64)),
-            DType::U8 => Some((0, u8::MAX as i64)),
-            DType::F32 | DType::F16 | DType::BF16 | DType::Bool => None,
+        match self.numbers() {
+            Numbers::Int { least, greatest } => Some((least, greatest)),
+            Numbers::Float(_) | Numbers::Bool => None,
         }
     }
 
@@ -84,10 +168,77 @@ impl DType {
     pub const fn is_signed_int(self) -> bool {
         matches!(self.int_range(), Some((..0, _)))
     }
+
+    /// Returns the bits of a number, in the low bits of the result. Floats are rounded to nearest, and integers keep their low bits.
+    pub fn to_bits(self, number: f64) -> u32 {
+        match self {
+            DType::F32 => (number as f32).to_bits(),
+            DType::F16 => f16::from_f64(number).to_bits().into(),
+            DType::BF16 => bf16::from_f64(number).to_bits().into(),
+            DType::Bool => u32::from(number != 0.0),
+            DType::I32 | DType::U32 | DType::I8 | DType::U8 => number as i64 as u32 & self.mask(),
+        }
+    }
+
+    /// Returns the number of some bits. Bits above the type's own are ignored.
+    pub fn from_bits(self, bits: u32) -> f64 {
+        match self {
+            DType::F32 => f32::from_bits(bits).into(),
+            DType::F16 => f16::from_bits(bits as u16).into(),
+            DType::BF16 => bf16::from_bits(bits as u16).into(),
+            DType::Bool => bits.into(),
+            DType::I32 | DType::U32 | DType::I8 | DType::U8 => self.wrapped(bits.into()) as f64,
+        }
+    }
+
+    /// Returns an integer's value in this integer type: its low bits, with the type's sign.
+    pub const fn wrapped(self, value: i64) -> i64 {
+        let low = value & self.mask() as i64;
+        match self.int_range() {
+            Some((_, greatest)) if low > greatest => low - self.mask() as i64 - 1,
+            _ => low,
+        }
+    }
+
+    /// Returns the bits that a value has.
+    const fn mask(self) -> u32 {
+        u32::MAX >> (32 - 8 * self.bytes())
+    }
 }
 
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_those_of_half() {
+        assert_eq!(FloatFormat::F16.epsilon(), f16::EPSILON.to_f64());
+        assert_eq!(FloatFormat::BF16.epsilon(), bf16::EPSILON.to_f64());
+        assert_eq!(FloatFormat::F32.epsilon(), f64::from(f32::EPSILON));
+        assert_eq!(FloatFormat::F16.greatest, 65504.0);
+        assert_eq!(FloatFormat::F16.least_normal, 2f64.powi(-14));
+    }
+
+    #[test]
+    fn bits_and_numbers_agree() {
+        for dtype in DType::ALL {
+            let numbers: &[f64] = match dtype.numbers() {
+                Numbers::Float(format) => &[0.0, 1.0, -0.75, format.greatest, -format.least_normal, f64::INFINITY],
+                Numbers::Int { least, greatest } => &[0.0, 1.0, least as f64, greatest as f64],
+                Numbers::Bool => &[0.0, 1.0],
+            };
+            for number in numbers {
+                assert_eq!(dtype.from_bits(dtype.to_bits(*number)), *number, "{dtype}");
+            }
+        }
+        assert_eq!(DType::I8.from_bits(DType::I8.to_bits(200.0)), -56.0);
+        assert_eq!(DType::U32.wrapped(-1), u32::MAX.into());
+        assert_eq!(DType::I32.wrapped(1 << 31), i32::MIN.into());
     }
 }

@@ -14,7 +14,7 @@ mod samples;
 mod size;
 mod version;
 
-pub use dtype::DType;
+pub use dtype::{DType, FloatFormat, Numbers};
 pub use encoding::{DEEPEST, DecodeError, EncodeError};
 pub use interval::{Bounds, Interval, MOST, REACH};
 pub use layout::{Digit, Layout};

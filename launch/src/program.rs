@@ -4,7 +4,7 @@
 //! read and compare strides ([`Tensor::strides`]); check facts, limits and alignment; allocate outputs and temporaries; record the
 //! dispatches in order, with a barrier between dispatches that share a buffer.
 
-use crate::{DType, Layout, Lines, REACH, Relation, Size, Version};
+use crate::{DType, Layout, Lines, Numbers, REACH, Relation, Size, Version};
 use serde::{Deserialize, Serialize};
 
 /// A compiled variant.
@@ -139,10 +139,10 @@ pub struct Scalar {
 impl Scalar {
     /// Returns the value of the 32 bits in which it is passed.
     pub fn value(&self, bits: u32) -> f64 {
-        match self.dtype {
-            DType::F32 | DType::F16 | DType::BF16 => f64::from(f32::from_bits(bits)),
-            DType::I32 | DType::I8 => f64::from(bits as i32),
-            DType::U32 | DType::U8 | DType::Bool => f64::from(bits),
+        match self.dtype.numbers() {
+            Numbers::Float(_) => f64::from(f32::from_bits(bits)),
+            Numbers::Int { least: ..0, .. } => f64::from(bits as i32),
+            Numbers::Int { .. } | Numbers::Bool => f64::from(bits),
         }
     }
 }

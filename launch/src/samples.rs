@@ -23,26 +23,9 @@ impl Program {
 
 /// Returns the number as a value of the type, if one is near it. An integer type must have the number itself.
 fn rounded(number: f64, dtype: DType) -> Option<f64> {
-    let whole = |least: f64, most: f64| (number.fract() == 0.0 && (least..=most).contains(&number)).then_some(number);
-    match dtype {
-        DType::F32 => Some(f64::from(number as f32)).filter(|n| n.is_finite()),
-        DType::F16 => digits(number, 11, 65504.0),
-        DType::BF16 => digits(number, 8, f64::from(f32::MAX)),
-        DType::I32 => whole(i32::MIN.into(), i32::MAX.into()),
-        DType::U32 => whole(0.0, u32::MAX.into()),
-        DType::I8 => whole(i8::MIN.into(), i8::MAX.into()),
-        DType::U8 => whole(0.0, u8::MAX.into()),
-        DType::Bool => whole(0.0, 1.0),
-    }
-}
-
-/// Rounds a number to that many binary digits.
-fn digits(number: f64, digits: i32, most: f64) -> Option<f64> {
-    if number == 0.0 {
-        return Some(0.0);
-    }
-    let step = 2f64.powi(number.abs().log2().floor() as i32 + 1 - digits);
-    Some((number / step).round() * step).filter(|n| n.abs() <= most)
+    let held = dtype.from_bits(dtype.to_bits(number));
+    let is_near = if dtype.is_float() { held.is_finite() } else { held == number };
+    is_near.then_some(held)
 }
 
 #[cfg(test)]

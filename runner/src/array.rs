@@ -41,19 +41,19 @@ macro_rules! with_type {
     };
 }
 
-/// Returns the bytes of an element in a message.
-fn each(dtype: DType) -> usize {
-    if dtype == DType::Bool { 1 } else { dtype.bytes() as usize }
-}
-
 impl Array {
+    /// Returns the bytes of an element in a message. A bool has one.
+    pub fn bytes_of(dtype: DType) -> usize {
+        if dtype == DType::Bool { 1 } else { dtype.bytes() as usize }
+    }
+
     /// Returns its shape, if the number of bytes agrees with it.
     ///
     /// # Errors
     /// Returns an error if it does not.
     pub fn checked_shape(&self) -> Result<Vec<usize>, String> {
         let shape: Option<Vec<usize>> = self.shape.iter().map(|n| usize::try_from(*n).ok()).collect();
-        let count = shape.as_ref().and_then(|s| s.iter().try_fold(each(self.dtype), |all, n| all.checked_mul(*n)));
+        let count = shape.as_ref().and_then(|s| s.iter().try_fold(Array::bytes_of(self.dtype), |all, n| all.checked_mul(*n)));
         match shape {
             Some(shape) if count == Some(self.bytes.len()) => Ok(shape),
             _ => Err(format!("an array of shape {:?} of {} has {} bytes", self.shape, self.dtype, self.bytes.len())),
@@ -77,8 +77,8 @@ impl Array {
     /// Returns its only element.
     pub(crate) fn scalar(&self) -> Result<Scalar, String> {
         self.checked_shape()?;
-        if self.bytes.len() != each(self.dtype) {
-            return Err(format!("a scalar of {} elements", self.bytes.len() / each(self.dtype)));
+        if self.bytes.len() != Array::bytes_of(self.dtype) {
+            return Err(format!("a scalar of {} elements", self.bytes.len() / Array::bytes_of(self.dtype)));
         }
         Ok(with_type!(self.dtype, T => bytemuck::pod_read_unaligned::<T>(&self.bytes).into(), bool => (self.bytes[0] != 0).into()))
     }
@@ -86,16 +86,14 @@ impl Array {
     /// Returns an array of a value that kernels do not compute, so that an element that is not written is noticed.
     pub(crate) fn poison(dtype: DType, shape: &[u64]) -> Result<Array, String> {
         let count = shape.iter().try_fold(1u64, |all, n| all.checked_mul(*n)).and_then(|n| usize::try_from(n).ok());
-        let count = count.filter(|n| n.checked_mul(each(dtype)).is_some_and(|b| b < crate::frame::MOST as usize));
+        let count = count.filter(|n| n.checked_mul(Array::bytes_of(dtype)).is_some_and(|b| b < crate::frame::MOST as usize));
         let count = count.ok_or_else(|| format!("an output of shape {shape:?} is too large for a message"))?;
-        let one: Vec<u8> = match dtype {
-            DType::F32 => (-12345.0f32).to_le_bytes().into(),
-            DType::F16 => f16::from_f32(-12345.0).to_le_bytes().into(),
-            DType::BF16 => bf16::from_f32(-12345.0).to_le_bytes().into(),
-            DType::I32 | DType::U32 => 123_456_789u32.to_le_bytes().into(),
-            DType::I8 | DType::U8 => vec![0x5a],
-            DType::Bool => vec![1],
+        let bits = match dtype {
+            DType::Bool => 1,
+            float if float.is_float() => float.to_bits(-12345.0),
+            _ => 0x5a5a_5a5a,
         };
+        let one = &bits.to_le_bytes()[..Array::bytes_of(dtype)];
         Ok(Array { dtype, shape: shape.to_vec(), bytes: one.repeat(count) })
     }
 }

@@ -9,7 +9,7 @@ use crate::nest::Space;
 use crate::syntax::Name;
 use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind};
 use crate::syntax::kernel::Type;
-use tilewright_launch::DType;
+use tilewright_launch::{DType, Numbers};
 
 /// The constants of `f32::…` and similar paths. The constants of angles are in `f32::consts`.
 const CONSTANTS: [&str; 15] = [
@@ -270,12 +270,10 @@ fn arithmetic(e: &Expr) -> Option<(f64, bool)> {
 /// Returns a constant by Rust's name.
 fn named_constant(dtype: DType, name: &str) -> Option<f64> {
     use std::f64::consts;
-    let (low, high, epsilon, tiny) = match dtype {
-        DType::F32 => (f64::from(f32::MIN), f64::from(f32::MAX), f64::from(f32::EPSILON), f64::from(f32::MIN_POSITIVE)),
-        DType::F16 => (-65504.0, 65504.0, half::f16::EPSILON.to_f64(), half::f16::MIN_POSITIVE.to_f64()),
-        DType::I32 => (f64::from(i32::MIN), f64::from(i32::MAX), 0.0, 0.0),
-        DType::U32 => (0.0, f64::from(u32::MAX), 0.0, 0.0),
-        DType::BF16 | DType::I8 | DType::U8 | DType::Bool => return None,
+    let (low, high, epsilon, tiny) = match dtype.numbers() {
+        Numbers::Float(format) => (-format.greatest, format.greatest, format.epsilon(), format.least_normal),
+        Numbers::Int { least, greatest } => (least as f64, greatest as f64, 0.0, 0.0),
+        Numbers::Bool => return None,
     };
     Some(match name {
         "MAX" => high,

@@ -87,8 +87,6 @@ pub(super) fn common(a: DType, b: DType) -> Option<DType> {
 
 /// Returns a dtype with its article, for example `` an `f32` ``.
 pub(super) fn article(dtype: DType) -> String {
-    match dtype {
-        DType::F32 | DType::F16 | DType::I32 | DType::I8 => format!("an `{dtype}`"),
-        DType::BF16 | DType::U32 | DType::U8 | DType::Bool => format!("a `{dtype}`"),
-    }
+    let article = if dtype.name().starts_with(['f', 'i']) { "an" } else { "a" };
+    format!("{article} `{dtype}`")
 }

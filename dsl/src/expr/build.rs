@@ -4,7 +4,6 @@
 use super::{Binary, Compare, Const, Expr, ExprId, Exprs, Outside, Read, Unary};
 use crate::ids::{AxisId, BufferId, DimId, ScalarId};
 use crate::table::{Map, Set};
-use half::f16;
 use tilewright_launch::DType;
 
 /// The most parts of a short expression. Most expressions are short.
@@ -13,15 +12,7 @@ const SHORT: usize = 16;
 impl Const {
     /// Returns a literal of any type from a number. Floats are rounded to nearest, and integers keep their low bits.
     pub fn number(value: f64, dtype: DType) -> Const {
-        let bits = match dtype {
-            DType::F32 => (value as f32).to_bits(),
-            DType::F16 => u32::from(f16::from_f64(value).to_bits()),
-            DType::BF16 => u32::from(half::bf16::from_f64(value).to_bits()),
-            DType::Bool => u32::from(value != 0.0),
-            DType::I8 | DType::U8 => (value as i64 as u32) & 0xff,
-            DType::I32 | DType::U32 => value as i64 as u32,
-        };
-        Const { dtype, bits }
+        Const { dtype, bits: dtype.to_bits(value) }
     }
 
     /// Returns an index literal.
@@ -31,14 +22,7 @@ impl Const {
 
     /// Returns its exact value.
     pub fn value(self) -> f64 {
-        match self.dtype {
-            DType::F32 => f64::from(f32::from_bits(self.bits)),
-            DType::F16 => f64::from(f16::from_bits(self.bits as u16)),
-            DType::BF16 => f64::from(half::bf16::from_bits(self.bits as u16)),
-            DType::I32 => f64::from(self.bits as i32),
-            DType::I8 => f64::from(self.bits as u8 as i8),
-            DType::U32 | DType::U8 | DType::Bool => f64::from(self.bits),
-        }
+        self.dtype.from_bits(self.bits)
     }
 }
 

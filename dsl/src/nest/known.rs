@@ -3,7 +3,7 @@
 //! The bounds hold for every rounding that Vulkan allows. Intervals are therefore wider by a few units in the last place, and a
 //! number too small for the type's exponents can be 0, because devices may flush it. The sign of a zero does not count.
 
-use crate::launch::{DType, Relation};
+use crate::launch::{DType, FloatFormat, Numbers, Relation};
 
 /// The possible values of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,11 +21,8 @@ pub struct Known {
 /// Returns the least positive number of a float type that devices do not flush to 0, the largest number, and the relative error
 /// of a result. The error is several units in the last place, because a division may be off by that much.
 fn of_floats(dtype: DType) -> (f64, f64, f64) {
-    match dtype {
-        DType::F16 => (2f64.powi(-14), 65504.0, 2f64.powi(-8)),
-        DType::BF16 => (f64::from(f32::MIN_POSITIVE), f64::from(half::bf16::MAX), 2f64.powi(-5)),
-        _ => (f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX), 2f64.powi(-21)),
-    }
+    let format = dtype.float_format().unwrap_or(FloatFormat::F32);
+    (format.least_normal, format.greatest, 8.0 * format.roundoff())
 }
 
 impl Known {
@@ -48,13 +45,10 @@ impl Known {
 
     /// Any value of the type but infinities and NaN.
     pub fn finite(dtype: DType) -> Known {
-        match dtype {
-            DType::I32 => Known::within(i32::MIN.into(), i32::MAX.into()),
-            DType::U32 => Known::within(0.0, u32::MAX.into()),
-            DType::I8 => Known::within(i8::MIN.into(), i8::MAX.into()),
-            DType::U8 => Known::within(0.0, u8::MAX.into()),
-            DType::Bool => Known::within(0.0, 1.0),
-            DType::F32 | DType::F16 | DType::BF16 => Known::within(-of_floats(dtype).1, of_floats(dtype).1),
+        match dtype.numbers() {
+            Numbers::Float(format) => Known::within(-format.greatest, format.greatest),
+            Numbers::Int { least, greatest } => Known::within(least as f64, greatest as f64),
+            Numbers::Bool => Known::within(0.0, 1.0),
         }
     }
 

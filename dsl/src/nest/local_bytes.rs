@@ -10,10 +10,7 @@ impl Program {
     pub fn element_bytes(&self, buffer: BufferId, profile: &Profile) -> i64 {
         match self.buffers[buffer].dtype {
             DType::F16 if !profile.has(Feature::F16) => 4,
-            DType::Bool => 4,
-            dtype @ (DType::F32 | DType::F16 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8) => {
-                i64::from(dtype.bytes())
-            }
+            dtype => i64::from(dtype.bytes()),
         }
     }
 

@@ -42,12 +42,3 @@ pub fn random_value(dtype: DType, fill: Fill, random: &mut Rng) -> Value {
         }
     }
 }
-
-/// Returns a number as a value of a dtype.
-pub fn typed(value: f64, dtype: DType) -> Value {
-    match dtype {
-        DType::Bool => Value::Bool(value != 0.0),
-        DType::F32 | DType::F16 | DType::BF16 => Value::float(value),
-        DType::I32 | DType::U32 | DType::I8 | DType::U8 => Value::Int(value as i64),
-    }
-}

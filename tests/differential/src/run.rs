@@ -1,14 +1,14 @@
 //! Runs a variant on a device with random inputs and poisoned outputs, and returns results in the evaluation's form. A tensor that
 //! a schedule says is strided is given as a view with gaps, and the elements around the view must not change.
 
-use crate::inputs::{Fill, random_value, typed};
+use crate::inputs::{Fill, random_value};
 use crate::views::{Whole, place};
 use fastrand::Rng;
 use half::{bf16, f16};
 use std::collections::HashMap;
 use tilewright::{AnyTensor, Argument, DType, Device, DynKernel, Error, Result, Scalar};
 use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, shapes};
-use tilewright_dsl::launch;
+use tilewright_dsl::launch::{self, Numbers};
 use tilewright_dsl::nest::{self, BufferId, Program, Space};
 
 /// The most elements of a tensor, because each element is made and compared one by one.
@@ -39,7 +39,7 @@ impl Inputs {
     ) -> Result<Inputs, String> {
         let mut given = dims.iter().fold(Given::default(), |given, (name, value)| given.dim(algorithm, name, *value));
         for ((id, scalar), value) in algorithm.scalars.iter().zip(scalars) {
-            given.scalars.insert(id, typed(*value, scalar.dtype));
+            given.scalars.insert(id, Value::of(*value, scalar.dtype));
         }
         let shapes = shapes(algorithm, &given)?;
         if let Some((id, shape)) = shapes.iter().find(|(_, shape)| shape.iter().any(|n| *n < 0)) {
@@ -226,10 +226,10 @@ fn poisoned(device: &Device, dtype: DType, shape: &[i64]) -> Result<AnyTensor> {
 /// Returns values that no kernel computes.
 pub(crate) fn poison(dtype: DType, shape: &[i64]) -> Tensor {
     let count = usizes(shape).iter().product::<usize>();
-    let values = match dtype {
-        DType::F32 | DType::F16 | DType::BF16 => vec![Value::float(-12345.0); count],
-        DType::Bool => (0..count).map(|_| Value::Bool(fastrand::bool())).collect(),
-        DType::I32 | DType::U32 | DType::I8 | DType::U8 => vec![Value::Int(123_456_789); count],
+    let values = match dtype.numbers() {
+        Numbers::Float(_) => vec![Value::float(-12345.0); count],
+        Numbers::Bool => (0..count).map(|_| Value::Bool(fastrand::bool())).collect(),
+        Numbers::Int { .. } => vec![Value::Int(123_456_789); count],
     };
     Tensor { shape: shape.to_vec(), values }
 }

@@ -12,7 +12,7 @@
 
 use super::erf::erf;
 use crate::expr::{Binary, Unary};
-use tilewright_launch::DType;
+use tilewright_launch::{DType, FloatFormat};
 
 /// A value, and a bound on a device's error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,24 +25,9 @@ pub struct Float {
     pub error: f64,
 }
 
-/// Returns the unit roundoff of a dtype, and its smallest normal number, because a device may flush smaller numbers to 0.
-fn unit(dtype: DType) -> (f64, f64) {
-    match dtype {
-        DType::F16 => (2f64.powi(-11), 2f64.powi(-14)),
-        DType::BF16 => (2f64.powi(-8), f64::from(f32::MIN_POSITIVE)),
-        DType::F32 | DType::I32 | DType::U32 | DType::I8 | DType::U8 | DType::Bool => {
-            (2f64.powi(-24), f64::from(f32::MIN_POSITIVE))
-        }
-    }
-}
-
-/// Returns the largest number of a dtype.
-fn largest(dtype: DType) -> f64 {
-    match dtype {
-        DType::F16 => 65504.0,
-        DType::BF16 => f64::from(f32::from_bits(0x7f7f_0000)),
-        DType::F32 | DType::I32 | DType::U32 | DType::I8 | DType::U8 | DType::Bool => f64::from(f32::MAX),
-    }
+/// Returns the format in which a device computes with a dtype. What is computed from integers is an f32.
+fn format(dtype: DType) -> FloatFormat {
+    dtype.float_format().unwrap_or(FloatFormat::F32)
 }
 
 /// A bound on the partial results of a product, for every order of its factors.
@@ -68,8 +53,8 @@ impl Product {
     /// Widens the error of `whole`, which was computed in one order, to all orders.
     pub(super) fn in_any_order(self, whole: Float, dtype: DType) -> Float {
         // A partial product that is flushed to 0 is off by `tiny`, times the remaining factors.
-        let flushed = self.factors * unit(dtype).1 * self.most;
-        let overflows = self.most.is_nan() || self.most > largest(dtype);
+        let flushed = self.factors * format(dtype).least_normal * self.most;
+        let overflows = self.most.is_nan() || self.most > format(dtype).greatest;
         Float { error: if overflows { f64::INFINITY } else { whole.error + flushed }, ..whole }
     }
 }
@@ -86,7 +71,7 @@ impl Float {
 
     /// The value as a device stores it in a dtype.
     pub fn rounded(self, dtype: DType) -> Float {
-        let (u, tiny) = unit(dtype);
+        let (u, tiny) = (format(dtype).roundoff(), format(dtype).least_normal);
         // The dtype represents small whole numbers exactly.
         if self.error == 0.0 && self.value.fract() == 0.0 && self.value.abs() <= 1.0 / u {
             return self;
@@ -97,7 +82,7 @@ impl Float {
     /// A result in a dtype, where the device has computed numbers as large as `most`. If that exceeds the dtype's largest number,
     /// the error is unbounded.
     fn held(self, most: f64, dtype: DType) -> Float {
-        let overflows = self.value.is_finite() && most.abs() + self.error > largest(dtype);
+        let overflows = self.value.is_finite() && most.abs() + self.error > format(dtype).greatest;
         Float { error: if overflows { f64::INFINITY } else { self.error }, ..self }
     }
 
@@ -136,7 +121,7 @@ impl Float {
 
     fn bounded(self, op: Binary, other: Float, dtype: DType) -> Float {
         let (a, b) = (self, other);
-        let (u, tiny) = unit(dtype);
+        let (u, tiny) = (format(dtype).roundoff(), format(dtype).least_normal);
         match op {
             Binary::Add | Binary::Sub => {
                 let value = if op == Binary::Add { a.value + b.value } else { a.value - b.value };
@@ -228,7 +213,7 @@ fn unary(op: Unary, f: f64) -> f64 {
 
 /// Returns the remainder. It is exact for quotients up to 2^20, if the operands are exact.
 fn remainder(a: Float, b: Float, dtype: DType) -> Float {
-    let (value, tiny) = (a.value % b.value, unit(dtype).1);
+    let (value, tiny) = (a.value % b.value, format(dtype).least_normal);
     let quotient = (a.value / b.value).abs();
     if a.error == 0.0 && b.error == 0.0 {
         let is_known = value.is_nan() || b.value.abs() >= tiny && quotient < REMAINDERS;
@@ -242,7 +227,7 @@ fn remainder(a: Float, b: Float, dtype: DType) -> Float {
 
 /// Returns the power, which is monotone in each operand if the base is above 0.
 fn power(a: Float, b: Float, dtype: DType) -> Float {
-    let (value, tiny) = (a.value.powf(b.value), unit(dtype).1);
+    let (value, tiny) = (a.value.powf(b.value), format(dtype).least_normal);
     let is_flushed = a.value != 0.0 && a.value.abs() < tiny;
     // The infinity of a negative power of 0 has the sign of the zero.
     let is_pole = a.value == 0.0 && b.value < 0.0;
@@ -273,7 +258,7 @@ fn angle(a: Float, b: Float, dtype: DType) -> Float {
 
 /// Returns `n` units in the last place of a result in f32. A result in f16 is computed in f32 and rounded.
 fn ulps(n: f64, y: f64, dtype: DType) -> f64 {
-    let (u, tiny) = unit(dtype);
+    let (u, tiny) = (format(dtype).roundoff(), format(dtype).least_normal);
     2.0 * u * if dtype == DType::F16 { 1.0 } else { n } * y.abs() + tiny
 }
 
@@ -306,7 +291,7 @@ fn spread(op: Unary, x: f64, e: f64) -> f64 {
 /// Returns the error of the function itself, as the table in docs/language.md states it.
 fn own(op: Unary, x: f64, y: f64, dtype: DType) -> f64 {
     use Unary::*;
-    let (u, tiny) = unit(dtype);
+    let (u, tiny) = (format(dtype).roundoff(), format(dtype).least_normal);
     let relative = |n: f64| n * 2.0 * u * y.abs() + tiny;
     match op {
         // Infinities are the same as in Rust. The error of NaN is NaN, so that `min` and `max` of NaN and a number have the error

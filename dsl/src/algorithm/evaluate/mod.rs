@@ -14,7 +14,7 @@ use crate::table::Map;
 use float::Product;
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use tilewright_launch::DType;
+use tilewright_launch::{DType, Numbers};
 
 /// A value of any dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +51,15 @@ impl Value {
     /// A float that a device represents exactly.
     pub fn float(value: f64) -> Value {
         Value::Float(Float::exact(value))
+    }
+
+    /// Returns a number that the type has as a value of this type.
+    pub fn of(number: f64, dtype: DType) -> Value {
+        match dtype.numbers() {
+            Numbers::Float(_) => Value::float(number),
+            Numbers::Int { .. } => Value::Int(number as i64),
+            Numbers::Bool => Value::Bool(number != 0.0),
+        }
     }
 
     /// Returns the value as a number, for every type.
@@ -95,7 +104,7 @@ pub fn evaluate(program: &Program, given: &Given) -> Result<HashMap<BufferId, Te
     for (id, buffer) in program.buffers.iter() {
         let shape = buffer.shape.iter().map(|e| machine.index(*e)).collect::<Result<Vec<_>, _>>()?;
         if let Space::Constant(values) = &buffer.space {
-            let values = values.iter().map(|c| constant(c.value(), c.dtype)).collect();
+            let values = values.iter().map(|c| Value::of(c.value(), c.dtype)).collect();
             machine.tensors.insert(id, Tensor { shape, values });
         } else if let Some(tensor) = machine.tensors.get(&id)
             && tensor.shape != shape
@@ -302,7 +311,7 @@ impl<'a> Machine<'a> {
         }
         let missing = || "the tuple does not have this component".to_owned();
         Ok(match program.exprs.get(id) {
-            Expr::Const(c) => constant(c.value(), c.dtype),
+            Expr::Const(c) => Value::of(c.value(), c.dtype),
             Expr::Axis(a) => {
                 Value::Int(self.axes[a.index()].ok_or_else(|| format!("axis `{}` is not bound here", program.axes[*a].name))?)
             }
@@ -397,22 +406,9 @@ impl<'a> Machine<'a> {
     }
 }
 
-fn constant(value: f64, dtype: DType) -> Value {
-    match dtype {
-        DType::Bool => Value::Bool(value != 0.0),
-        DType::F32 | DType::F16 | DType::BF16 => Value::float(value),
-        DType::I32 | DType::U32 | DType::I8 | DType::U8 => Value::Int(value as i64),
-    }
-}
-
 /// Wraps an integer to its type.
 fn wrap(value: i64, dtype: DType) -> Value {
-    Value::Int(match dtype {
-        DType::U32 => i64::from(value as u32),
-        DType::I8 => i64::from(value as i8),
-        DType::U8 => i64::from(value as u8),
-        DType::I32 | DType::Bool | DType::F32 | DType::F16 | DType::BF16 => i64::from(value as i32),
-    })
+    Value::Int(dtype.wrapped(value))
 }
 
 fn unary(op: Unary, a: Value, dtype: DType) -> Value {

@@ -138,12 +138,8 @@ fn show_expr(program: &Program, e: ExprId, outer: u8, depth: u32) -> String {
         |a: ExprId, op: &str, b: ExprId, own: u8| parenthesized(format!("{} {op} {}", show(a, own), show(b, own + 1)), own, outer);
     let call = |a: ExprId, name: &str, b: ExprId| format!("{}.{name}({})", show(a, level::PREFIX + 1), show(b, 0));
     match program.exprs.get(e) {
-        Expr::Const(c) => match c.dtype {
-            DType::Bool => (c.bits != 0).to_string(),
-            DType::F32 | DType::F16 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => {
-                parenthesized(c.value().to_string(), if c.value() < 0.0 { level::PREFIX } else { u8::MAX }, outer)
-            }
-        },
+        Expr::Const(c) if c.dtype == DType::Bool => (c.bits != 0).to_string(),
+        Expr::Const(c) => parenthesized(c.value().to_string(), if c.value() < 0.0 { level::PREFIX } else { u8::MAX }, outer),
         Expr::Axis(axis) => program.axes[*axis].name.clone(),
         Expr::Dim(dim) => program.dims[*dim].name.clone(),
         Expr::Scalar(scalar) => program.scalars[*scalar].name.clone(),

@@ -35,7 +35,7 @@ impl Context<'_> {
 
     fn translate(&mut self, e: ExprId) -> Option<Poly> {
         let dtype = self.program.exprs.dtype(e);
-        if !is_word(dtype) {
+        if !dtype.is_word() {
             return None;
         }
         if let Some(element) = self.tabled(e) {
@@ -97,7 +97,7 @@ impl Context<'_> {
     /// an index.
     fn cast(&mut self, to: DType, from: ExprId) -> Option<Poly> {
         let exprs = &self.program.exprs;
-        if !is_word(exprs.dtype(from)) || !is_word(to) {
+        if !exprs.dtype(from).is_word() || !to.is_word() {
             return None;
         }
         let p = self.poly(from)?;
@@ -245,13 +245,5 @@ fn negated(op: Compare) -> Compare {
         Compare::Le => Compare::Gt,
         Compare::Gt => Compare::Le,
         Compare::Ge => Compare::Lt,
-    }
-}
-
-/// True for the integer types whose data wraps at 32 bits, as translated terms do.
-fn is_word(dtype: DType) -> bool {
-    match dtype {
-        DType::I32 | DType::U32 => true,
-        DType::F32 | DType::F16 | DType::BF16 | DType::I8 | DType::U8 | DType::Bool => false,
     }
 }

@@ -31,8 +31,7 @@ impl Context<'_> {
     fn word(&mut self, e: ExprId, depth: u32) -> Option<Poly> {
         let depth = depth.checked_sub(1)?;
         let exprs = &self.program.exprs;
-        let is_word =
-            |e: ExprId| matches!(exprs.dtype(e).int_range(), Some((least, greatest)) if greatest - least == i64::from(u32::MAX));
+        let is_word = |e: ExprId| exprs.dtype(e).is_word();
         match *exprs.get(e) {
             _ if !is_word(e) => None,
             Expr::Binary(op @ (Binary::Add | Binary::Sub | Binary::Mul), a, b) => {

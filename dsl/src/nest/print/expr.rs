@@ -2,7 +2,7 @@
 
 use super::Printer;
 use crate::expr::{Binary, Compare, Const, Expr, ExprId, Outside, Read, Unary};
-use crate::launch::DType;
+use crate::launch::{DType, Numbers};
 
 /// Rust's precedences, from the loosest to the tightest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,11 +127,11 @@ impl Printer<'_> {
 
 fn constant(c: Const) -> (String, Tight) {
     let value = c.value();
-    let text = match c.dtype {
-        DType::Bool => (c.bits != 0).to_string(),
+    let text = match c.dtype.numbers() {
+        Numbers::Bool => (c.bits != 0).to_string(),
         // Prints the shortest text that reads back as the same f32. An f16 or bf16 value is also an f32.
-        DType::F32 | DType::F16 | DType::BF16 => format!("{:?}", value as f32),
-        DType::I32 | DType::U32 | DType::I8 | DType::U8 => format!("{value}"),
+        Numbers::Float(_) => format!("{:?}", value as f32),
+        Numbers::Int { .. } => format!("{value}"),
     };
     let tight = if text.starts_with('-') { Tight::Prefix } else { Tight::Postfix };
     (text, tight)

@@ -15,7 +15,7 @@ use super::tiles;
 use crate::diag::{Error, SpanId};
 use crate::expr::Expr;
 use crate::facts::Prover;
-use crate::launch::DType;
+use crate::launch::{DType, FloatFormat};
 use crate::nest::{AxisId, Body, BufferId, Program, Rounding, StageId, State};
 use crate::syntax::Name;
 use crate::syntax::schedule::Winograd;
@@ -160,11 +160,7 @@ impl Model {
     }
 }
 
-/// Returns the unit roundoff: half the distance from 1 to the next larger number.
+/// Returns the unit roundoff of a dtype. What is computed from integers is an f32.
 fn roundoff(dtype: DType) -> f64 {
-    match dtype {
-        DType::F16 => 2f64.powi(-11),
-        DType::BF16 => 2f64.powi(-8),
-        _ => 2f64.powi(-24),
-    }
+    dtype.float_format().unwrap_or(FloatFormat::F32).roundoff()
 }
