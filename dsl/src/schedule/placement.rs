@@ -106,10 +106,12 @@ fn nest_of(program: &Program, items: &[Item], stage: StageId) -> Option<SpanId> 
 pub(super) fn all_computed(program: &Program, items: &[Item], errors: &mut Errors) {
     let hosted = |name: &Name| program.hosts.keys().any(|stage| program.stages[*stage].name == name.text);
     for placed in computed_at(items).filter(|placed| !hosted(&placed.source)) {
-        let error =
-            Error::new(placed.source.span, format!("`{}` is placed in the nest of a stage that is not computed", placed.source));
-        let error = error.note("the stage of this block is itself placed at a loop, but is not computed anywhere");
-        errors.push(error.help("write it in the block of a stage that has a dispatch of its own"));
+        let error = Error::new(
+            placed.source.span,
+            format!("`{}` is never computed: no dispatch contains the nest that it is placed in", placed.source),
+        );
+        let error = error.note("the stages of these `compute_at` directives are placed in each other's nests");
+        errors.push(error.help("move this directive to the block of a stage that has a dispatch of its own"));
     }
 }
 

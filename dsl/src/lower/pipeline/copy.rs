@@ -83,8 +83,9 @@ impl Ahead {
         let Some(read) = program.exprs.reads(value).into_iter().find(|read| !is_there(read.buffer)) else { return Ok(()) };
         let (name, source) = (&program.buffers[self.copy].name, &program.buffers[read.buffer]);
         let error =
-            Error::new(self.span, format!("`{name}` is copied from `{}`, which is itself a buffer of the nest", source.name));
+            Error::new(self.span, format!("cannot prefetch `{name}`: it is copied from `{}`, which the nest fills", source.name));
         let error = error.note_at(source.span, format!("`{}` is made here", source.name));
+        let error = error.note("only tensors have their elements before the step that uses them");
         Err(error.help(format!("leave `{name}` out of the pipeline, or promote it directly from the tensor")))
     }
 

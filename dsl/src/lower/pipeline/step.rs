@@ -105,7 +105,7 @@ impl<'p> Steps<'p> {
         let error = Error::new(place.span, format!("`{name}` is not computed in the steps of `{axis}`"));
         let error = match self.program.pipelines.iter().find(|p| p.stage == stage) {
             Some(other) => {
-                error.note_at(other.span, format!("`{name}` is made by a pipeline, at the place that the pipeline gives"))
+                error.note_at(other.span, format!("`{name}` is a copy of a pipeline, which determines where it is made"))
             }
             None => error,
         };
@@ -116,7 +116,7 @@ impl<'p> Steps<'p> {
             }
         }
         let there = list(there.into_iter().map(|stage| &self.program.stages[stage].name));
-        Err(error.help(format!("the stages of a step are {there}")))
+        Err(error.help(format!("name a stage that is computed in a step: {there}")))
     }
 
     fn stages_of(&self, part: usize) -> Vec<String> {

@@ -67,8 +67,9 @@ fn recognized(program: &Program, name: &Name) -> Result<Convolution, Error> {
     let by_data = |read: &&Read| read.index.iter().any(|index| !program.exprs.reads(*index).is_empty());
     if let Some(read) = program.exprs.reads(input).iter().find(by_data) {
         let tensor = &program.buffers[read.buffer].name;
-        let error = Error::new(name.span, format!("which element of `{tensor}` is read depends on data"));
-        return Err(error.help("im2col needs indices that depend on axes and sizes only; leave the sum as it is"));
+        let error =
+            Error::new(name.span, format!("`{tensor}` is read at an index that depends on data, so columns cannot be made"));
+        return Err(error.help("im2col needs indices that depend on axes and sizes only: leave `decompose_im2col` out"));
     }
     let axes = program.root_axes(sum.stage).into_iter().filter(|axis| names(program, input, &[*axis])).collect::<Vec<_>>();
     convolution::check_ranges(program, name, &axes, "the columns form a box, so im2col needs extents that depend on sizes only")?;

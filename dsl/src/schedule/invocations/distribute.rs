@@ -33,7 +33,8 @@ pub fn check_count(axes: usize, target: &Target) -> Applied {
     if axes == target.slots.len() {
         return Ok(());
     }
-    let error = Error::new(target.span, format!("{axes} axes are distributed, and {} coordinates are given", target.slots.len()));
+    let error =
+        Error::new(target.span, format!("the number of axes is {axes}, but the number of coordinates is {}", target.slots.len()));
     Err(error.help("give one coordinate for each axis; axes with the same coordinate are fused"))
 }
 
@@ -89,9 +90,9 @@ fn check_target(nest: &mut StageNest<'_>, axis: AxisId, target: &Target, blame: 
         if !nest.is_reduction(axis) {
             return Ok(());
         }
-        let error =
-            Error::new(blame, format!("the elements of `{name}` are distributed, so each invocation reduces its own elements"));
-        return Err(error.help("serialize or unroll its reduction, or write `to: shared`"));
+        let what = format!("the elements of `{name}` are distributed, so its reduction cannot be distributed too");
+        let error = Error::new(blame, what).note("each invocation reduces its own elements alone");
+        return Err(error.help(format!("serialize or unroll `{}` instead, or write `to: shared`", nest.name(axis))));
     }
     if !nest.is_reduction(axis) {
         let error = Error::new(blame, format!("`{name}` is in registers, and each invocation fills its own"));
@@ -111,8 +112,10 @@ fn same_for_all(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
         let differs = threads.iter().find(|(thread, _)| nest.program.exprs.uses_axis(value, &mut |axis| axis == *thread));
         if let Some((thread, made)) = differs {
             let (name, thread) = (&nest.program.stages[nest.stage].name, nest.name(*thread));
-            let what = format!("`{name}` differs for each `{thread}`, so invocations cannot reduce it cooperatively in registers");
-            let error = Error::new(blame, what).note_at(*made, format!("`{thread}` was distributed here"));
+            let what =
+                format!("`{name}` is reduced by several invocations into registers, but has another value for each `{thread}`");
+            let error = Error::new(blame, what).note("such a reduction has one value for the whole workgroup");
+            let error = error.note_at(*made, format!("`{thread}` was distributed to invocations here"));
             return Err(error.help("write `to: shared`"));
         }
     }

@@ -225,7 +225,9 @@ fn check_tail(
     match tail {
         Some(TailWord { tail: Tail::Exact, span }) => {
             let error = Error::new(span, format!("`exact` needs `{fact}`, which is not proved"));
-            return Err(error.help(format!("state it in the schedule's header, `where {fact}`, or let the tail be guarded")));
+            return Err(
+                error.help(format!("state it in the schedule's header, `where {fact}`, or write `guard` instead of `exact`"))
+            );
         }
         Some(TailWord { tail: Tail::RoundUp, span }) if nest.program.can_fill(axis) => {
             return super::round_up::check(nest, axis, span).map(|()| Tail::RoundUp);

@@ -181,7 +181,10 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
     let error = error.note("a stage is computed in one place, and all of its readers must be under it");
     let help = match *first == program.stages[nest.stage].name {
         true => format!("the places that enclose all readers are {}", list(around_reduction(nest))),
-        false => format!("compute {} here too, or leave this out: `{name}` then has a dispatch of its own", list(&others)),
+        false => format!(
+            "place {} there too, by `compute_at`, or leave this directive out: `{name}` then has a dispatch of its own",
+            list(&others)
+        ),
     };
     Err(error.help(help))
 }

@@ -132,16 +132,18 @@ fn all_alike(program: &Program, copy: &Copied, (level, slot, count): (Level, Slo
         Level::Lane => format!("{count} lanes"),
         Level::Thread | Level::Workgroup => format!("{count} invocations in `{letter}`"),
     };
-    let (what, of) = if program.dealt.contains(&copy.buffer) {
-        ("would all have the same part of", "it")
+    let what = if program.dealt.contains(&copy.buffer) {
+        "would all have the same part of"
     } else if program.buffers[copy.buffer].space == Space::Shared {
-        (if copy.computed { "would all compute the same part of" } else { "would all copy the same part of" }, "it")
+        if copy.computed { "would all compute the same part of" } else { "would all copy the same part of" }
     } else {
         let error = Error::new(copy.span, format!("{who} do not take part in the reduction of `{name}`"));
-        return error.help("distribute its reduction to them too, or write `to: shared`");
+        return error.help(format!(
+            "distribute the reduction to them too, `{name} {{ distribute(… => {word}({letter}), by: …); }}`, or write `to: shared`"
+        ));
     };
     let error = Error::new(copy.span, format!("{who} {what} `{name}`"));
-    error.help(format!("distribute an axis of {of} to them: `{name} {{ distribute(… => {word}({letter})); }}`"))
+    error.help(format!("distribute an axis of `{name}` to them: `{name} {{ distribute(… => {word}({letter})); }}`"))
 }
 
 /// Checks that all subgroups take part in a computation on matrices. Lowering reports the case of sums.

@@ -457,6 +457,10 @@ impl Reader<'_> {
                 format!("`{reader_name}` reads elements of `{name}` that are in the registers of other invocations")
             }
             Misfit::Split => format!("`{reader_name}` reads `{name}`, whose elements are distributed, in loops with other strides"),
+            Misfit::Owner(Digit { axis, owner: None, .. }) if !is_fragment => {
+                let axis = &program.axes[*axis].name;
+                format!("along `{axis}`, `{reader_name}` is distributed to invocations, but `{name}`, which it reads, is not")
+            }
             Misfit::Owner(digit) => {
                 let (axis, who) = (&program.axes[digit.axis].name, if is_fragment { "subgroups" } else { "invocations" });
                 format!("`{reader_name}` reads elements of `{name}` that belong to other {who} along `{axis}`")
@@ -466,7 +470,8 @@ impl Reader<'_> {
         let sum = Linear { axes: digits.iter().map(|d| (d.axis, d.weight)).collect(), ..Linear::default() };
         let order: Vec<AxisId> = digits.iter().map(|d| d.axis).collect();
         let own = at(program.exprs.of_linear(&sum, &order));
-        let error = Error::new(copy.span, what).note(format!("it is filled at `{own}`, and read at `{}`", at(index)));
+        let filled = format!("the index of `{name}` is `{own}` where it is filled, and `{}` where it is read", at(index));
+        let error = Error::new(copy.span, what).note(filled);
         let error = match self.loops_of(index) {
             Some((names, span)) => error.note_at(span, format!("`{reader_name}` reads it in the loops of {names}")),
             None => error,
@@ -482,7 +487,7 @@ impl Reader<'_> {
             Misfit::Side(..) => format!("name the axes of matrices in `{reader_name}` in the order in which `{name}` has them"),
             _ if is_fragment => self.instead_in_matrices(reader, digits),
             _ if self.has_loops(index, digits) => "write `to: shared`".into(),
-            _ => self.instead(reader, digits),
+            _ => self.instead(reader, index, digits),
         })
     }
 
@@ -536,8 +541,15 @@ impl Reader<'_> {
         help + &format!("write `fragment(…, …, {shape})`, or `mma` with accumulators of this shape")
     }
 
-    /// Writes the help for the block of a reader.
-    fn instead(&self, reader: StageId, digits: &[Digit]) -> String {
+    /// Writes the help for the block of a reader, or for the block of the buffer if only the reader is distributed.
+    fn instead(&self, reader: StageId, index: ExprId, digits: &[Digit]) -> String {
+        let own = &self.program.stages[reader].name;
+        let is_in = |l: &&Around| self.program.exprs.uses_axis(index, &mut |axis| axis == l.axis);
+        let bound = self.around.iter().filter(is_in).find_map(|l| owner(l.exec));
+        if let ([Digit { owner: None, .. }], Some((level, slot))) = (digits, bound) {
+            let to = crate::nest::print::bound(level, slot).replacen(' ', "(", 1);
+            return format!("in `{}`, distribute the axis as `{own}` does, to `{to})`", self.name());
+        }
         let reduces = matches!(self.program.stages[reader].body, Body::Reduce { .. });
         let by = if reduces { ", by: …" } else { "" };
         let factors: Vec<String> = digits.iter().map(|digit| digit.extent.to_string()).collect();
@@ -552,7 +564,6 @@ impl Reader<'_> {
                 help.push(format!("write `distribute({name} => {to}){by})`"));
             }
         }
-        let own = &self.program.stages[reader].name;
         format!("in `{own}`, {}", help.join(", and "))
     }
 }

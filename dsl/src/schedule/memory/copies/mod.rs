@@ -363,12 +363,12 @@ fn not_fixed(nest: &StageNest<'_>, attached: &Attached, copy: &str, span: SpanId
     let Some(axis) = axes.find(|a| nest.program.comes_from(*a, &attached.outer)) else { return Ok(()) };
     let name = nest.name(axis);
     let shared = attached.buffer.is_none_or(|b| nest.program.buffers[b].space == Space::Shared);
-    let what = if shared { "is shared" } else { "is reduced by all invocations of a workgroup" };
-    let error = Error::new(span, format!("`{copy}` {what}, and holds the elements for one value of `{name}`"));
+    let what = if shared { "is shared by all invocations of a workgroup" } else { "is reduced by all invocations of a workgroup" };
+    let error = Error::new(span, format!("`{copy}` {what}, so it cannot be inside the distributed loop over `{name}`"));
     let error = error.note_at(attached.span, format!("`{copy}` is {} inside its loop here", self::made(nest, attached)));
     let place = if attached.outer.last() == Some(&axis) { ", at `workgroup`" } else { "" };
     Err(error.help(format!(
-        "put {} after this directive{place}: it then holds the elements for all of `{name}`",
+        "put {} after this directive{place}: it then holds the elements for all values of `{name}`",
         directive(nest, attached, copy)
     )))
 }

@@ -72,10 +72,9 @@ pub(in crate::schedule) fn find(nest: &StageNest<'_>, promote: &Promote) -> Resu
                 }
                 let error =
                     Error::new(at.span, format!("no axis of `{}` is distributed to {at}s", nest.program.stages[nest.stage].name));
-                return Err(error.help(match promote.computed {
-                    true => "distribute first, or name an axis",
-                    false => "distribute first, or name the axis at whose loop the copy is made",
-                }));
+                return Err(error.help(format!(
+                    "write `distribute(… => {at}(x));` before this directive, or name a loop or `workgroup` as the place"
+                )));
             };
             nest.path.frames[..bound].iter().filter(|f| !is_invocation(f)).count()
         }
