@@ -18,6 +18,15 @@ Exit codes:
 Environment: NO_COLOR switches colours off; TILEWRIGHT_DEVICE, TILEWRIGHT_CACHE, TILEWRIGHT_TIMEOUT and others hold as for every program of
 Tilewright.";
 
+/// The longest budget. The number is limited, because the clock cannot count to every time that a duration can hold.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// Reads a budget, for example `10m`.
+fn parse_budget(text: &str) -> Result<Duration, String> {
+    let budget = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if budget <= LONGEST { Ok(budget) } else { Err("a budget is at most 366 days".to_owned()) }
+}
+
 /// Lists devices, makes crates, and tunes, times and explains schedules.
 ///
 /// Kernels and schedules are parsed from a crate's files; the crate is not built.
@@ -150,7 +159,7 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "COMMAND")]
     pub(crate) runner: Vec<String>,
     /// The most time for the whole command.
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_budget)]
     pub(crate) budget: Duration,
     /// Writes the best values into the file, and a record next to it.
     #[arg(long, conflicts_with = "check")]

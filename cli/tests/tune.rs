@@ -254,6 +254,7 @@ fn what_makes_no_sense_is_refused() {
     tune(&path, &["--schedule", "NONE"]).ends(2).says("`NONE` is not a schedule of the file");
     tune(&path, &["--write", "--check"]).ends(2);
     tune(&path, &["--budget", "later"]).ends(2);
+    tune(&path, &["--budget", "1000years"]).ends(2).says("a budget is at most 366 days");
     tune(&path, &["--jobs", "0"]).ends(2);
     tune("/nowhere.rs", &[]).ends(2).says("cannot read /nowhere.rs");
     assert_eq!(tune(&path, &["--device", "an unknown device", "--json"]).ends(3).json()["exit"], 3);
