@@ -12,7 +12,7 @@ pub(crate) fn run(options: &Devices) -> Result<Exit, Problem> {
     if diagnosis.devices.len() < 2 {
         let why = [&diagnosis.loader, &diagnosis.driver].into_iter().flatten().next();
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        anstream::eprintln!("no Vulkan device was found{why}; `tilewright doctor` says what to install");
+        output::message(format_args!("no Vulkan device was found{why}; `tilewright doctor` says what to install"));
     }
     match options.json {
         true => output::json(&diagnosis.devices),

@@ -50,7 +50,7 @@ impl Problem {
     /// Prints the problem on standard error and, for programs, on standard output too.
     pub(crate) fn report(&self, json: bool) {
         let bad = Style::new().fg_color(Some(AnsiColor::Red.into())).bold();
-        anstream::eprintln!("{bad}error{bad:#}: {}", self.text);
+        output::message(format_args!("{bad}error{bad:#}: {}", self.text));
         if json {
             output::json(&json!({ "error": self.text, "exit": self.exit as u8 }));
         }

@@ -16,6 +16,11 @@ pub(crate) fn line(line: impl Display) {
     text(format_args!("{line}\n"));
 }
 
+/// Prints a line on standard error. A message that cannot be written is not an error.
+pub(crate) fn message(line: impl Display) {
+    let _ = writeln!(anstream::stderr(), "{line}");
+}
+
 /// Prints bytes.
 pub(crate) fn raw(bytes: &[u8]) {
     let _ = std::io::stdout().write_all(bytes);
@@ -25,7 +30,7 @@ pub(crate) fn raw(bytes: &[u8]) {
 pub(crate) fn json(value: &impl Serialize) {
     match serde_json::to_string_pretty(value) {
         Ok(text) => raw(format!("{text}\n").as_bytes()),
-        Err(error) => anstream::eprintln!("error: no JSON can be made of the result: {error}"),
+        Err(error) => message(format_args!("error: no JSON can be made of the result: {error}")),
     }
 }
 

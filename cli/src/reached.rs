@@ -1,6 +1,7 @@
 //! An open device of a runner. The runner is restarted after a failure.
 
 use crate::exit::{Exit, Problem};
+use crate::output;
 use crate::place::{Reach, start};
 use crate::sizes::Sizes;
 use crate::variant::Compiled;
@@ -50,7 +51,7 @@ impl Reached {
             return Err(Problem { exit: Exit::Device, text });
         }
         if device.name.starts_with(REFERENCE) {
-            anstream::eprintln!("note: the reference device interprets kernels, so its times do not predict a GPU's");
+            output::message("note: the reference device interprets kernels, so its times do not predict a GPU's");
         }
         let (runner, reach) = (runner.map(str::to_owned), reach.clone());
         Ok(Reached { runner, reach, client: Some(client), device, loaded: HashMap::new(), failures: 0, failed: None })

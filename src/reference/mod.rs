@@ -12,6 +12,7 @@ use crate::device::timing::{Span, Timed};
 use crate::device::{DeviceInfo, Options};
 use crate::error::{Error, Result};
 use std::any::Any;
+use std::io::Write;
 use std::sync::Once;
 use std::time::Instant;
 use tilewright_launch::{Dispatch, Param, ParamValue, Program, Role};
@@ -61,7 +62,9 @@ pub(crate) fn instead(options: &Options, error: Error) -> Result<Box<dyn Backend
         error if stands_in(options, &error) && index.is_none_or(|i| i == 0) && options.wanted().is_none_or(|_| index.is_some()) => {
             static SAID: Once = Once::new();
             SAID.call_once(|| {
-                eprintln!(
+                // `eprintln` panics if the message cannot be written.
+                let _ = writeln!(
+                    std::io::stderr(),
                     "tilewright: {error}. Until then, kernels run on the reference device, which is slow because it checks every \
                      access. (TILEWRIGHT_DEVICE={NAME} selects it without this message.)"
                 );
