@@ -445,7 +445,8 @@ impl Device {
                     part.set_written();
                     // Each part begins where the previous part ended, because clocks of different queues cannot be compared.
                     let start = spans.last().map_or(0, |s| s.end);
-                    spans.extend(taken.into_iter().map(|s| Span { begin: start + s.begin, end: start + s.end }));
+                    let shifted = |s: Span| Span { begin: start.saturating_add(s.begin), end: start.saturating_add(s.end) };
+                    spans.extend(taken.into_iter().map(shifted));
                 }
                 Err(error) => {
                     // Memory that the failed part does not use is free, because the later parts are not submitted.

@@ -129,13 +129,18 @@ impl Spill {
 
 /// Returns a pool with room for the descriptor sets of all steps that do not access buffers by address.
 fn descriptor_pool(session: &mut Session, steps: &[Own<'_>]) -> Result<vk::DescriptorPool> {
-    let (mut sets, mut buffers) = (0, 0);
+    let (mut sets, mut buffers) = (0u64, 0u64);
     for own in steps.iter().filter(|s| s.pipeline.addressing == Addressing::Descriptor) {
-        let count = if own.pipeline.spilled { own.step.pieces.len() } else { 1 };
-        sets += count as u32;
-        buffers += (count * (own.buffers.len() + 1)) as u32;
+        let count = if own.pipeline.spilled { own.step.pieces.len() as u64 } else { 1 };
+        sets += count;
+        buffers += count * (own.buffers.len() as u64 + 1);
     }
-    if sets == 0 { Ok(vk::DescriptorPool::null()) } else { session.descriptor_pool(sets, buffers) }
+    // The session rounds the counts up to powers of two. There are at least as many buffers as sets.
+    const LIMIT: u64 = 1 << 31;
+    if buffers > LIMIT {
+        return Err(Error::TooLarge { what: "the descriptors of a submission".to_owned(), size: buffers, limit: LIMIT });
+    }
+    if sets == 0 { Ok(vk::DescriptorPool::null()) } else { session.descriptor_pool(sets as u32, buffers as u32) }
 }
 
 /// Records the pieces of one step. Its pipeline must be bound.
