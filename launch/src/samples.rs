@@ -77,6 +77,8 @@ mod tests {
             (DType::BF16, &[(Gt, 3.0), (Lt, 5.0)]),
             (DType::F32, &[(Gt, 1e-6), (Lt, 1e6)]),
             (DType::F32, &[(Eq, 0.125)]),
+            // Twice the second literal is infinite.
+            (DType::F16, &[(Gt, 40000.0), (Lt, 1.7e308)]),
         ] {
             let found = sample(dtype, bounds).unwrap_or_else(|| panic!("none for {bounds:?}"));
             assert_eq!(rounded(found, dtype), Some(found));
