@@ -25,12 +25,17 @@ impl Linear {
 
     /// True if the sum's factors fit in literals and it has at most [`TERMS`] terms.
     fn is_short(&self) -> bool {
-        let mut numbers = self.axes.values().chain(self.rest.iter().map(|(_, n)| n)).chain([&self.constant]);
-        self.axes.len() + self.rest.len() <= TERMS && numbers.all(|n| i32::try_from(n.unsigned_abs()).is_ok())
+        self.axes.len() + self.rest.len() <= TERMS && self.has_literals()
     }
 
-    /// Adds a multiple of another short sum. Returns `None` if a factor does not fit in 64 bits.
-    fn plus(&mut self, other: &Linear, times: i64) -> Option<()> {
+    /// True if the sum's factors and its constant fit in literals.
+    pub fn has_literals(&self) -> bool {
+        let mut numbers = self.axes.values().chain(self.rest.iter().map(|(_, n)| n)).chain([&self.constant]);
+        numbers.all(|n| i32::try_from(n.unsigned_abs()).is_ok())
+    }
+
+    /// Adds a multiple of another sum. Returns `None` if a factor does not fit in 64 bits.
+    pub fn plus(&mut self, other: &Linear, times: i64) -> Option<()> {
         let added = |sum: i64, n: i64| sum.checked_add(n.checked_mul(times)?);
         for (axis, n) in &other.axes {
             let sum = self.axes.entry(*axis).or_default();
@@ -38,6 +43,8 @@ impl Linear {
         }
         self.axes.retain(|_, n| *n != 0);
         for (e, n) in &other.rest {
+            let known = self.rest.iter().find(|(other, _)| other == e).map_or(0, |(_, n)| *n);
+            added(known, *n)?;
             self.add_rest(*e, n.checked_mul(times)?);
         }
         self.constant = added(self.constant, other.constant)?;

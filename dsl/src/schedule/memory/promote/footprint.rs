@@ -356,7 +356,8 @@ fn ends(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, dimension: u
         }
         let last = last(nest, wanted, *axis)?;
         let end = if *times < 0 { &mut low } else { &mut high };
-        end.constant += times * last;
+        let sum = times.checked_mul(last).and_then(|n| end.constant.checked_add(n));
+        end.constant = sum.ok_or_else(|| far(nest, wanted, seen))?;
     }
     for (e, times) in &index.rest {
         let varies = nest.program.exprs.uses_axis(*e, &mut |a| inside.contains(&a));
@@ -368,10 +369,15 @@ fn ends(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, dimension: u
             }
         };
         let (from, to) = (nest.program.exprs.linear(from), nest.program.exprs.linear(to));
-        low.add(&from, *times);
-        high.add(&to, *times);
+        low.plus(&from, *times).zip(high.plus(&to, *times)).ok_or_else(|| far(nest, wanted, seen))?;
     }
-    Ok((low, high))
+    if low.has_literals() && high.has_literals() { Ok((low, high)) } else { Err(far(nest, wanted, seen)) }
+}
+
+/// Reports a read whose indices do not fit in 32 bits.
+fn far(nest: &StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen) -> Error {
+    let what = format!("`{}` has indices under `{}` that do not fit in 32 bits", nest.text(seen.id), wanted.promote.at);
+    Error::new(wanted.promote.source.span, what).help("place it further in, so that it covers shorter ranges")
 }
 
 /// Returns the last value of an axis, or an upper bound of it.
