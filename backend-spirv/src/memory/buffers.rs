@@ -77,6 +77,7 @@ impl Emit<'_> {
 
     /// Returns a pointer to the `index`-th group of `count` elements of a buffer.
     pub(crate) fn place(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<ElementPointer> {
+        let index = self.literal_inside(buffer, index);
         match self.program.buffers[buffer].space {
             Space::Shared => self.shared_place(buffer, index, count, level),
             Space::Constant(_) => self.constant_place(buffer, index, level),
@@ -90,6 +91,17 @@ impl Emit<'_> {
                 }
             }
         }
+    }
+
+    /// Returns an index, or the nearest one in the buffer if it is a literal outside. Code that does not run can have such an index, and
+    /// SPIR-V does not allow it.
+    fn literal_inside(&mut self, buffer: BufferId, index: ValueId) -> ValueId {
+        let Some(at) = self.resolver.values.as_int(index) else { return index };
+        let last = match &self.program.buffers[buffer].space {
+            Space::Constant(data) => data.len() as i64 - 1,
+            _ => i64::MAX,
+        };
+        if (0..=last).contains(&at) { index } else { self.resolver.values.int(at.min(last).max(0)) }
     }
 
     /// Returns the alignment of a buffer in device memory, in bytes: the width of its widest access.
@@ -249,11 +261,6 @@ impl Emit<'_> {
         let b = &self.program.buffers[buffer];
         let Space::Constant(data) = &b.space else { return Err(self.unknown_buffer(buffer)) };
         let of = self.scalar_type(b.dtype)?;
-        // Code that does not run can have a literal index outside the table, which SPIR-V does not allow.
-        let index = match self.resolver.values.as_int(index) {
-            Some(at) => self.resolver.values.int(at.clamp(0, data.len() as i64 - 1)),
-            None => index,
-        };
         let base = match self.buffers.locals.get(&buffer) {
             Some(id) => *id,
             None => {

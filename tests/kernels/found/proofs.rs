@@ -386,3 +386,13 @@ fn a_table_past_the_end_of_an_unrolled_tail() {
     }";
     check(kernel, "V: k for p { tile(k: 3 peel => z1); unroll(k, z1); distribute(i => workgroup(x)); }", &[&[("N", 5)]]);
 }
+
+/// `y` has no elements, and the nearest element of `x` at its literal index is not clamped, because no invocation reads it.
+#[test]
+fn a_literal_index_of_a_result_without_elements() {
+    let kernel = "fn k<OH = (W - 2) + 1, W>(x: f32[W]) -> y: f32[OH] where W == 1 {
+        let s[j]: f32[OH] = x.clamp()[1 - 2];
+        y[j] = s[1];
+    }";
+    check(kernel, "V: k for p {}", &[&[("W", 1)]]);
+}
