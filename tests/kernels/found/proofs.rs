@@ -366,7 +366,7 @@ fn filled_items_under_an_empty_range() {
     check(kernel, schedule, &[&[("W", 3)], &[("W", 0)]]);
 }
 
-/// The full tile's value has no part that is always the fill, and a sum without it is a shorter sum.
+/// The full tile's value lacks a part that is always the fill, so its sum has fewer terms.
 #[test]
 fn a_part_that_is_always_the_fill() {
     let kernel = "fn k<M>(x: i32[M]) -> y: i32[3] {
@@ -387,7 +387,7 @@ fn a_table_past_the_end_of_an_unrolled_tail() {
     check(kernel, "V: k for p { tile(k: 3 peel => z1); unroll(k, z1); distribute(i => workgroup(x)); }", &[&[("N", 5)]]);
 }
 
-/// `y` has no elements, and the nearest element of `x` at its literal index is not clamped, because no invocation reads it.
+/// The literal index -1 is not clamped, because `y` is empty and no invocation reads `x`.
 #[test]
 fn a_literal_index_of_a_result_without_elements() {
     let kernel = "fn k<OH = (W - 2) + 1, W>(x: f32[W]) -> y: f32[OH] where W == 1 {

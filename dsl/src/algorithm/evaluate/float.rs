@@ -25,7 +25,7 @@ pub struct Float {
     pub error: f64,
 }
 
-/// Returns the format in which a device computes with a dtype. What is computed from integers is an f32.
+/// Returns the format in which a device computes with a dtype. Floats that are computed from integers are f32.
 fn format(dtype: DType) -> FloatFormat {
     dtype.float_format().unwrap_or(FloatFormat::F32)
 }

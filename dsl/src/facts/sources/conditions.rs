@@ -235,8 +235,8 @@ impl Context<'_> {
         best.map(|(_, id, value)| (id, value))
     }
 
-    /// For `f * x + g * (…) + c = 0`, where `f` and `g` have no common divisor, returns `x` and `g * q + r`. `q` is a new quotient, and `r`
-    /// solves `f * r + c = 0` modulo `g`.
+    /// For `f * x + g * (…) + c = 0`, where `f` and `g` are coprime, returns `x` and `g * q + r`. `q` is a new quotient, and `r` solves
+    /// `f * r + c = 0` modulo `g`.
     fn divisible(&mut self, p: &Poly) -> Option<(AtomId, Poly)> {
         for id in p.atoms() {
             let (factor, rest) = p.split(id);

@@ -160,7 +160,7 @@ impl Model {
     }
 }
 
-/// Returns the unit roundoff of a dtype. What is computed from integers is an f32.
+/// Returns the unit roundoff of a dtype. Floats that are computed from integers are f32.
 fn roundoff(dtype: DType) -> f64 {
     dtype.float_format().unwrap_or(FloatFormat::F32).roundoff()
 }
