@@ -17,6 +17,7 @@ use crate::module::Id;
 use crate::resolve::values::{Op as ValueOp, ValueId};
 use functions::function_of;
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
+use smallvec::SmallVec;
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
 use tilewright_dsl::launch::{DType, Feature};
 
@@ -313,7 +314,7 @@ impl Emit<'_> {
             let one = self.all(at.of, at.n, 1)?;
             by = self.same(at, Op::Select, &[bad, one, b])?;
         }
-        let quotient = self.same(at, divide, &[a, by])?;
+        let quotient = self.quotient(divide, at, at.dtype, a, by)?;
         if op == Binary::Rem {
             // In the two bad cases the divisor is 1, so that the remainder is 0. `SRem` is not used, because its result for negative
             // numbers is unreliable.
@@ -324,6 +325,22 @@ impl Emit<'_> {
             Some(by_zero) => self.same(at, Op::Select, &[by_zero, zero, quotient]),
             None => Ok(quotient),
         }
+    }
+
+    /// Writes a quotient or remainder of integers, component by component, because NVIDIA's compiler crashes at some of vectors
+    /// (`docs/drivers.md`).
+    fn quotient(&mut self, op: Op, at: Site, of: DType, a: Id, b: Id) -> Result<Id> {
+        let ty = self.vector_type(of, at.n)?;
+        if at.n == 1 {
+            return Ok(self.ins(at.level, op, ty, &[a, b]));
+        }
+        let one = self.vector_type(of, 1)?;
+        let mut parts: SmallVec<[Id; 4]> = SmallVec::new();
+        for n in 0..at.n {
+            let [a, b] = [a, b].map(|vector| self.ins(at.level, Op::CompositeExtract, one, &[vector, n]));
+            parts.push(self.ins(at.level, op, one, &[a, b]));
+        }
+        Ok(self.ins(at.level, Op::CompositeConstruct, ty, &parts))
     }
 
     /// Writes a division that is rounded to minus infinity. The divisor is at least 1.
@@ -344,14 +361,14 @@ impl Emit<'_> {
         if natural {
             let op = if op == Binary::FloorDiv { Op::UDiv } else { Op::UMod };
             if at.of == DType::U32 {
-                return self.same(at, op, &[a, b]);
+                return self.quotient(op, at, at.dtype, a, b);
             }
             let words = self.vector_type(DType::U32, at.n)?;
             let (a, b) = (self.ins(at.level, Op::Bitcast, words, &[a]), self.ins(at.level, Op::Bitcast, words, &[b]));
-            let result = self.ins(at.level, op, words, &[a, b]);
+            let result = self.quotient(op, at, DType::U32, a, b)?;
             return self.same(at, Op::Bitcast, &[result]);
         }
-        let quotient = self.same(at, Op::SDiv, &[a, b])?;
+        let quotient = self.quotient(Op::SDiv, at, at.dtype, a, b)?;
         let part = self.same(at, Op::IMul, &[quotient, b])?;
         let rest = self.same(at, Op::ISub, &[a, part])?;
         let zero = self.all(at.of, at.n, 0)?;

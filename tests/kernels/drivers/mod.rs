@@ -558,3 +558,19 @@ fn high_products() {
         }
     }
 }
+
+/// Quotients and remainders by 3, 6 and 18 of vectors of two integers, at which a driver's compiler crashed.
+#[test]
+fn quotients_of_vectors() {
+    let kernel = "fn k<B, M, N = 16>(x: f32[M, B, N]) -> y: f32[N, M, B] { y[j, i, z] = x[i, z, j]; }";
+    let schedule = "V: k for p {
+        pack(y[j, i, z] => [i / 4, z, j / 3, i % 2, j % 3, i / 2 % 2], when: caller);
+        fuse(i_o, j_o, j => z1);
+        vectorize(z1, 2, unaligned: scalar);
+        distribute(i_oo => workgroup(x));
+        distribute(z => workgroup(y));
+        distribute(z1 => workgroup(y));
+        distribute(i => workgroup(y));
+    }";
+    check(kernel, schedule, &[("B", 1), ("M", 3)], &profiles());
+}
