@@ -153,3 +153,15 @@ fn registers_are_one_invocations() {
     );
     assert!(text.starts_with("`x_r` is in the registers"), "{text}");
 }
+
+/// The ends of the index exceed 32 bits, or even 64 bits.
+#[test]
+fn refuses_footprints_beyond_32_bits() {
+    let kernel = "fn k<N, M, K>(x: f32[N]) -> y: f32[N, M, K] {
+        y[i, j, k] = x.pad(0.0)[i * 2147483647 + j * 2147483647 + k * 2147483647];
+    }";
+    for facts in ["M == 3, K == 3", "N == 2147483647, M == 2147483647, K == 2147483647"] {
+        let text = lowered(kernel, &format!("for vulkan_1_1 where {facts}"), "promote(x, at: i, to: register); serial(i, j, k);");
+        assert!(text.contains("has indices under `i` that do not fit in 32 bits"), "{text}");
+    }
+}

@@ -93,8 +93,8 @@ impl Emit<'_> {
         }
     }
 
-    /// Returns an index, or the nearest one in the buffer if it is a literal outside. Code that does not run can have such an index, and
-    /// SPIR-V does not allow it.
+    /// Returns an index, or the nearest valid one if it is a literal below 0 or past the end of a table. Code that does not run can have
+    /// such an index, and SPIR-V does not allow it.
     fn literal_inside(&mut self, buffer: BufferId, index: ValueId) -> ValueId {
         let Some(at) = self.resolver.values.as_int(index) else { return index };
         let last = match &self.program.buffers[buffer].space {

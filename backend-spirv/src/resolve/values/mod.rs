@@ -335,7 +335,7 @@ impl Values {
         self.op(Op::Splat(width), smallvec::smallvec![id])
     }
 
-    /// Returns an operation. Operands that are the same in all lanes are widened.
+    /// Returns an operation. Comparisons of literals are folded, and operands that are the same in all lanes are widened.
     pub(crate) fn apply(&mut self, op: Op, operands: &[ValueId]) -> ValueId {
         if let (Op::Compare(by), [a, b]) = (op, operands)
             && let Some((a, b)) = self.as_int(*a).zip(self.as_int(*b))

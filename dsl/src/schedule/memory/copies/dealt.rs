@@ -531,10 +531,11 @@ impl Reader<'_> {
         let mut help = format!("in `{}`, ", self.program.stages[reader].name);
         for digit in digits {
             if let Some((level, slot)) = digit.owner {
-                let to = crate::nest::print::bound(level, slot).replacen(' ', "(", 1);
                 help += &format!(
-                    "give each {} elements of the axis to a subgroup, `tile(…: {}) => {to})`, and ",
-                    digit.weight, digit.weight
+                    "give each {} elements of the axis to a subgroup, `tile(…: {}) => {}`, and ",
+                    digit.weight,
+                    digit.weight,
+                    target(level, slot)
                 );
             }
         }
@@ -547,8 +548,7 @@ impl Reader<'_> {
         let is_in = |l: &&Around| self.program.exprs.uses_axis(index, &mut |axis| axis == l.axis);
         let bound = self.around.iter().filter(is_in).find_map(|l| owner(l.exec));
         if let ([Digit { owner: None, .. }], Some((level, slot))) = (digits, bound) {
-            let to = crate::nest::print::bound(level, slot).replacen(' ', "(", 1);
-            return format!("in `{}`, distribute the axis as `{own}` does, to `{to})`", self.name());
+            return format!("in `{}`, distribute the axis as `{own}` does, to `{}`", self.name(), target(level, slot));
         }
         let reduces = matches!(self.program.stages[reader].body, Body::Reduce { .. });
         let by = if reduces { ", by: …" } else { "" };
@@ -560,10 +560,14 @@ impl Reader<'_> {
         };
         for (digit, name) in digits.iter().zip(names) {
             if let Some((level, slot)) = digit.owner {
-                let to = crate::nest::print::bound(level, slot).replacen(' ', "(", 1);
-                help.push(format!("write `distribute({name} => {to}){by})`"));
+                help.push(format!("write `distribute({name} => {}{by})`", target(level, slot)));
             }
         }
         format!("in `{own}`, {}", help.join(", and "))
     }
+}
+
+/// Returns a target of `distribute` as it is written, for example `thread(x)`.
+fn target(of: Level, along: Slot) -> String {
+    format!("{}({})", crate::nest::print::level(of), crate::nest::print::slot(along))
 }
