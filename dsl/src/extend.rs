@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use tilewright_launch::{DType, Feature, Matrices};
 
 /// The fields of `profile!`.
-const FIELDS: [&str; 17] = [
+const FIELDS: [&str; 19] = [
     "invocations",
     "local",
     "shared_bytes",
@@ -24,6 +24,8 @@ const FIELDS: [&str; 17] = [
     "core_registers",
     "core_shared_bytes",
     "core_invocations",
+    "cores",
+    "l2_bytes",
     "banks",
     "cpu",
 ];
@@ -81,6 +83,8 @@ impl Profile {
             "core_registers" => self.core_registers = Some(number(field, 1, 1 << 24)?),
             "core_shared_bytes" => self.core_shared_bytes = Some(number(field, 1, 1 << 24)?),
             "core_invocations" => self.core_invocations = Some(number(field, 1, 1 << 16)?),
+            "cores" => self.cores = Some(number(field, 1, 1 << 16)?),
+            "l2_bytes" => self.l2_bytes = Some(number(field, 1, u32::MAX)?),
             "banks" => self.banks = Some(banks(field)?),
             "cpu" => self.cpu = answer(field)?,
             "bandwidth" => self.bandwidth = Some(number(field, 1, 1_000_000)?),

@@ -36,12 +36,17 @@ pub struct Profile {
     pub bandwidth: Option<u32>,
     /// The most 32-bit registers of an invocation. For estimates, like the fields below.
     pub registers: Option<u32>,
-    /// The 32-bit registers of a core, which the workgroups that run on it share. (A core is a streaming multiprocessor or a compute unit.)
+    /// The 32-bit registers of a core, which the workgroups that run on it share. A core is a streaming multiprocessor, a workgroup
+    /// processor of RDNA, an Xe core, a shader core or a core of a CPU.
     pub core_registers: Option<u32>,
     /// The bytes of shared memory of a core that workgroups can use.
     pub core_shared_bytes: Option<u32>,
     /// The most invocations on a core.
     pub core_invocations: Option<u32>,
+    /// The cores of the device.
+    pub cores: Option<u32>,
+    /// The bytes of the last-level cache that all cores share.
+    pub l2_bytes: Option<u32>,
     /// The banks of 4 bytes of shared memory. Accesses of a subgroup to different words of one bank run one after another.
     pub banks: Option<u32>,
     /// True for drivers for CPUs. Their shared memory is ordinary memory, so a copy in it is not faster than its source. For
@@ -69,12 +74,15 @@ impl Profile {
             core_registers: None,
             core_shared_bytes: None,
             core_invocations: None,
+            cores: None,
+            l2_bytes: None,
             banks: None,
             cpu: false,
         }
     }
 
-    /// Returns the guarantees of every Vulkan 1.1 device (the specification's table of required limits).
+    /// Returns the guarantees of every Vulkan 1.1 device (the specification's table of required limits). The figures for estimates are
+    /// guesses for a small integrated GPU.
     pub fn vulkan_1_1() -> Profile {
         Profile {
             name: "vulkan_1_1".into(),
@@ -83,12 +91,15 @@ impl Profile {
             shared_bytes: 16384,
             subgroups: 128,
             push_bytes: 128,
+            registers: Some(64),
+            cores: Some(8),
+            l2_bytes: Some(512 << 10),
             ..Profile::unknown()
         }
     }
 
     /// Returns the profile of Mesa's lavapipe, 25 and later, on a CPU with vectors of 256 bits, as `vulkaninfo` reports it. (Cooperative
-    /// matrices came with Mesa 26.)
+    /// matrices came with Mesa 26.) The figures for estimates are for a CPU with four cores.
     pub fn mesa_lavapipe() -> Profile {
         Profile {
             name: "mesa_lavapipe".into(),
@@ -99,23 +110,30 @@ impl Profile {
             subgroups: 32,
             push_bytes: 256,
             features: all_but(&[Feature::CooperativeMatrix]),
+            gflops: Some(380),
+            bandwidth: Some(50),
+            cores: Some(4),
+            l2_bytes: Some(8 << 20),
             cpu: true,
             ..Profile::unknown()
         }
     }
 
-    /// Returns the profile of lavapipe from Mesa 26 on, which has cooperative matrices.
+    /// Returns the profile of lavapipe from Mesa 26 on, which has cooperative matrices. Vector instructions multiply them, so their rate is
+    /// the rate of f32 arithmetic.
     pub fn mesa_lavapipe_26() -> Profile {
         Profile {
             name: "mesa_lavapipe_26".into(),
             features: all_but(&[]).into_iter().chain(MORE_OF_MATRICES).collect(),
             matrices: floats(&[[8, 8, 8]]),
+            matrix_gflops: Some(380),
             ..Profile::mesa_lavapipe()
         }
     }
 
     /// Returns the profile of Arm's Mali GPUs of the Valhall family (G57, G77, G78, G710 and others) with a driver for Vulkan 1.3. The
-    /// values are the limits of the smallest GPU. Warps have 16 threads.
+    /// guaranteed values are the limits of the smallest GPU, and the figures for estimates are for a Mali-G78 MP14. Warps have 16 threads.
+    /// `core_shared_bytes` and `banks` are unknown, because shared memory is ordinary memory there, which is read through caches.
     pub fn arm_valhall() -> Profile {
         use Feature::*;
         Profile {
@@ -137,11 +155,19 @@ impl Profile {
                 SubgroupSize,
                 MemoryModel,
             ]),
+            gflops: Some(765),
+            bandwidth: Some(51),
+            registers: Some(64),
+            core_registers: Some(32768),
+            core_invocations: Some(1024),
+            cores: Some(14),
+            l2_bytes: Some(1 << 20),
             ..Profile::unknown()
         }
     }
 
-    /// Returns the profile of NVIDIA's Ampere (RTX 30, A100). Vulkan offers 48 KiB of shared memory there, less than the hardware has.
+    /// Returns the profile of NVIDIA's Ampere (RTX 30, A100). Vulkan offers 48 KiB of shared memory there, less than the hardware has. The
+    /// figures for estimates are for an RTX 3080.
     pub fn nvidia_ampere() -> Profile {
         Profile {
             name: "nvidia_ampere".into(),
@@ -153,16 +179,21 @@ impl Profile {
             push_bytes: 256,
             features: all_but(&[]),
             matrices: floats(&[[16, 16, 16], [16, 8, 16], [16, 8, 8]]),
+            gflops: Some(29_800),
+            matrix_gflops: Some(119_000),
+            bandwidth: Some(760),
             registers: Some(255),
             core_registers: Some(65536),
             core_invocations: Some(1536),
+            cores: Some(68),
+            l2_bytes: Some(5 << 20),
             banks: Some(32),
             ..Profile::unknown()
         }
     }
 
-    /// Returns the profile of NVIDIA's Hopper with a driver of 2025 or later. The rates are the vendor's, for an H200. All workgroups of a core
-    /// share about 48 KiB there, as measured.
+    /// Returns the profile of NVIDIA's Hopper with a driver of 2025 or later. The figures for estimates are the vendor's, for an H200, except
+    /// that all workgroups of a core share about 48 KiB there, as measured.
     pub fn nvidia_hopper() -> Profile {
         let ampere = Profile::nvidia_ampere();
         Profile {
@@ -173,11 +204,15 @@ impl Profile {
             bandwidth: Some(4_800),
             core_shared_bytes: Some(49152),
             core_invocations: Some(2048),
+            cores: Some(132),
+            l2_bytes: Some(50 << 20),
             ..ampere
         }
     }
 
     /// Returns the profile of AMD's RDNA 3 (RX 7000) with Mesa's driver. Its subgroups have 32 or 64 invocations; this profile requires 32.
+    /// The figures for estimates are for an RX 7800 XT. A core is a workgroup processor, because Mesa's driver runs workgroups on one. `banks`
+    /// is unknown, because the conflicts of matrices are estimated for NVIDIA's instructions.
     pub fn amd_rdna3() -> Profile {
         Profile {
             name: "amd_rdna3".into(),
@@ -189,12 +224,21 @@ impl Profile {
             push_bytes: 128,
             features: all_but(&[Feature::AtomicF32Add]),
             matrices: floats(&[[16, 16, 16]]),
+            gflops: Some(37_300),
+            matrix_gflops: Some(74_600),
+            bandwidth: Some(624),
+            registers: Some(256),
+            core_registers: Some(196_608),
+            core_shared_bytes: Some(131_072),
+            core_invocations: Some(2048),
+            cores: Some(30),
+            l2_bytes: Some(64 << 20),
             ..Profile::unknown()
         }
     }
 
     /// Returns the profile of Intel's Xe2 (Arc B-series, Lunar Lake) with Mesa's driver, from the driver's tables. Its matrix unit works on
-    /// subgroups of 16.
+    /// subgroups of 16. The figures for estimates are for an Arc B580. `banks` is unknown for the same reason as in [`Profile::amd_rdna3`].
     pub fn intel_xe2() -> Profile {
         Profile {
             name: "intel_xe2".into(),
@@ -206,6 +250,15 @@ impl Profile {
             push_bytes: 128,
             features: all_but(&[Feature::AtomicF32Add]),
             matrices: floats(&[[8, 16, 16]]),
+            gflops: Some(13_700),
+            matrix_gflops: Some(109_000),
+            bandwidth: Some(456),
+            registers: Some(128),
+            core_registers: Some(131_072),
+            core_shared_bytes: Some(163_840),
+            core_invocations: Some(1024),
+            cores: Some(20),
+            l2_bytes: Some(18 << 20),
             ..Profile::unknown()
         }
     }

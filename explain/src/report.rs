@@ -46,6 +46,8 @@ pub struct Device {
     pub core_registers: Option<u32>,
     pub core_shared_bytes: Option<u32>,
     pub core_invocations: Option<u32>,
+    pub cores: Option<u32>,
+    pub l2_bytes: Option<u32>,
     pub banks: Option<u32>,
     pub cpu: bool,
 }
@@ -246,6 +248,8 @@ impl Report {
                 core_registers: p.core_registers,
                 core_shared_bytes: p.core_shared_bytes,
                 core_invocations: p.core_invocations,
+                cores: p.cores,
+                l2_bytes: p.l2_bytes,
                 banks: p.banks,
                 cpu: p.cpu,
             },

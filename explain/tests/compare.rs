@@ -215,8 +215,8 @@ fn what_cannot_be_compared() {
         refused(&file, &["DIRECT", "WRONG"], &[SMALL]),
     ];
     insta::assert_snapshot!(told.join("\n"));
-    let unknown = compared(&file, &["DIRECT", "F2"], &[SMALL], &[Profile::arm_valhall()]).expect_err("it has no rates").to_string();
-    assert_eq!(unknown, "the profile `arm_valhall` lacks `gflops` or `bandwidth`, so it gives no times");
+    let unknown = compared(&file, &["DIRECT", "F2"], &[SMALL], &[Profile::vulkan_1_1()]).expect_err("it has no rates").to_string();
+    assert_eq!(unknown, "the profile `vulkan_1_1` lacks `gflops` or `bandwidth`, so it gives no times");
 }
 
 #[test]

@@ -167,6 +167,9 @@ fn numbers_for_estimates() {
     let b = profiles(&[text]).expect("a profile");
     assert_eq!((b.banks, b.matrix_gflops, b.registers), (Some(64), Some(500), Some(128)));
     assert_eq!((b.core_registers, b.core_shared_bytes, b.core_invocations), (Some(32768), Some(1024), Some(2048)));
+    assert_eq!((b.cores, b.l2_bytes), (Some(132), Some(50 << 20)));
+    let c = profiles(&["c: b { cores: 65536, l2_bytes: 4294967295 }", text]).expect("a profile");
+    assert_eq!((c.cores, c.l2_bytes, c.banks), (Some(65536), Some(u32::MAX), Some(64)));
 }
 
 #[test]
@@ -186,6 +189,8 @@ fn wrong_profiles() {
         "b: vulkan_1_1 { invocations: 64, invocations: 128 }",
         "b: vulkan_1_1 { invocations = 64, push_bytes: -4 }",
         "b: vulkan_1_1 { banks: 20, matrix_gflops: 0, registers: none, core_registers: 0, core_shared_bytes: 99999999, core_invocations: 0 }",
+        "b: vulkan_1_1 { cores: 0, l2_bytes: 4294967296 }",
+        "b: vulkan_1_1 { core: 8, cores: 65537, l2_bytes: none }",
         "b: vulkan_1_1",
     ] {
         let verdict = profiles(&[text]).map_or_else(|e| e, |p| format!("{p:?}\n"));
