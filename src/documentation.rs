@@ -16,6 +16,10 @@ mod instead {}
 #[doc = include_str!("../docs/schedules.md")]
 mod schedules {}
 
+/// `docs/plan.md`.
+#[doc = include_str!("../docs/plan.md")]
+mod plan {}
+
 /// `docs/profiles.md`.
 #[doc = include_str!("../docs/profiles.md")]
 mod profiles {}

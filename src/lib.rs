@@ -43,7 +43,7 @@ pub use tilewright_launch::{DType, Feature};
 /// Defines a kernel, the computation that schedules implement.
 ///
 /// It becomes a module with the kernel's name. The module has `Args`, the arguments by name; `Kernel<T>`, the type of the kernel;
-/// and, if the kernel's dtypes are not generic, `DEFAULT`, the variant that runs on every device.
+/// and, if the kernel's dtypes are not generic, `DEFAULT`, the variant that runs on every device. The compiler plans its schedule.
 ///
 /// ```
 /// use tilewright::{Device, kernel};
@@ -112,7 +112,9 @@ pub use tilewright_macros::profile;
 
 pub use device::timing::Timing;
 /// Defines a variant: a kernel with a schedule for the devices of a profile, compiled with the user's crate. It becomes a constant
-/// whose documentation shows the schedule as written, the nest, every obligation and how it was discharged, and the cost.
+/// whose documentation shows the schedule as written, the plan, the nest, every obligation and how it was discharged, and the cost.
+///
+/// The compiler writes directives for stages that the schedule does not mention, so `{}` is a complete schedule.
 ///
 /// ```
 /// use tilewright::devices::arm_valhall;

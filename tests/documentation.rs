@@ -68,7 +68,10 @@ fn nests(code: &str, places: &[usize]) -> Vec<String> {
     let mut schedule = schedule(code, &mut spans);
     schedule.items.retain(|item| name(item) != "show");
     for place in places.iter().rev() {
-        schedule.items.insert(*place, Item::Directive(Directive { called: "show", kind: DirectiveKind::Show, span: SpanId::NONE }));
+        schedule.items.insert(
+            *place,
+            Item::Directive(Directive { planned: None, called: "show", kind: DirectiveKind::Show, span: SpanId::NONE }),
+        );
     }
     let profile = Profile::bundled(&schedule.profile.last().unwrap().text).unwrap();
     let compiled = compile(&kernel, &schedule, &profile).map_err(|e| e.texts(&spans)).unwrap();

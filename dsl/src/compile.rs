@@ -5,6 +5,7 @@ use crate::algorithm::{self, Bindings};
 use crate::diag::{Errors, SpanId};
 use crate::lower;
 use crate::nest::{Program, build};
+use crate::plan::{self, Plan};
 use crate::profile::Profile;
 use crate::schedule::algebra::pack::Rewritten;
 use crate::schedule::algebra::{decompose, pack, quotients};
@@ -24,6 +25,10 @@ pub struct Compiled {
     pub program: Program,
     /// The computations before the launches, each from one input.
     pub(crate) preparations: Vec<Preparation>,
+    /// The directives of the stages that the schedule does not mention.
+    pub plan: Plan,
+    /// The errors of the planner's first choice, if it was refused and another plan was taken.
+    pub refused: Errors,
     /// The warnings.
     pub warnings: Errors,
 }
@@ -96,7 +101,53 @@ pub(crate) fn compile_checked(
     checked: &Checked,
     watch: &mut Watch<'_>,
 ) -> Result<Compiled, Errors> {
-    let (mut program, rewritten) = algebra(kernel, schedule, choice, checked)?;
+    let (program, rewritten) = algebra(kernel, schedule, choice, checked)?;
+    if let Some(plan) = plan::rewrites(&program, schedule, profile)
+        && let Ok(planned) = plan::added(schedule, &plan)
+        && let Ok((program, rewritten)) = algebra(kernel, &planned, choice, checked)
+        && let Ok(compiled) = scheduled(program, rewritten, &planned, profile, watch)
+    {
+        return Ok(Compiled { plan, ..compiled });
+    }
+    let drafts = plan::drafts(&program, &rewritten, schedule, profile);
+    let counts = drafts.counts();
+    if counts.is_empty() {
+        return scheduled(program, rewritten, schedule, profile, watch);
+    }
+    let attempt = |chosen: &[Option<usize>], watch: &mut Watch<'_>| {
+        let plan = drafts.plan(chosen);
+        let planned = plan::added(schedule, &plan)?;
+        let compiled = scheduled(program.clone(), rewritten.clone(), &planned, profile, watch)?;
+        Ok::<_, Errors>(Compiled { plan, ..compiled })
+    };
+    let first: Vec<Option<usize>> = counts.iter().map(|_| Some(0)).collect();
+    let refused = match attempt(&first, watch) {
+        Ok(compiled) => return Ok(compiled),
+        Err(errors) => errors,
+    };
+    // A draft that is refused is replaced by the next one of its stage, or left out.
+    let mut chosen: Vec<Option<usize>> = counts.iter().map(|_| None).collect();
+    for (stage, count) in counts.iter().enumerate() {
+        let alone = |n: &usize| {
+            let only: Vec<Option<usize>> = (0..counts.len()).map(|at| (at == stage).then_some(*n)).collect();
+            attempt(&only, &mut |_, _| {}).is_ok()
+        };
+        chosen[stage] = (0..*count).find(alone);
+    }
+    match attempt(&chosen, watch) {
+        Ok(compiled) => Ok(Compiled { refused, ..compiled }),
+        Err(_) => scheduled(program.clone(), rewritten.clone(), schedule, profile, watch),
+    }
+}
+
+/// Compiles a program under a schedule that mentions all stages, except those that have the plain schedule.
+fn scheduled(
+    mut program: Program,
+    rewritten: Rewritten,
+    schedule: &Schedule,
+    profile: &Profile,
+    watch: &mut Watch<'_>,
+) -> Result<Compiled, Errors> {
     let kept = placement::kept(&program, &schedule.items)?;
     let inlined = inline_those(&mut program, &|_, stage| !kept.contains(&stage) && !rewritten.stored.contains(&stage));
     let stored = placement::stored(&program, &schedule.items, &inlined.stored)?;
@@ -124,7 +175,7 @@ pub(crate) fn compile_checked(
     let mut warnings = stored;
     warnings.extend(outcome.warnings);
     warnings.extend(tune::unused(&program));
-    Ok(Compiled { program, preparations, warnings })
+    Ok(Compiled { program, preparations, plan: Plan::default(), refused: Errors::new(), warnings })
 }
 
 /// Returns a kernel's stages under a schedule's header, after the rewrites of the algebra and without nests.
@@ -172,7 +223,7 @@ fn headed(kernel: &Kernel, schedule: &Schedule, choice: &Choice, checked: &Check
     Ok(program)
 }
 
-/// Compiles a program whose stages have no directives, each with the heuristic schedule.
+/// Compiles a program whose stages have no directives, each with the plain schedule.
 pub(crate) fn compile_plain(mut program: Program, profile: &Profile, blame: SpanId) -> Result<Program, Errors> {
     build::naive(&mut program);
     finish(&mut program, &[], profile, blame)?;

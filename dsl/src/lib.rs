@@ -17,6 +17,7 @@ pub mod ids;
 pub mod length;
 pub mod lower;
 pub mod nest;
+pub mod plan;
 pub mod profile;
 pub mod schedule;
 pub mod syntax;

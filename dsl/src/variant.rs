@@ -9,6 +9,7 @@ use crate::launch::{self, Layout, Role, Version};
 use crate::length;
 use crate::lower::launch::Tensors;
 use crate::nest::{BufferId, Program, Space, State};
+use crate::plan::{self, Plan};
 use crate::profile::Profile;
 use crate::schedule;
 use crate::schedule::At;
@@ -37,6 +38,10 @@ pub struct Variant {
     pub taken: Vec<usize>,
     /// The computations that prepare an input: the input's name, and the nests.
     pub prepared: Vec<(String, Program)>,
+    /// The directives that the planner wrote for the variant.
+    pub plan: Plan,
+    /// The directives that it wrote for each of the specialized versions.
+    pub plans: Vec<Plan>,
     /// The warnings.
     pub warnings: Errors,
 }
@@ -86,16 +91,18 @@ pub fn compile_watched(
     backend: Backend,
     watch: &mut Watch<'_>,
 ) -> Result<Variant, Errors> {
-    let checked = Checked::for_all(specialize::all(schedule).next().is_some());
+    // A schedule without items is planned in several versions.
+    let checked = Checked::for_all(schedule.items.is_empty() || specialize::all(schedule).next().is_some());
     let compiler = Compiler { kernel, profile, choice, place, backend, checked };
-    let (Compiled { program: nest, preparations, mut warnings }, mut program) =
+    let (Compiled { program: nest, preparations, plan, mut warnings, .. }, mut program) =
         compiler.version(schedule, &mut |at, program| watch(0, at, program))?;
     warnings.extend(pin::unused(&nest, &program, schedule));
     warnings.extend(length::check(&nest, &program)?);
     program.conversions = compiler.conversions(&nest)?;
     program.preparations = compiler.preparations(&nest, &preparations)?;
     let prepared = preparations.into_iter().map(|p| (nest.buffers[p.input].name.clone(), p.program)).collect();
-    let mut variant = Variant { program, nest, specialized: Vec::new(), taken: Vec::new(), prepared, warnings };
+    let (specialized, taken, plans) = (Vec::new(), Vec::new(), Vec::new());
+    let mut variant = Variant { program, nest, specialized, taken, prepared, plan, plans, warnings };
     let (mut taken, mut errors) = (Vec::new(), Errors::new());
     for (n, specialize) in (1..).zip(specialize::all(schedule)) {
         let watch = &mut |at, program: &dyn Fn() -> Program| watch(n, at, program);
@@ -108,6 +115,10 @@ pub fn compile_watched(
             None => {}
         }
     }
+    let statements = specialize::all(schedule).count();
+    if statements == 0 {
+        compiler.add_regimes(schedule, &mut variant, watch);
+    }
     owe_limits(&mut variant.nest, &variant.program.limits);
     let nests = std::iter::once(&mut variant.nest).chain(&mut variant.specialized);
     nests.chain(variant.prepared.iter_mut().map(|(_, nest)| nest)).for_each(chains::state);
@@ -115,6 +126,11 @@ pub fn compile_watched(
         owe_limits(nest, &version.limits);
     }
     errors.into_result().map(|()| variant)
+}
+
+/// Returns the length of a program's modules.
+fn words(program: &launch::Program) -> usize {
+    program.dispatches.iter().map(|d| d.spirv.len()).sum()
 }
 
 /// Records in a nest's ledger the checks that a launch makes of its indices.
@@ -200,6 +216,26 @@ impl Compiler<'_> {
         preparations.iter().map(one).collect()
     }
 
+    /// Adds the versions that the planner asks for, under facts that make another plan better. A version that does not compile, or that
+    /// equals the general one, is left out.
+    fn add_regimes(&self, schedule: &Schedule, variant: &mut Variant, watch: &mut Watch<'_>) {
+        let Ok((program, rewritten)) = algebra(self.kernel, schedule, self.choice, &self.checked) else { return };
+        for (n, facts) in (1..).zip(plan::regimes(&program, &rewritten, schedule, self.profile)) {
+            let Ok(version) = plan::under(schedule, &facts) else { continue };
+            let watch = &mut |at, program: &dyn Fn() -> Program| watch(n, at, program);
+            let Ok((compiled, program)) = self.version(&version, watch) else { continue };
+            // The same plan may have wider accesses under the facts. Then its modules are smaller.
+            let idle = compiled.plan == variant.plan && words(&program) >= words(&variant.program);
+            if idle || length::check(&compiled.program, &program).is_err() {
+                continue;
+            }
+            variant.program.specialized.push(Version::of(&variant.program, program, facts));
+            variant.specialized.push(compiled.program);
+            variant.plans.push(compiled.plan);
+            variant.taken.push(n);
+        }
+    }
+
     /// Adds a specialized version to a variant. Returns a warning instead if the version would not be an improvement.
     fn specialize(
         &self,
@@ -215,7 +251,6 @@ impl Compiler<'_> {
             return Ok(Some(shadowed));
         }
         // If the nests are equal, the backend may still have used wider accesses, so the sizes of the modules are compared.
-        let words = |p: &launch::Program| p.dispatches.iter().map(|d| d.spirv.len()).sum::<usize>();
         if words(&program) >= words(&variant.program)
             && let Some(idle) = specialize.is_idle(&variant.nest, &compiled.program)
         {
@@ -226,6 +261,7 @@ impl Compiler<'_> {
         let under = specialize.under(&compiled.program);
         variant.program.specialized.push(Version::of(&variant.program, program, under));
         variant.specialized.push(compiled.program);
+        variant.plans.push(compiled.plan);
         Ok(None)
     }
 }

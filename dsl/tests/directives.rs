@@ -84,7 +84,7 @@ fn an_unrolled_bound() {
 }
 
 #[test]
-fn the_heuristic_schedule() {
+fn the_planned_schedule() {
     insta::assert_snapshot!(steps(MATMUL, "", &[]).replace("## the naive nest", "## scheduled"));
 }
 

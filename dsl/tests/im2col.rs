@@ -13,7 +13,7 @@ const NHWC: &str =
     } + b[oc]).max(0.0);
 }";
 
-/// The stages under the heuristic schedule.
+/// The stages of a planned schedule.
 #[test]
 fn stages_of_a_convolution() {
     insta::assert_snapshot!(stages(NHWC, "{ decompose_im2col(y => cols, gemm); }"));
@@ -91,7 +91,8 @@ fn which_factor() {
     of(pixels, "`i`, `j` and `c`", "x[cols.i, cols.j, cols.c]");
     // If both factors are equal in that, the first one.
     let product = "fn k<M, N, C>(a: f32[M, C], b: f32[C, N]) -> y: f32[M, N] { y[i, j] = sum(c in 0..C) { b[c, j] * a[i, c] }; }";
-    of(product, "`j` and `c`", "b[cols.c, cols.j]");
+    // The planner copies it through shared memory, because the columns are its transpose.
+    of(product, "`j` and `c`", "= b.clamp()[c_workgroup * 32 + cols_b_s.c, cols.j_workgroup * 32 + cols_b_s.j]");
 }
 
 /// A window of 3 taps with stride 2. Most refusals are small changes of it.

@@ -1,4 +1,4 @@
-//! Runs the verifier on compiled kernels: it must accept every kernel here under the heuristic schedule and others, in every form between
+//! Runs the verifier on compiled kernels: it must accept every kernel here under the planned schedule and others, in every form between
 //! the naive and the lowered nest.
 
 use tilewright_dsl::compile::compile;
@@ -42,7 +42,7 @@ const MATMUL: &str = "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N], bias: f32[N
     }";
 
 #[test]
-fn heuristic_schedules() {
+fn plain_schedules() {
     takes(CONV, "KERNEL<T = f32> for vulkan_1_1", "");
     takes(CONV, "KERNEL<T = f32, S = 2> for vulkan_1_1 where IC == 3", "");
     takes(MATMUL, PLAIN, "");

@@ -8,7 +8,7 @@
 //! hopper/       NVIDIA's Hopper
 //! rdna3/        AMD's RDNA 3
 //! xe2/          Intel's Xe2
-//! plain.rs      any device, any size
+//! plain.rs      any device, any size: planned by the compiler
 //! ```
 //!
 //! A schedule is a constant. A program loads the schedules that it needs, in order of preference:

@@ -1,5 +1,5 @@
-//! Schedules for any device and any size: the heuristic schedule of kernels with several dtypes. Other kernels have it as their
-//! `DEFAULT`.
+//! Schedules for any device and any size. Most are `{}`, the planned schedule, of kernels with several dtypes. Other kernels have it
+//! as their `DEFAULT`.
 
 use crate::kernels::{attention, causal_attention, conv_nchw, conv2d, gelu};
 use tilewright::devices::vulkan_1_1;

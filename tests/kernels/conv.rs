@@ -50,7 +50,7 @@ fn halves() {
 }
 
 #[test]
-fn odd_sizes_under_the_heuristic() {
+fn odd_sizes_under_the_plan() {
     for profile in profiles() {
         for stride in [1, 2, 3] {
             let variant = variant(CONV2D, &format!("V: conv2d<T = f32, S = {stride}> for p {{}}"), &profile);

@@ -88,7 +88,11 @@ fn entry_points_name_kernel_variant_and_dispatch() {
         let total[i]: f32[R] = sum(k in 0..C) { x[i, k] };
         y[i, j] = x[i, j] / total[i];
     }";
-    let made = variant(kernel, "PLAIN: rows for p {}", &profiles()[0]);
+    let made = variant(
+        kernel,
+        "PLAIN: rows for p { total { distribute(i => workgroup(x)); } distribute(i, j => workgroup(y, x)); }",
+        &profiles()[0],
+    );
     let entries: Vec<String> =
         made.program.dispatches.iter().map(|d| d.entry().expect("an entry point").to_string_lossy().into_owned()).collect();
     assert_eq!(entries, ["rows::PLAIN::total", "rows::PLAIN::y"]);

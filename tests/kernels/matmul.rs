@@ -19,7 +19,7 @@ fn check(schedule: &str) {
 }
 
 #[test]
-fn heuristic() {
+fn planned() {
     check("V: matmul<T = f32> for p {}");
     check("V: matmul<T = f16> for p {}");
 }

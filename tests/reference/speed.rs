@@ -22,7 +22,7 @@ const DIMS: [(&str, i64); 9] =
     [("N", 1), ("IH", 225), ("IW", 225), ("IC", 3), ("OC", 32), ("FH", 3), ("FW", 3), ("OH", 112), ("OW", 112)];
 
 const SCHEDULES: [(&str, &str); 3] = [
-    ("heuristic", ""),
+    ("64 threads", "fuse(n, oh, ow, oc => points); tile(points: 64) => workgroup(x); distribute(points => thread(x));"),
     ("a thread an element", "tile(oh: 1, ow: 2, oc: 32) => workgroup(z, y, x); tile(ow: 1, oc: 1) => thread(y, x); serial(n);"),
     (
         "tiles and vectors",

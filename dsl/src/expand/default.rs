@@ -1,4 +1,4 @@
-//! Generates `name::DEFAULT`: the variant of the heuristic schedule. If that variant does not exist, `DEFAULT` is a constant of
+//! Generates `name::DEFAULT`: the planned variant for `vulkan_1_1`. If that variant does not exist, `DEFAULT` is a constant of
 //! another type, and each use of it shows the reason.
 //!
 //! An evaluation error would be shown at the constant's definition instead of at its use. So the constant has a type that no function
@@ -24,7 +24,7 @@ pub(super) fn of(kernel: &Kernel, signature: &Signature, spans: &Spans, backend:
     let made = made.map_err(|why| Missing::refused(kernel, signature, &why, backend))?;
     let (value, nest) = (made.value(Span::call_site()), &made.documentation);
     Ok(quote! {
-        /// The heuristic schedule. It is correct on every device, and not tuned for any.
+        /// The planned schedule for every Vulkan 1.1 device.
         ///
         #[doc = #nest]
         pub const DEFAULT: ::tilewright::__private::Variant<self::Kernel> = #value;

@@ -5,6 +5,7 @@ use crate::cost::{Work, cost};
 use crate::diag::{Error, Errors, Kind, Spans};
 use crate::launch::{self, Size};
 use crate::nest::{Program, Rounding, State, print};
+use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::schedule::statements::tune::Choice;
 use crate::syntax::schedule::Schedule;
@@ -38,11 +39,12 @@ pub(super) fn make(
     backend: Backend,
 ) -> Result<Made, Errors> {
     let place = |span| spans.place(span);
-    let Variant { program, nest, specialized, taken: _, prepared, warnings } =
+    let Variant { program, nest, specialized, taken: _, prepared, plan, plans, warnings } =
         compile(kernel, schedule, profile, &Choice::default(), &place, backend)?;
-    let mut documentation = documentation(&nest, &program, profile);
-    for (version, nest) in program.specialized.iter().zip(&specialized) {
-        documentation += &section(&format!("Where `{}`", version.under), nest);
+    let mut documentation = planned(&plan) + &documentation(&nest, &program, profile);
+    for ((version, nest), plan) in program.specialized.iter().zip(&specialized).zip(&plans) {
+        let section = section(&format!("Where `{}`", version.under), nest);
+        documentation += &section.replacen("\n\n```text", &format!("\n\n{}```text", planned(plan)), 1);
     }
     for (input, nest) in &prepared {
         documentation += &section(&format!("When `{input}` is prepared"), nest);
@@ -116,6 +118,14 @@ fn warning<'a>(warning: &Error, spans: &Spans, levels: impl Iterator<Item = &'a 
             #used
         };
     }
+}
+
+/// Returns the directives that the planner wrote, as a block of code.
+fn planned(plan: &Plan) -> String {
+    if plan.is_empty() {
+        return String::new();
+    }
+    format!("The planner wrote:\n\n```text\n{}\n```\n\n", plan.source(0).trim_end())
 }
 
 /// Returns the documentation of a variant: its nest, its ledger and its cost.

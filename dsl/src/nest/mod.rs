@@ -177,7 +177,7 @@ pub struct Program {
     pub neutral: BTreeSet<AxisId>,
     /// Online reductions over blocks of items, which stages within their nests compute.
     pub running: Vec<Running>,
-    /// Axes whose values each have an expression of their own, like the rows of a transform: the heuristic schedule unrolls them.
+    /// Axes whose values each have an expression of their own, like the rows of a transform: the plain schedule unrolls them.
     pub rows: Vec<AxisId>,
     /// Stages that were merged into another stage: their names, and the name of that stage.
     pub merged: Vec<(String, String)>,

@@ -1,7 +1,7 @@
 //! Applies the items of a schedule in order: assigns each directive to its stage, and schedules stages without directives.
 
 use super::opened::Opened;
-use super::{Applied, StageNest, default, left_over, merged, placement, show};
+use super::{Applied, StageNest, left_over, merged, placement, plain, show};
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{Program, StageId};
 use crate::profile::Profile;
@@ -24,14 +24,16 @@ pub struct Outcome {
 }
 
 /// A point in a schedule at which a nest can be observed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum At {
     /// Before the first directive.
     Start,
     /// After the directive at this place.
     Directive(SpanId),
-    /// After the heuristic schedule of a stage without directives.
-    Heuristic(StageId),
+    /// After a directive that the planner wrote.
+    Planned(String),
+    /// After the plain schedule of a stage without directives.
+    Plain(StageId),
     /// After lowering, in its final form.
     Lowered,
 }
@@ -238,8 +240,8 @@ fn schedule_stage(
     for (at, directive) in directives.iter().map(Some).chain([None]).enumerate() {
         // A copy without directives is scheduled after its host.
         if at == from && !program.hosts.contains_key(&stage) {
-            applied = nest.apply(program, profile, &mut |nest| default::apply(nest, blame));
-            watch(At::Heuristic(stage), &|| nest.shown(program));
+            applied = nest.apply(program, profile, &mut |nest| plain::apply(nest, blame));
+            watch(At::Plain(stage), &|| nest.shown(program));
         }
         let Some(directive) = directive.filter(|_| applied.is_ok()) else { break };
         let span = directive.span;
@@ -255,9 +257,10 @@ fn schedule_stage(
         if applied.is_err() {
             break;
         }
-        watch(At::Directive(span), &|| nest.shown(program));
+        let at = directive.planned.as_ref().map_or(At::Directive(span), |text| At::Planned(text.clone()));
+        watch(at, &|| nest.shown(program));
     }
-    // The first directive of a stage disables its heuristic schedule.
+    // The first directive of a stage disables its plain schedule.
     let blame = directives.iter().find(|d| d.kind != DirectiveKind::Show).map_or(blame, |d| d.span);
     let checked = applied.and_then(|()| {
         nest.apply(program, profile, &mut |nest| {

@@ -30,7 +30,7 @@ pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
     let (what, note) = (format!("the parallel {what} left over"), format!("{note} in each invocation"));
     let error = Error::new(if made { span } else { blame }, what).note(match made {
         true => note,
-        false => format!("{note}: a stage with a directive does not get the heuristic schedule"),
+        false => format!("{note}: a stage with a directive is not planned"),
     });
     let help = format!("distribute, unroll or vectorize {them}, or write `serial({})` if that is intended", names.join(", "));
     Err(error.help(match is_outside_blocks(nest.program, nest.stage) {

@@ -1,12 +1,11 @@
 //! Schedules: directives that rewrite the nest.
 //!
 //! [`apply`] takes a program with naive nests and the items of a schedule. It applies each stage's directives in order (or the
-//! heuristic schedule, [`default`]), and then checks that no parallel axis is left over. Every directive has a file with its rule,
+//! plain schedule, [`plain`]), and then checks that no parallel axis is left over. Every directive has a file with its rule,
 //! its errors and its rewrite of a [`StageNest`].
 
 pub mod algebra;
 mod block_of;
-pub mod default;
 pub mod invocations;
 mod items;
 mod left_over;
@@ -18,6 +17,7 @@ mod names;
 mod number;
 mod opened;
 pub mod placement;
+mod plain;
 pub mod show;
 pub mod statements;
 

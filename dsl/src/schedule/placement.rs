@@ -91,13 +91,19 @@ pub fn stored(program: &Program, items: &[Item], stored: &[Stored]) -> Result<Er
     errors.into_result().map(|()| warnings)
 }
 
-/// Returns the place of the first directive for a stage's nest, if the schedule has one.
+/// Returns the place of the user's first directive for a stage's nest, if there is one.
 fn nest_of(program: &Program, items: &[Item], stage: StageId) -> Option<SpanId> {
     let name = &program.stages[stage].name;
+    let is_written = |directive: &Directive| directive.planned.is_none();
     items.iter().find_map(|item| match item {
-        Item::Block { stages, .. } => stages.iter().find(|n| n.text == *name).map(|name| name.span),
+        Item::Block { stages, directives } => {
+            stages.iter().find(|n| n.text == *name && directives.iter().all(is_written)).map(|name| name.span)
+        }
         // Directives outside of blocks apply to the only result.
-        Item::Directive(directive) => (program.is_result(stage) && !is_placement(&directive.kind)).then_some(directive.span),
+        Item::Directive(directive) => {
+            let shapes = is_written(directive) && program.is_result(stage) && !is_placement(&directive.kind);
+            shapes.then_some(directive.span)
+        }
         Item::Statement(_) => None,
     })
 }
@@ -121,7 +127,7 @@ pub(super) fn is_placement(kind: &DirectiveKind) -> bool {
 }
 
 /// Returns the `compute_at` placements of a schedule.
-pub(super) fn computed_at(items: &[Item]) -> impl Iterator<Item = &Promote> {
+pub(crate) fn computed_at(items: &[Item]) -> impl Iterator<Item = &Promote> {
     directives(items).filter_map(computed)
 }
 
@@ -138,7 +144,7 @@ pub(super) fn made(items: &[Item], stage: &Name) -> bool {
 }
 
 /// Returns every directive, including those in blocks.
-fn directives(items: &[Item]) -> impl Iterator<Item = &Directive> {
+pub(crate) fn directives(items: &[Item]) -> impl Iterator<Item = &Directive> {
     items.iter().flat_map(|item| match item {
         Item::Directive(directive) => std::slice::from_ref(directive),
         Item::Block { directives, .. } => directives.as_slice(),

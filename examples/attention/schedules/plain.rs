@@ -5,6 +5,6 @@ use tilewright::devices::vulkan_1_1;
 use tilewright::schedule;
 
 schedule! {
-    /// The heuristic schedule: four dispatches, and the scores of all pairs of pixels in memory.
+    /// The planned schedule: four dispatches, and the scores and weights of all pairs of pixels in memory.
     pub PLAIN: attention for vulkan_1_1 {}
 }

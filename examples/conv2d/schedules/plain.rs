@@ -5,6 +5,6 @@ use tilewright::devices::vulkan_1_1;
 use tilewright::schedule;
 
 schedule! {
-    /// The heuristic schedule.
+    /// The planned schedule.
     pub PLAIN: conv2d<T = f32, S = 2> for vulkan_1_1 {}
 }

@@ -234,7 +234,7 @@ fn functions_of_halves() {
 #[test]
 fn uses_share_a_function() {
     let kernel = "fn f<N>(x: f32[N], z: f32[N]) -> y: f32[N] { y[i] = x[i].tanh() + z[i].tanh() * x[i].powf(z[i]); }";
-    let spirv = compiled(kernel, "").dispatches[0].spirv.clone();
+    let spirv = compiled(kernel, "tile(i: 64) => workgroup(x); distribute(i => thread(x));").dispatches[0].spirv.clone();
     let words: Vec<u32> = spirv.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
     let (mut at, mut counts) = (5, [0; 2]);
     while let Some(first) = words.get(at) {

@@ -77,7 +77,7 @@ fn operations_of_a_tile() {
         serial(n);
         distribute(oc => workgroup(x));
     }";
-    // In another layout too, the heuristic schedule of `v` unrolls its rows.
+    // In another layout too, the plain schedule of `v` unrolls its rows.
     let packed = schedule.replace("        tile(", "        pack(v[p, q, n, i, j, c] => [n, i, j, p, q, c]);\n        tile(");
     for schedule in [schedule, &packed] {
         let program = variant(NHWC, schedule, &profiles()[0]).program;

@@ -107,7 +107,7 @@ fn products_with_sums() {
 fn a_product_with_a_sum_is_one_instruction() {
     let of = |body: &str| {
         let kernel = format!("fn k<N>(x: f32[N], y: f32[N]) -> z: f32[N] {{ z[i] = {body}; }}");
-        let program = variant(&kernel, "V: k for p {}", &profiles()[0]).program;
+        let program = variant(&kernel, "V: k for p { distribute(i => workgroup(x)); }", &profiles()[0]).program;
         let fma = spirv::GlslStd450Op::Fma as u32;
         let all = instructions(&program.dispatches[0].spirv);
         all.iter().filter(|(op, words)| *op == spirv::Op::ExtInst as u32 && words[3] == fma).count()

@@ -98,20 +98,20 @@ fn indices_that_min_and_max_reduce_fit() {
     let beyond: [&[(&str, i64)]; 1] = [&[("A", 65_537), ("B", 32_769)]];
     let largest = kernel("max(a in 0..A, b in 0..B) { if x[a] > y[b] { a * B + b } else { 0 } }");
     for schedule in [
-        "V: k for p {}",
+        "V: k for p { reorder(a, b); }",
         "V: k for p { m { distribute(a => workgroup(x), by: atomic); } }",
         "V: k for p { m { tile(b: 32 => b_o); distribute(b_o => workgroup(x), by: atomic); distribute(b => thread(x), by: tree); } }",
     ] {
         bounded(&largest, schedule, &right, &most, &beyond, "can be ");
     }
     let least = kernel("min(a in 0..A, b in 0..B) { 7 - a * B - b }");
-    bounded(&least, "V: k for p {}", &right, &most, &beyond, "can be -");
+    bounded(&least, "V: k for p { reorder(a, b); }", &right, &most, &beyond, "can be -");
     let best = kernel("argmax(a in 0..A) { (a * B - 1) * 3 }").replace("{ m[]", "where A >= 1 { m[]");
-    bounded(&best, "V: k for p {}", &right, &[("A", 21_845), ("B", 32_768)], &beyond, "can be ");
+    bounded(&best, "V: k for p { reorder(a); }", &right, &[("A", 21_845), ("B", 32_768)], &beyond, "can be ");
     // Data wraps, and sums of indices are data.
     for wraps in ["max(a in 0..A, b in 0..B) { (a * B + b) as i32 }", "sum(a in 0..A, b in 0..B) { a * B + b }"] {
         for profile in profiles() {
-            let variant = variant(&kernel(wraps), "V: k for p {}", &profile);
+            let variant = variant(&kernel(wraps), "V: k for p { reorder(a, b); }", &profile);
             variant.check(&right, &[]);
             variant.taken(&[("A", 65_537), ("B", 32_769)]);
         }
@@ -121,15 +121,22 @@ fn indices_that_min_and_max_reduce_fit() {
 #[test]
 fn positions_that_an_input_counts_need_no_check() {
     let kernels = [
-        "fn k<N, A, B>(x: f32[N, A, B]) -> p: i32[N] where A >= 1, B >= 1 { p[i] = argmax(a in 0..A, b in 0..B) { x[i, a, b] }; }",
-        "fn k<A, B>(x: f32[A], y: f32[B]) -> p: i32[] where A >= 1, B >= 1, A * B <= 2147483647 {
-            p[] = argmax(a in 0..A, b in 0..B) { x[a] + y[b] };
-        }",
-        "fn k<A>(x: f32[A]) -> p: i32[] where A >= 1 { p[] = argmax(a in 0..A) { x[a] }; }",
+        (
+            "fn k<N, A, B>(x: f32[N, A, B]) -> p: i32[N] where A >= 1, B >= 1 { p[i] = argmax(a in 0..A, b in 0..B) { x[i, a, b] }; }",
+            "a, b",
+        ),
+        (
+            "fn k<A, B>(x: f32[A], y: f32[B]) -> p: i32[] where A >= 1, B >= 1, A * B <= 2147483647 {
+                p[] = argmax(a in 0..A, b in 0..B) { x[a] + y[b] };
+            }",
+            "a, b",
+        ),
+        ("fn k<A>(x: f32[A]) -> p: i32[] where A >= 1 { p[] = argmax(a in 0..A) { x[a] }; }", "a"),
     ];
-    for kernel in kernels {
+    for (kernel, axes) in kernels {
+        let first = if kernel.contains("[N]") { "distribute(i => workgroup(x)); " } else { "" };
         for profile in profiles() {
-            assert_eq!(variant(kernel, "V: k for p {}", &profile).program.limits, []);
+            assert_eq!(variant(kernel, &format!("V: k for p {{ {first}reorder({axes}); }}"), &profile).program.limits, []);
         }
     }
     // Without elements in `x`, `A` and `B` are not bounded by its number of elements.
@@ -138,7 +145,7 @@ fn positions_that_an_input_counts_need_no_check() {
     }";
     bounded(
         kernel,
-        "V: k for p {}",
+        "V: k for p { reorder(a, b); }",
         &[("N", 2), ("A", 3), ("B", 4)],
         &[("N", 0), ("A", 65_536), ("B", 32_767)],
         &[&[("N", 0), ("A", 65_536), ("B", 32_768)]],

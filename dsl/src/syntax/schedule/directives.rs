@@ -77,7 +77,7 @@ pub(super) fn directive(cursor: &mut Cursor<'_>, name: &Name) -> Result<Item, Er
     Ok(match row.parse {
         Nest(parse) => {
             let (kind, end) = parse(cursor, name.span)?;
-            Item::Directive(Directive { called, kind, span: to_its_end(cursor, end)? })
+            Item::Directive(Directive { called, kind, span: to_its_end(cursor, end)?, planned: None })
         }
         Whole(parse) => {
             let (kind, end) = parse(cursor)?;

@@ -26,8 +26,9 @@ pub use winograd::Winograd;
 
 use super::expr::Expr;
 use super::{Name, Prefix};
-use crate::diag::SpanId;
+use crate::diag::{Error, Errors, SpanId, Spans};
 use crate::nest::{How, Level, Slot, Tail};
+use proc_macro2::TokenStream;
 
 /// A schedule.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +76,31 @@ pub enum Item {
     },
 }
 
+/// Reads a directive or a statement that the planner wrote, without its semicolon. Its place in the user's file is `place`.
+///
+/// # Errors
+/// The text is neither.
+pub fn planned(text: &str, place: SpanId) -> Result<Vec<Item>, Errors> {
+    let items = super::parse(lexed(&format!("{text};"), place)?, &mut Spans::only(place), |cursor| Ok(items::items(cursor)));
+    let named = |item| match item {
+        Item::Directive(directive) => Item::Directive(Directive { planned: Some(text.to_owned()), ..directive }),
+        other => other,
+    };
+    items.into_result().map(|items| items.into_iter().map(named).collect())
+}
+
+/// Reads facts that the planner wrote, separated by commas. Their place in the user's file is `place`.
+///
+/// # Errors
+/// The text is not a list of facts.
+pub fn planned_facts(text: &str, place: SpanId) -> Result<Vec<Expr>, Errors> {
+    super::parse(lexed(&format!("where {text}"), place)?, &mut Spans::only(place), super::expr::facts).into_result()
+}
+
+fn lexed(text: &str, place: SpanId) -> Result<TokenStream, Errors> {
+    text.parse().map_err(|e: proc_macro2::LexError| Error::new(place, e.to_string()).into())
+}
+
 /// A directive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Directive {
@@ -84,6 +110,8 @@ pub struct Directive {
     pub kind: DirectiveKind,
     /// The place, from its name to its closing parenthesis or its last argument.
     pub span: SpanId,
+    /// The text of a directive that the planner wrote. It is not in the user's file.
+    pub planned: Option<String>,
 }
 
 /// The directives.

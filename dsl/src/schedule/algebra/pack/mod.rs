@@ -39,7 +39,7 @@ use crate::syntax::schedule::{Directive, DirectiveKind, Item, Pack, Schedule, St
 const MOST_DIGITS: usize = 12;
 
 /// The requests of the rewrites of the algebra to later passes.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Rewritten {
     /// Stages that are stored although they are pointwise.
     pub(crate) stored: Vec<StageId>,

@@ -21,6 +21,7 @@ use crate::syntax::Name;
 use crate::syntax::schedule::Winograd;
 
 /// A decomposition whose error must be stated.
+#[derive(Clone)]
 pub(crate) struct Stated {
     result: Name,
     tolerance: (f64, SpanId),
@@ -128,6 +129,7 @@ fn additions(program: &Program, stage: StageId) -> Option<Vec<i64>> {
 }
 
 /// The quantities that determine a decomposition's error.
+#[derive(Clone)]
 pub(super) struct Model {
     /// The matrices of each dimension.
     pub(super) dimensions: Vec<Matrices>,

@@ -498,7 +498,7 @@ pub(in crate::schedule) fn finish(
     clamp_copies::run(program);
     for (copy, _) in made.iter().filter(|(_, scheduled)| !scheduled) {
         outcome.errors.keep(default(program, profile, copy));
-        watch(At::Heuristic(copy.stage), &|| program.clone());
+        watch(At::Plain(copy.stage), &|| program.clone());
     }
     // Later steps would only report consequences of errors in a copy's schedule.
     if !outcome.errors.is_empty() {

@@ -1,6 +1,7 @@
-//! The heuristic schedule. It is correct everywhere and tuned for no device: all parallel axes are fused and run over 64
-//! invocations per workgroup, and the reduction is a loop in each invocation. The rows of transforms (`Program::rows`) are unrolled,
-//! so that each copy computes one row and shared terms are computed once.
+//! The plain schedule, for stages without directives that the planner ([`crate::plan`]) does not plan. It is correct everywhere and
+//! tuned for no device: all parallel axes are fused and run over 64 invocations per workgroup, and the reduction is a loop in each
+//! invocation. The rows of transforms (`Program::rows`) are unrolled, so that each copy computes one row and shared terms are
+//! computed once.
 
 use super::{Applied, StageNest};
 use crate::diag::SpanId;
@@ -14,7 +15,7 @@ use crate::syntax::schedule::Target;
 const INVOCATIONS: i64 = 64;
 
 /// Schedules a stage without directives.
-pub fn apply(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
+pub(super) fn apply(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
     let rows: Vec<AxisId> = nest.path.axes().filter(|a| nest.program.rows.contains(a)).collect();
     let parallel: Vec<AxisId> = nest.path.axes().filter(|a| !nest.is_reduction(*a) && !rows.contains(a)).collect();
     write_out(nest, &rows, blame);

@@ -1,0 +1,284 @@
+//! Attention in one dispatch: the maximum, the sum and the output of a row are computed block by block of keys, as
+//! `decompose_online` rewrites them, so the scores of a block stay in fragments or registers.
+//!
+//! The accumulators of a row need literal lengths of heads, so facts state them. Without these facts, and for devices that
+//! cannot reduce matrices, each product is a dispatch of its own ([`super::product`]).
+
+use super::draft::{Block, Line, Plan};
+use super::form::{Nest, Side, Step};
+use super::machine::Machine;
+use super::product;
+use crate::expr::Binary;
+use crate::launch::Feature;
+use crate::nest::{Body, Program, Space, StageId};
+use tilewright_launch::DType;
+
+/// The lengths of heads for which the block plan is written.
+const HEADS: [i64; 2] = [64, 128];
+
+/// The queries of a workgroup and the keys of a block on matrix units.
+const QUERIES: i64 = 128;
+const KEYS: i64 = 64;
+
+/// The stages and axes of an attention.
+pub(super) struct Attention {
+    /// The product of queries and keys.
+    score: Nest,
+    /// The maximum of a row of scores.
+    largest: Nest,
+    /// The exponentials, in order of definition; the last one is a factor of the output.
+    weights: Vec<Nest>,
+    /// The sum of a row of exponentials.
+    total: Nest,
+    /// The product of exponentials and values.
+    output: Nest,
+    /// The tensors of queries, keys and values.
+    tensors: [String; 3],
+}
+
+/// Finds the attention that defines the only result of a program without nests.
+pub(super) fn find(program: &Program) -> Option<Attention> {
+    let mut results = program.stages.ids().filter(|stage| program.is_result(*stage));
+    let output = Nest::of(program, results.next().filter(|_| results.next().is_none())?);
+    let product = product::of(&output, program).filter(|product| product.is_simple())?;
+    let [left, value] = product.factors();
+    let mut open = vec![program.definition(left)?];
+    let (mut weights, mut reductions) = (Vec::new(), Vec::new());
+    while let Some(stage) = open.pop() {
+        match &program.stages[stage].body {
+            Body::Reduce { .. } => reductions.push(stage),
+            Body::Map(value) => {
+                weights.push(stage);
+                let read = program.exprs.reads(*value).into_iter().filter_map(|read| program.definition(read.buffer));
+                open.extend(read.filter(|stage| !weights.contains(stage)));
+            }
+        }
+    }
+    weights.sort_unstable();
+    reductions.sort_unstable();
+    reductions.dedup();
+    let is = |stage: &StageId, operation: Binary| {
+        let monoid = Nest::of(program, *stage).monoid.and_then(|monoid| monoid.operation(&program.exprs));
+        monoid.is_some_and(|(found, _)| found == operation)
+    };
+    let [score, largest] = <[StageId; 2]>::try_from(reductions).ok()?;
+    let total = output.finish.iter().filter_map(|read| program.definition(read.buffer)).find(|stage| is(stage, Binary::Add))?;
+    let score = Nest::of(program, score);
+    let [query, key] = product::of(&score, program).filter(|product| product.is_simple())?.factors();
+    let name = |buffer| (program.buffers[buffer].space == Space::Input).then(|| program.buffers[buffer].name.clone());
+    let tensors = [name(query)?, name(key)?, name(value)?];
+    let weights = weights.into_iter().map(|stage| Nest::of(program, stage)).collect();
+    let found = Attention { largest: Nest::of(program, largest), total: Nest::of(program, total), score, weights, output, tensors };
+    (is(&largest, Binary::Max) && found.is_plain()).then_some(found)
+}
+
+impl Attention {
+    /// True if every stage has one axis of rows, and none depends on the position of a row.
+    fn is_plain(&self) -> bool {
+        let all = [&self.score, &self.largest, &self.total, &self.output].into_iter().chain(&self.weights);
+        let simple = |nest: &Nest| nest.parallel.iter().chain(&nest.reduced).all(|side| !side.ragged) && nest.reduced.len() <= 1;
+        let rows = |nest: &Nest| nest.reads.iter().all(|read| read.steps.iter().all(|step| *step != Step::Unknown));
+        all.into_iter().all(|nest| simple(nest) && rows(nest)) && !self.weights.is_empty()
+    }
+
+    /// Returns the axes of queries, keys, elements of a key and elements of a value.
+    fn axes(&self) -> Option<[&Side; 4]> {
+        let [.., row, element] = self.output.parallel.as_slice() else { return None };
+        Some([row, self.output.reduced.last()?, self.score.reduced.last()?, element])
+    }
+
+    /// True if the device reduces and converts matrices of f16, and the weights are rounded to f16.
+    fn has_units(&self, machine: &Machine<'_>) -> bool {
+        let has = |feature| machine.profile.has(feature);
+        let shape = machine.profile.matrices.iter().any(|row| row.shape == [16, 16, 16] && row.sum == DType::F32);
+        let halves = self.score.reads.iter().all(|read| read.dtype == DType::F16);
+        let rounded = self.weights.last().is_some_and(|weight| weight.write.dtype == DType::F16);
+        shape && halves && rounded && has(Feature::MatrixReductions) && has(Feature::MatrixConversions)
+    }
+
+    /// True if all values are f32 and the device keeps one vector of rows in registers.
+    fn has_registers(&self, machine: &Machine<'_>) -> bool {
+        let all = [&self.score, &self.output].into_iter().chain(&self.weights);
+        machine.profile.cpu && all.into_iter().all(|nest| nest.widest() == 4 && nest.write.dtype == DType::F32)
+    }
+
+    /// Returns sets of facts under which one dispatch computes the attention.
+    pub(super) fn regimes(&self, machine: &Machine<'_>) -> Vec<Vec<String>> {
+        let Some([row, key, depth, element]) = self.axes() else { return Vec::new() };
+        let exactly = |side: &Side, n: i64| (side.exact != Some(n)).then(|| format!("{} == {n}", side.text));
+        let units = self.has_units(machine);
+        if !units && !self.has_registers(machine) {
+            return Vec::new();
+        }
+        let heads = HEADS.iter().filter(|n| [depth, element].iter().all(|side| side.exact.is_none_or(|exact| exact == **n)));
+        let facts = |n: &i64| {
+            let lengths = [exactly(depth, *n), exactly(element, *n)];
+            let tiles = [row.multiple(QUERIES), key.multiple(KEYS)].into_iter().filter(|_| units);
+            lengths.into_iter().chain(tiles).flatten().collect()
+        };
+        heads.take(if units { HEADS.len() } else { 1 }).map(facts).collect()
+    }
+
+    /// Plans all stages. `None` if the facts do not state the lengths.
+    pub(super) fn plan(&self, machine: &Machine<'_>) -> Option<Plan> {
+        let [row, key, depth, element] = self.axes()?;
+        let length = depth.exact.filter(|n| HEADS.contains(n) && element.exact == Some(*n))?;
+        if self.has_units(machine) && row.divisor % QUERIES == 0 && key.divisor % KEYS == 0 {
+            return Some(self.on_units(length));
+        }
+        self.has_registers(machine).then(|| self.in_registers())
+    }
+
+    /// Returns the names of the stages of a block: its maximum, sum and output.
+    fn block(&self) -> [String; 3] {
+        [&self.largest, &self.total, &self.output].map(|nest| format!("block_{}", nest.name))
+    }
+
+    /// Returns the statement that computes the stages block by block.
+    fn decomposition(&self, keys: i64) -> Line {
+        let [largest, total, output] = self.block();
+        let of = [&self.largest, &self.total, &self.output].map(|nest| nest.name.as_str()).join(", ");
+        line(
+            format!("decompose_online({of} => {largest}, {total}, {output}, block: {keys})"),
+            "the scores of a block are never stored",
+        )
+    }
+
+    /// Returns the tile of the result for a workgroup: one of each batch, and `rows` rows.
+    fn tile(&self, rows: i64) -> Option<Line> {
+        let [batch @ .., row, _] = self.output.parallel.as_slice() else { return None };
+        let ones = batch.iter().map(|side| format!("{}: 1", side.name));
+        let tiles: Vec<String> = ones.chain([format!("{}: {rows}", row.name)]).collect();
+        let slots: Vec<&str> = (0..batch.len()).map(|n| if n + 1 == batch.len() { "y" } else { "z" }).chain(["x"]).collect();
+        Some(line(format!("tile({}) => workgroup({})", tiles.join(", "), slots.join(", ")), format!("{rows} queries")))
+    }
+
+    /// Returns the placements of all stages at the loop over blocks, consumers first.
+    fn placements(&self, output_at: &str, at: &str, to: &str) -> Vec<Line> {
+        let [largest, total, output] = self.block();
+        let weights = self.weights.iter().rev().map(|nest| nest.name.clone());
+        let inner = [total].into_iter().chain(weights).chain([largest, self.score.name.clone()]);
+        let place = |name: String, at: &str| line(format!("compute_at({name}, {at}, to: {to})"), "");
+        [place(output, output_at)].into_iter().chain(inner.map(|name| place(name, at))).collect()
+    }
+
+    /// Plans fragments of matrix units, for heads of `length` elements.
+    fn on_units(&self, length: i64) -> Plan {
+        let [i, j] = last_two(&self.score);
+        let d = name(self.score.reduced.last());
+        let [row, element] = last_two(&self.output);
+        let (key, rows) = (name(self.output.reduced.last()), if length > HEADS[0] { 16 } else { 32 });
+        let [query_of, key_of, value_of] = &self.tensors;
+        let [largest, total, output] = self.block();
+        let subgroups = |i: &str| line(format!("tile({i}: {rows}) => subgroup(x)"), "");
+        let mut own = vec![self.decomposition(KEYS)];
+        own.extend(self.tile(QUERIES));
+        own.push(line(format!("tile({row}: {rows}) => subgroup(x)"), format!("{} subgroups", QUERIES / rows)));
+        own.push(line(format!("reorder({key}_o, {row}, {element})"), ""));
+        own.push(line(format!("serial({key}_o)"), ""));
+        own.extend(self.placements(&format!("{key}_o"), &format!("{key}_o"), "fragment"));
+        for of in [value_of, key_of] {
+            own.push(line(format!("promote({of} => {of}_s, at: {key}_o, to: shared, row_pad: 8)"), "all subgroups read them"));
+        }
+        own.push(line(format!("promote({query_of} => {query_of}_f, at: workgroup, to: fragment)"), "the same for all blocks"));
+        let score = &self.score.name;
+        own.push(line(
+            format!("pipeline({key}_o, {value_of}_s, buffers: 1, prefetch: register, fetch: start early, store: after {score})"),
+            "",
+        ));
+        own.push(line(
+            format!("pipeline({key}_o, {key_of}_s, buffers: 1, prefetch: register, fetch: after {score} early, store: end)"),
+            "",
+        ));
+        own.push(line(format!("fragment({row}, {element}, 16 x 16)"), ""));
+        let mut blocks = vec![Block { stage: None, lines: own }];
+        let mut add = |stage: &str, lines: Vec<Line>| blocks.push(Block { stage: Some(stage.to_owned()), lines });
+        let text = |text: String| line(text, "");
+        add(
+            score,
+            vec![
+                subgroups(&i),
+                text(format!("reorder({d}, {i}, {j})")),
+                text(format!("mma({i}, {j}, {d}, 16 x 16 x 16)")),
+                text(format!("unroll({d})")),
+            ],
+        );
+        for (stage, of) in [(&largest, &self.largest), (&total, &self.total)] {
+            let (i, j) = (name(of.parallel.last()), name(of.reduced.last()));
+            add(stage, vec![subgroups(&i), text(format!("fragment({i}, {j}, 16 x 16, by: matrix)"))]);
+        }
+        for weight in &self.weights {
+            let [i, j] = last_two(weight);
+            add(&weight.name, vec![subgroups(&i), text(format!("fragment({i}, {j}, 16 x 16)"))]);
+        }
+        let product = text(format!("mma({row}, {element}, {key}, 16 x 16 x 16)"));
+        add(
+            &output,
+            vec![subgroups(&row), text(format!("reorder({key}, {row}, {element})")), product, text(format!("unroll({key})"))],
+        );
+        Plan { blocks }
+    }
+
+    /// Plans registers: an invocation has four rows, and all invocations of a vector read the same keys.
+    fn in_registers(&self) -> Plan {
+        const KEYS: i64 = 4;
+        let [i, j] = last_two(&self.score);
+        let d = name(self.score.reduced.last());
+        let [row, element] = last_two(&self.output);
+        let key = name(self.output.reduced.last());
+        let [largest, total, output] = self.block();
+        let text = |text: String| line(text, "");
+        let mut own = vec![self.decomposition(KEYS)];
+        own.extend(self.tile(32));
+        own.push(line(format!("tile({row}: 4) => thread(x)"), "4 queries an invocation"));
+        own.push(text(format!("tile({element}: 4 => {element}_o)")));
+        own.push(text(format!("reorder({key}_o, {element}_o, {row}, {element})")));
+        own.push(text(format!("unroll({element}_o, {row})")));
+        own.push(text(format!("vectorize({element}, 4)")));
+        own.push(text(format!("serial({key}_o)")));
+        own.extend(self.placements(&format!("{element}_o"), &format!("{key}_o"), "register"));
+        own.push(line(
+            format!("promote({} => {}_r, at: thread, to: register)", self.tensors[0], self.tensors[0]),
+            "the same for all blocks",
+        ));
+        let mut blocks = vec![Block { stage: None, lines: own }];
+        let mut add = |stage: &str, lines: Vec<Line>| blocks.push(Block { stage: Some(stage.to_owned()), lines });
+        let split = text(format!("tile({d}: 4 => {d}_o)"));
+        add(
+            &self.score.name,
+            vec![split, text(format!("reorder({d}_o, {j}, {i}, {d})")), text(format!("unroll({d}_o, {d}, {i}, {j})"))],
+        );
+        add(
+            &output,
+            vec![
+                text(format!("reorder({key}, {row}, {element})")),
+                text(format!("unroll({key}, {row})")),
+                text(format!("vectorize({element}, 4)")),
+            ],
+        );
+        for (stage, of) in [(&largest, &self.largest), (&total, &self.total)] {
+            add(stage, vec![text(format!("unroll({}, {})", name(of.parallel.last()), name(of.reduced.last())))]);
+        }
+        for weight in &self.weights {
+            let [i, j] = last_two(weight);
+            add(&weight.name, vec![text(format!("unroll({i}, {j})"))]);
+        }
+        Plan { blocks }
+    }
+}
+
+fn line(text: impl Into<String>, why: impl Into<String>) -> Line {
+    Line { text: text.into(), why: why.into() }
+}
+
+/// Returns the name of an axis.
+fn name(side: Option<&Side>) -> String {
+    side.map_or_else(String::new, |side| side.name.clone())
+}
+
+/// Returns the names of the last two parallel axes.
+fn last_two(nest: &Nest) -> [String; 2] {
+    let mut sides = nest.parallel.iter().rev();
+    let last = name(sides.next());
+    [name(sides.next()), last]
+}

@@ -1,0 +1,139 @@
+//! A plan as it is written: the directives of each stage, each with a reason.
+
+use crate::diag::{Errors, SpanId};
+use crate::syntax::Name;
+use crate::syntax::schedule::{Item, planned};
+use std::fmt::Write;
+
+/// A directive, and the reason for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The directive, without its semicolon.
+    pub text: String,
+    /// The reason in a few words. Empty if the directive follows from the previous one.
+    pub why: String,
+}
+
+/// The directives of a stage or of a copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The stage or copy. `None` for the kernel's only result, whose directives need no block.
+    pub stage: Option<String>,
+    /// Its directives, in order.
+    pub lines: Vec<Line>,
+}
+
+/// The directives that the planner wrote for a schedule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The blocks, in order.
+    pub blocks: Vec<Block>,
+}
+
+impl Plan {
+    /// True if it is empty.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Returns the plan as the body of a schedule, indented by `indent` spaces, with reasons as comments.
+    pub fn source(&self, indent: usize) -> String {
+        let mut text = String::new();
+        let lines: Vec<(usize, &Line)> = self.blocks.iter().flat_map(|b| b.lines.iter().map(|l| (b.depth(), l))).collect();
+        let width = lines.iter().map(|(depth, l)| depth + l.text.len() + 1).filter(|n| *n <= WIDEST).max().unwrap_or(0);
+        for block in &self.blocks {
+            if let Some(stage) = &block.stage {
+                let _ = writeln!(text, "{:indent$}{stage} {{", "");
+            }
+            for line in &block.lines {
+                let depth = block.depth();
+                let directive = format!("{:depth$}{};", "", line.text);
+                match line.why.as_str() {
+                    "" => drop(writeln!(text, "{:indent$}{directive}", "")),
+                    why => drop(writeln!(text, "{:indent$}{directive:width$} // {why}", "")),
+                }
+            }
+            if block.stage.is_some() {
+                let _ = writeln!(text, "{:indent$}}}", "");
+            }
+        }
+        text
+    }
+
+    /// Returns the plan as items of a schedule. Their place is `place`, the schedule's name.
+    ///
+    /// # Errors
+    /// The text is not valid, which is a defect of the planner.
+    pub(super) fn items(&self, place: SpanId) -> Result<Vec<Item>, Errors> {
+        let mut items = Vec::new();
+        for block in &self.blocks {
+            let own = block.lines.iter().map(|line| planned(&line.text, place)).collect::<Result<Vec<_>, _>>()?.concat();
+            let Some(stage) = &block.stage else {
+                items.extend(own);
+                continue;
+            };
+            let directives = own.into_iter().filter_map(|item| match item {
+                Item::Directive(directive) => Some(directive),
+                _ => None,
+            });
+            items.push(Item::Block { stages: vec![Name { text: stage.clone(), span: place }], directives: directives.collect() });
+        }
+        Ok(items)
+    }
+}
+
+/// The longest directive that reasons are aligned with.
+const WIDEST: usize = 76;
+
+impl Block {
+    /// Returns the indentation of its directives.
+    fn depth(&self) -> usize {
+        if self.stage.is_some() { 4 } else { 0 }
+    }
+}
+
+/// Writes the directives of one stage, and of the copies and stages in its nest.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Draft {
+    /// The directives that rewrite the stage's reduction, which come first.
+    first: Vec<Line>,
+    /// The stage's other directives.
+    own: Vec<Line>,
+    /// The blocks of other stages and of copies.
+    others: Vec<(String, Vec<Line>)>,
+}
+
+impl Draft {
+    /// Adds a directive of the stage.
+    pub(super) fn line(&mut self, text: impl Into<String>, why: impl Into<String>) {
+        self.own.push(Line { text: text.into(), why: why.into() });
+    }
+
+    /// Adds a directive that rewrites the stage's reduction.
+    pub(super) fn first(&mut self, text: impl Into<String>, why: impl Into<String>) {
+        self.first.push(Line { text: text.into(), why: why.into() });
+    }
+
+    /// Moves the directives to the block of `part`, a stage of partial results that `rest` defines.
+    pub(super) fn of_part(self, part: &str, rest: Draft) -> Draft {
+        let first = [self.first, rest.first].concat();
+        let others = [vec![(part.to_owned(), self.own)], self.others].concat();
+        Draft { first, own: rest.own, others }
+    }
+
+    /// Adds a directive to the block of another stage or copy.
+    pub(super) fn of(&mut self, stage: &str, text: impl Into<String>, why: impl Into<String>) {
+        let line = Line { text: text.into(), why: why.into() };
+        match self.others.iter_mut().find(|(name, _)| name == stage) {
+            Some((_, lines)) => lines.push(line),
+            None => self.others.push((stage.to_owned(), vec![line])),
+        }
+    }
+
+    /// Adds the draft of a stage to a plan. `stage` is `None` for the only result.
+    pub(super) fn add_to(self, plan: &mut Plan, stage: Option<String>) {
+        let others = self.others.into_iter().map(|(name, lines)| Block { stage: Some(name), lines });
+        let own = Block { stage, lines: [self.first, self.own].concat() };
+        plan.blocks.extend([own].into_iter().chain(others).filter(|b| !b.lines.is_empty()));
+    }
+}

@@ -1,0 +1,267 @@
+//! The planner: it writes directives for the stages that a schedule does not mention.
+//!
+//! It runs between the rewrites of the algebra and the first nest. It decides from the form of a stage ([`form`]), the facts and
+//! the profile, never from names. A plan is text in the language of schedules. The parser of schedules reads it and the same code
+//! applies it, so a plan can be printed, pasted and edited, and every proof is the one that a user's directive needs.
+//!
+//! Sizes are not known when a kernel is compiled. So a plan has several versions: [`regimes`] lists facts under which another plan
+//! is better, and the planner runs again under these facts. A launch takes the first version whose facts hold.
+
+mod attention;
+mod draft;
+mod form;
+mod machine;
+mod open;
+mod pointwise;
+mod product;
+mod reductions;
+mod roots;
+mod rows;
+
+pub use draft::{Block, Line, Plan};
+pub use open::open;
+
+use crate::algorithm::inline::inline_those;
+use crate::diag::Errors;
+use crate::nest::{Program, StageId, build};
+use crate::profile::Profile;
+use crate::schedule::algebra::pack::Rewritten;
+use crate::schedule::placement;
+use crate::syntax::schedule::{DirectiveKind, Item, Schedule, planned_facts};
+use draft::Draft;
+use form::Nest;
+use machine::Machine;
+
+/// The drafts for the stages of a program that a schedule does not mention.
+#[derive(Debug, Default)]
+pub(crate) struct Drafts {
+    /// Intermediates that are stored although they are pointwise.
+    roots: Vec<Line>,
+    /// For each stage its name, or `None` for the only result, and its plans, the best first.
+    stages: Vec<(Option<String>, Vec<Draft>)>,
+}
+
+impl Drafts {
+    /// Returns the number of plans of each stage.
+    pub(crate) fn counts(&self) -> Vec<usize> {
+        self.stages.iter().map(|(_, drafts)| drafts.len()).collect()
+    }
+
+    /// Returns the plan with the chosen draft of each stage.
+    pub(crate) fn plan(&self, chosen: &[Option<usize>]) -> Plan {
+        let roots = Block { stage: None, lines: self.roots.clone() };
+        let mut plan = Plan { blocks: if roots.lines.is_empty() { Vec::new() } else { vec![roots] } };
+        for ((stage, drafts), chosen) in self.stages.iter().zip(chosen) {
+            if let Some(draft) = chosen.and_then(|n| drafts.get(n)) {
+                draft.clone().add_to(&mut plan, stage.clone());
+            }
+        }
+        plan
+    }
+}
+
+/// Adds a plan's directives to a schedule.
+///
+/// # Errors
+/// The plan is not valid, which is a defect of the planner.
+pub(crate) fn added(schedule: &Schedule, plan: &Plan) -> Result<Schedule, Errors> {
+    let mut schedule = schedule.clone();
+    schedule.items.extend(plan.items(schedule.name.span)?);
+    Ok(schedule)
+}
+
+/// Returns a schedule under more facts, which are written as after `where`.
+///
+/// # Errors
+/// The facts are not valid, which is a defect of the planner.
+pub(crate) fn under(schedule: &Schedule, facts: &str) -> Result<Schedule, Errors> {
+    let mut schedule = schedule.clone();
+    schedule.facts.extend(planned_facts(facts, schedule.name.span)?);
+    Ok(schedule)
+}
+
+/// Plans the stages that a schedule does not mention. `program` has stages and no nests.
+pub(crate) fn drafts(program: &Program, rewritten: &Rewritten, schedule: &Schedule, profile: &Profile) -> Drafts {
+    let Some((program, roots)) = prepared(program, rewritten, schedule) else { return Drafts::default() };
+    let nests = nests(&program, &schedule.items);
+    let machine = Machine { profile, several: nests.iter().filter(|nest| nest.open).count() > 1 };
+    let single = program.stages.ids().filter(|s| program.is_result(*s)).count() == 1;
+    let mut drafts = Drafts::default();
+    for (nest, form) in forms(&nests, &program) {
+        let plans = form.plans(nest, &machine, &program);
+        if !plans.is_empty() {
+            let name = (!(single && nest.result)).then(|| nest.name.clone());
+            drafts.stages.push((name, plans));
+        }
+    }
+    drafts.roots = roots;
+    drafts
+}
+
+/// Plans a whole program at once, with the statements that rewrite its algebra. `program` is as the header of the schedule leaves it.
+pub(crate) fn rewrites(program: &Program, schedule: &Schedule, profile: &Profile) -> Option<Plan> {
+    let open = schedule.items.is_empty().then(|| attention::find(program)).flatten()?;
+    open.plan(&Machine { profile, several: false })
+}
+
+/// Returns facts, as they are written after `where`, under which another plan is better. The best ones come first.
+pub(crate) fn regimes(given: &Program, rewritten: &Rewritten, schedule: &Schedule, profile: &Profile) -> Vec<String> {
+    let Some((program, _)) = prepared(given, rewritten, schedule) else { return Vec::new() };
+    let nests = nests(&program, &schedule.items);
+    let machine = Machine { profile, several: nests.iter().filter(|nest| nest.open).count() > 1 };
+    let forms = forms(&nests, &program);
+    let Some((nest, form)) = forms.iter().rev().find(|(_, form)| matches!(form, Form::Product(_))).or(forms.last()) else {
+        return Vec::new();
+    };
+    let mut regimes = match schedule.items.is_empty().then(|| attention::find(given)).flatten() {
+        Some(attention) => attention.regimes(&machine),
+        None => Vec::new(),
+    };
+    let whole = regimes.len();
+    regimes.extend(form.regimes(nest, &machine, &program));
+    // The other stages share the versions of this one, so their own wishes are added.
+    let wishes = forms.iter().filter(|(other, _)| other.stage != nest.stage).flat_map(|(nest, form)| form.wishes(nest, &machine));
+    for wish in wishes {
+        let is_new = |facts: &&mut Vec<String>| !facts.iter().any(|fact| implies(fact, &wish));
+        regimes.iter_mut().skip(whole).filter(is_new).for_each(|facts| facts.push(wish.clone()));
+    }
+    regimes.retain(|facts| !facts.is_empty());
+    regimes.dedup();
+    regimes.truncate(if profile.subgroup.is_some() { MOST } else { MOST_ANYWHERE });
+    regimes.into_iter().map(|facts| facts.join(", ")).collect()
+}
+
+/// True if a fact of the planner implies another one of the same form: `C % 8 == 0` implies `C % 4 == 0`.
+fn implies(fact: &str, other: &str) -> bool {
+    let multiple = |fact: &str| {
+        let (size, by) = fact.split_once(" % ")?;
+        Some((size.to_owned(), by.strip_suffix(" == 0")?.parse::<i64>().ok()?))
+    };
+    let least = |fact: &str| fact.split_once(" >= ").and_then(|(size, n)| Some((size.to_owned(), n.parse::<i64>().ok()?)));
+    let multiples = multiple(fact).zip(multiple(other)).is_some_and(|((a, n), (b, m))| a == b && n % m == 0);
+    let larger = least(fact).zip(least(other)).is_some_and(|((a, n), (b, m))| a == b && n >= m);
+    fact == other || multiples || larger
+}
+
+/// The most versions besides the general one for a profile of known devices.
+const MOST: usize = 3;
+
+/// The same for a profile of any device, which `DEFAULT` has: every kernel is compiled for it.
+const MOST_ANYWHERE: usize = 1;
+
+/// Returns the program with naive nests, as the placements of the schedule and of the plan leave it, and the plan's placements.
+/// `None` if the schedule's placements have errors.
+fn prepared(program: &Program, rewritten: &Rewritten, schedule: &Schedule) -> Option<(Program, Vec<Line>)> {
+    let mut program = program.clone();
+    let kept = placement::kept(&program, &schedule.items).ok()?;
+    let roots = roots::of(&program, &schedule.items);
+    let keeps = |stage: &StageId| kept.contains(stage) || rewritten.stored.contains(stage) || roots.contains(stage);
+    inline_those(&mut program, &|_, stage| !keeps(&stage));
+    build::naive(&mut program);
+    let line = |stage: &StageId| roots::line(&program.stages[*stage].name);
+    let roots = roots.iter().filter(|stage| program.is_planned(**stage)).map(line).collect();
+    Some((program, roots))
+}
+
+/// Returns the stages that have a nest, producers first. The schedule does not mention the open ones.
+fn nests(program: &Program, items: &[Item]) -> Vec<Nest> {
+    let stages = program.plan.iter().filter_map(|d| program.stages.ids().find(|s| program.stages[*s].name == d.name));
+    let is_open = |stage: StageId| {
+        let is_transform = program.stages[stage].axes.iter().any(|axis| program.rows.contains(axis));
+        !is_transform && !is_mentioned(program, items, stage)
+    };
+    stages.map(|stage| Nest { open: is_open(stage), ..Nest::of(program, stage) }).collect()
+}
+
+/// True if directives of a schedule are for the nest of a stage.
+fn is_mentioned(program: &Program, items: &[Item], stage: StageId) -> bool {
+    let name = &program.stages[stage].name;
+    let shapes = |kind: &DirectiveKind| !matches!(kind, DirectiveKind::Inline(_) | DirectiveKind::Root(_) | DirectiveKind::Show);
+    let own = items.iter().any(|item| match item {
+        Item::Directive(directive) => program.is_result(stage) && shapes(&directive.kind),
+        Item::Block { stages, directives } => stages.iter().any(|s| s.text == *name) && directives.iter().any(|d| shapes(&d.kind)),
+        Item::Statement(_) => false,
+    });
+    own || placement::computed_at(items).any(|placed| placed.source.text == *name)
+}
+
+/// The rule that plans a stage.
+enum Form<'n> {
+    Product(product::Product<'n>),
+    Rows(rows::Group<'n>),
+    Total,
+    Columns,
+    Points,
+}
+
+/// Assigns a rule to each stage. Statistics of rows are part of the stage that uses them.
+fn forms<'n>(nests: &'n [Nest], program: &Program) -> Vec<(&'n Nest, Form<'n>)> {
+    let mut forms: Vec<(&Nest, Form<'_>)> = Vec::new();
+    let mut hosted: Vec<StageId> = Vec::new();
+    for nest in nests.iter().rev() {
+        if !nest.open || hosted.contains(&nest.stage) {
+            continue;
+        }
+        let form = form(nest, nests, program);
+        if let Form::Rows(group) = &form {
+            hosted.extend(group.members.iter().map(|member| member.stage));
+        }
+        forms.push((nest, form));
+    }
+    forms.reverse();
+    forms
+}
+
+/// Returns the rule for a stage.
+fn form<'n>(nest: &'n Nest, nests: &'n [Nest], program: &Program) -> Form<'n> {
+    if let Some(product) = product::of(nest, program).filter(|_| !rows::is_window(nest)) {
+        return Form::Product(product);
+    }
+    if let Some(group) = rows::group(nest, nests).filter(|_| !nest.parallel.is_empty()) {
+        return Form::Rows(group);
+    }
+    match nest.monoid {
+        Some(_) if rows::is_window(nest) || rows::is_sliding(nest) => Form::Points,
+        Some(_) if nest.parallel.is_empty() => Form::Total,
+        Some(_) => Form::Columns,
+        None => Form::Points,
+    }
+}
+
+impl Form<'_> {
+    /// Writes the plans of a stage, the best first.
+    fn plans(&self, nest: &Nest, machine: &Machine<'_>, program: &Program) -> Vec<Draft> {
+        let own = match self {
+            Form::Product(_) => {
+                product::of(nest, program).map_or_else(Vec::new, |product| product::plans(product, machine, program))
+            }
+            Form::Rows(group) => rows::plan(group, machine, program).into_iter().collect(),
+            Form::Total => reductions::total(nest, machine, program).into_iter().collect(),
+            Form::Columns => reductions::columns(nest, machine).into_iter().collect(),
+            Form::Points => Vec::new(),
+        };
+        // Independent elements, each computed by one invocation, are possible for every form but a group of stages.
+        let alone = matches!(self, Form::Rows(group) if !group.members.is_empty());
+        own.into_iter().chain(pointwise::plan(nest, machine).filter(|_| !alone)).collect()
+    }
+
+    /// Returns sets of facts under which the stage has another plan, the best first.
+    fn regimes(&self, nest: &Nest, machine: &Machine<'_>, program: &Program) -> Vec<Vec<String>> {
+        match self {
+            Form::Product(product) => product.regimes(machine, program),
+            Form::Points => vec![self.wishes(nest, machine), pointwise::whole(nest, machine)],
+            _ => vec![self.wishes(nest, machine)],
+        }
+    }
+
+    /// Returns the facts that most sizes meet, and under which the stage has its best plan.
+    fn wishes(&self, nest: &Nest, machine: &Machine<'_>) -> Vec<String> {
+        match self {
+            Form::Product(product) => product.wishes(),
+            Form::Rows(group) => rows::aligned(group, machine),
+            Form::Total => reductions::short(nest, machine::PIECE),
+            Form::Columns => reductions::short(nest, reductions::short_column(machine)),
+            Form::Points => pointwise::aligned(nest, machine),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Products on matrix units: four subgroups multiply fragments of f16 that a workgroup copies to shared memory.
+
+use super::Product;
+use crate::launch::Feature;
+use crate::nest::{Body, Program};
+use crate::plan::draft::Draft;
+use crate::plan::machine::Machine;
+use tilewright_launch::DType;
+
+/// The tile of a workgroup of four subgroups, two by two.
+struct Tile {
+    height: i64,
+    width: i64,
+    depth: i64,
+}
+
+/// For devices with 255 registers an invocation.
+const BIG: Tile = Tile { height: 128, width: 64, depth: 32 };
+
+/// For whole tiles, whose results need no copy in shared memory.
+const WHOLE: Tile = Tile { height: 128, width: 128, depth: 64 };
+
+/// For other GPUs.
+const SMALL: Tile = Tile { height: 64, width: 64, depth: 32 };
+
+/// For CPUs, which emulate the matrices.
+const CPU: Tile = Tile { height: 32, width: 32, depth: 32 };
+
+/// Plans a product of f16 factors. `None` if the device does not multiply such matrices.
+pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, program: &Program) -> Option<Draft> {
+    let shape = shape(product, machine, program)?;
+    if !product.plain || product.ragged || product.left.buffer == product.right.buffer {
+        return None;
+    }
+    let whole = whole(product, machine);
+    let tile = match (machine.profile.cpu, machine.large()) {
+        (true, _) => CPU,
+        _ if whole => WHOLE,
+        (_, Some(_)) => BIG,
+        _ => SMALL,
+    };
+    let mut draft = Draft::default();
+    let (row, column) = product.fused(&mut draft);
+    product.tiled((&row, tile.height), (&column, tile.width), whole, &mut draft);
+    let items = product.steps(tile.depth, &|k| format!("{k}, {column}, {row}"), &mut draft)?;
+    let (left, right, k, step) = (&product.left.name, &product.right.name, &items.axis, &items.step);
+    let (left_copy, right_copy) = (machine.copy(product.nest, left), machine.copy(product.nest, right));
+    let fill = if whole { "" } else { product.fill() };
+    draft.line(
+        format!("promote({left} => {left_copy}_s[{row}, {k}], at: {step}, to: shared{fill}, row_pad: 8)"),
+        "each element serves many results",
+    );
+    draft.line(format!("promote({right} => {right_copy}_s[{k}, {column}], at: {step}, to: shared{fill}, row_pad: 8)"), "");
+    if !machine.profile.cpu {
+        draft.line(format!("pipeline({step}, buffers: 1, prefetch: register)"), "the next step is loaded during this one");
+    }
+    if !whole {
+        let result = product.stage();
+        draft.line(
+            format!("promote({result} => {result}_s[{row}, {column}], at: workgroup, to: shared)"),
+            "writes with guards, and along rows",
+        );
+    }
+    draft.line(format!("tile({row}: {}, {column}: {}) => subgroup(y, x)", tile.height / 2, tile.width / 2), "4 subgroups");
+    let [m, n, depth] = shape;
+    draft.line(
+        format!("mma({row}, {column}, {k}, {m} x {n} x {depth})"),
+        format!("{} fragments", tile.height * tile.width / 4 / (m * n)),
+    );
+    draft.line(format!("unroll({k})"), "");
+    Some(draft)
+}
+
+/// True if a plan of whole tiles is legal.
+fn whole(product: &Product<'_>, machine: &Machine<'_>) -> bool {
+    machine.large().is_some() && product.is_exact(WHOLE.height, WHOLE.width, WHOLE.depth)
+}
+
+/// Returns the facts under which tiles are whole.
+pub(super) fn whole_facts(product: &Product<'_>, machine: &Machine<'_>) -> Vec<String> {
+    let ([row], [column], Some(k)) = (product.rows, product.columns, product.nest.reduced.last()) else { return Vec::new() };
+    if machine.large().is_none() || product.nest.reduced.len() > 1 {
+        return Vec::new();
+    }
+    [row.multiple(WHOLE.height), column.multiple(WHOLE.width), k.multiple(WHOLE.depth)].into_iter().flatten().collect()
+}
+
+/// Returns the matrices that the device multiplies with the types of a product.
+pub(super) fn shape(product: &Product<'_>, machine: &Machine<'_>, program: &Program) -> Option<[i64; 3]> {
+    let Body::Reduce { lift, .. } = &program.stages[product.nest.stage].body else { return None };
+    let [item] = lift.as_slice() else { return None };
+    let profile = machine.profile;
+    if !profile.has(Feature::CooperativeMatrix) || [product.left, product.right].iter().any(|factor| factor.dtype != DType::F16) {
+        return None;
+    }
+    let sum = program.exprs.dtype(*item);
+    let fits = profile.matrices.iter().find(|row| row.factors == [DType::F16; 2] && row.sum == sum)?;
+    Some(fits.shape.map(i64::from))
+}

@@ -1,0 +1,104 @@
+//! The sizes for which a product has another plan.
+
+use super::shared::LARGE;
+use super::{CHANNELS, Product, matrices, split};
+use crate::nest::Program;
+use crate::plan::form::Side;
+use crate::plan::machine::{ACCESS, CHAIN, Machine};
+use crate::plan::pointwise::UNROLLED;
+
+/// The channels of a colour image.
+const PIXEL: i64 = 3;
+
+impl Product<'_> {
+    /// Returns sets of facts under which another plan is better: large tiles that use all cores, steps of channels, and rows that
+    /// are aligned.
+    pub(in crate::plan) fn regimes(&self, machine: &Machine<'_>, program: &Program) -> Vec<Vec<String>> {
+        let units = matrices::shape(self, machine, program).is_some();
+        let aligned = self.aligned();
+        let many = self.many(machine);
+        let mut found = Vec::new();
+        if let Some(pixels) = self.pixels().filter(|_| machine.profile.subgroup.is_some()) {
+            found.push(vec![pixels]);
+        }
+        if machine.profile.subgroup.is_some() {
+            found.extend(self.long(program).map(|long| vec![long]));
+        }
+        if units {
+            let whole = matrices::whole_facts(self, machine);
+            if !whole.is_empty() {
+                found.push([many, whole].concat());
+            }
+        } else if !many.is_empty() && self.nest.reduced.len() == 1 {
+            found.push([&many[..], &aligned].concat());
+        }
+        found.push(self.wishes());
+        found
+    }
+
+    /// Returns the facts that most sizes meet: many channels, and rows that are aligned.
+    pub(in crate::plan) fn wishes(&self) -> Vec<String> {
+        [self.channels(), self.aligned()].concat()
+    }
+
+    /// Returns the facts under which the rows of factors and results are aligned.
+    fn aligned(&self) -> Vec<String> {
+        let width = (ACCESS / self.left.dtype.bytes() as i64).min(8);
+        let ends = [self.nest.reduced.last(), self.columns.last()].into_iter().flatten();
+        ends.filter(|side| !side.ragged).filter_map(|side| side.multiple(width)).collect()
+    }
+
+    /// Returns the fact that a sum is long enough for several pieces.
+    fn long(&self, program: &Program) -> Option<String> {
+        let (channel, window) = self.nest.reduced.split_last()?;
+        let taps = split::taps(window)?;
+        let open = channel.exact.is_none() && channel.most.is_none_or(|most| most > CHAIN / taps) && channel.least <= CHAIN / taps;
+        (open && self.is_split(program)).then(|| format!("{} > {}", channel.text, CHAIN / taps))
+    }
+
+    /// Returns the fact that a window has many channels.
+    fn channels(&self) -> Vec<String> {
+        match self.nest.reduced.split_last() {
+            Some((channel, window)) if !window.is_empty() && channel.exact.is_none() && channel.least < CHANNELS => {
+                vec![format!("{} >= {CHANNELS}", channel.text)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the fact that an image has the channels of a colour, so that a window is small enough to unroll. The first layer of
+    /// most networks for images has three channels.
+    fn pixels(&self) -> Option<String> {
+        let (channel, window) = self.nest.reduced.split_last()?;
+        let taps = window.iter().map(|side| side.exact).try_fold(1i64, |all, n| all.checked_mul(n?))?;
+        let unknown = channel.exact.is_none() && channel.least <= PIXEL && channel.most.is_none_or(|most| most >= PIXEL);
+        (!window.is_empty() && unknown && taps * PIXEL <= UNROLLED).then(|| format!("{} == {PIXEL}", channel.text))
+    }
+
+    /// Returns the fact that large tiles use all cores, for a device with many registers.
+    fn many(&self, machine: &Machine<'_>) -> Vec<String> {
+        let thin = |sides: &[Side]| {
+            let length = sides.iter().map(|side| side.most).try_fold(1i64, |all, most| all.checked_mul(most?));
+            length.is_some_and(|length| length <= LARGE / 2)
+        };
+        match machine.large() {
+            Some(cores) if !thin(self.rows) && !thin(self.columns) => {
+                let count = format!("{} * ({})", tiles(self.rows, LARGE), tiles(self.columns, LARGE));
+                let batch: String = self.batch.iter().map(|side| format!("{} * ", side.factor())).collect();
+                let wide = [self.rows, self.columns].into_iter().filter_map(|sides| match sides {
+                    [one] if one.exact.is_none() && one.least < LARGE => Some(format!("{} >= {LARGE}", one.text)),
+                    _ => None,
+                });
+                let count = if batch.is_empty() { count } else { format!("{batch}({count})") };
+                wide.chain([format!("{count} >= {cores}")]).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Returns the number of tiles that cover axes, as a fact names it.
+fn tiles(sides: &[Side], side: i64) -> String {
+    let all: Vec<String> = sides.iter().map(Side::factor).collect();
+    format!("({} + {}) / {side}", all.join(" * "), side - 1)
+}

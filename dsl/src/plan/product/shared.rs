@@ -1,0 +1,92 @@
+//! Products through shared memory: a workgroup copies tiles of both factors, and each invocation keeps a tile of results.
+
+use super::Product;
+use crate::facts::Prover;
+use crate::nest::Program;
+use crate::plan::draft::Draft;
+use crate::plan::form::Side;
+use crate::plan::machine::Machine;
+
+/// The tile of a workgroup: how rows and columns are split into groups, invocations and adjacent elements.
+struct Tile {
+    rows: [i64; 3],
+    columns: [i64; 3],
+    /// The items of the reduction in shared memory at a time.
+    depth: i64,
+}
+
+/// 32 accumulators, which all devices have registers for.
+const SMALL: Tile = Tile { rows: [2, 8, 4], columns: [1, 16, 4], depth: 16 };
+
+/// 128 accumulators, for devices with 255 registers.
+const BIG: Tile = Tile { rows: [4, 8, 4], columns: [2, 16, 4], depth: 16 };
+
+/// For few rows, or few columns.
+const LOW: Tile = Tile { rows: [1, 4, 4], columns: [1, 32, 4], depth: 16 };
+const NARROW: Tile = Tile { rows: [1, 32, 4], columns: [1, 4, 4], depth: 16 };
+
+/// The rows or columns up to which a product is thin.
+pub(super) const THIN: i64 = 16;
+
+/// The side of a large tile.
+pub(super) const LARGE: i64 = 128;
+
+/// Plans a product. `None` if shared memory is ordinary memory, or if both factors are one tensor, whose copies would have one name.
+pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, program: &Program) -> Option<Draft> {
+    if !machine.shares() || product.left.buffer == product.right.buffer {
+        return None;
+    }
+    let thin = |sides: &[Side]| matches!(sides, [one] if one.most.is_some_and(|most| most <= THIN));
+    let Tile { rows, columns, depth } = match (thin(product.rows), thin(product.columns)) {
+        (true, _) => LOW,
+        (false, true) => NARROW,
+        (false, false) if is_large(product, machine, program) => BIG,
+        (false, false) => SMALL,
+    };
+    let [row_groups, row_threads, row_each] = rows;
+    let [column_groups, column_threads, column_each] = columns;
+    let mut draft = Draft::default();
+    let (row, column) = product.fused(&mut draft);
+    product.tiled((&row, rows.iter().product()), (&column, columns.iter().product()), false, &mut draft);
+    let items = product.steps(depth, &|k| format!("{k}, {row}, {column}"), &mut draft)?;
+    let (left, right, k, step) = (&product.left.name, &product.right.name, &items.axis, &items.step);
+    let (left_copy, right_copy) = (machine.copy(product.nest, left), machine.copy(product.nest, right));
+    let fill = product.fill();
+    draft.line(
+        format!("promote({left} => {left_copy}_s[{k}, {row}], at: {step}, to: shared{fill}, row_pad: 4)"),
+        "each element serves many results",
+    );
+    draft.line(format!("promote({right} => {right_copy}_s[{k}, {column}], at: {step}, to: shared{fill})"), "");
+    draft.line(format!("pipeline({step}, buffers: 1, prefetch: register)"), "the next step is loaded during this one");
+    let split = |axis: &str, [groups, threads, each]: [i64; 3]| {
+        format!("split({axis}, [{groups}, {threads}, {each}] => {axis}_r, {axis}_t, {axis}_v)")
+    };
+    draft.line(split(&row, rows), format!("{} rows an invocation", row_groups * row_each));
+    draft.line(split(&column, columns), format!("{} columns an invocation", column_groups * column_each));
+    draft.line(format!("distribute({row}_t, {column}_t => thread(y, x))"), format!("{} invocations", row_threads * column_threads));
+    // An axis of one group is not a loop.
+    let groups = |axis: &str, count: i64| if count > 1 { format!("{axis}_r, ") } else { String::new() };
+    let (row_r, column_r) = (groups(&row, row_groups), groups(&column, column_groups));
+    draft.line(format!("promote({left_copy}_s => {left_copy}_r[{row_r}{row}_v], at: {k}, to: register)"), "");
+    draft.line(format!("promote({right_copy}_s => {right_copy}_r[{column_r}{column}_v], at: {k}, to: register)"), "");
+    draft.line(
+        format!("unroll({k}, {column_r}{row_r}{row}_v)"),
+        format!("{} accumulators", row_groups * row_each * column_groups * column_each),
+    );
+    draft.line(format!("vectorize({column}_v, {column_each}, unaligned: scalar)"), "");
+    Some(draft)
+}
+
+/// True if large tiles provably use all cores.
+fn is_large(product: &Product<'_>, machine: &Machine<'_>, program: &Program) -> bool {
+    let Some(cores) = machine.large() else { return false };
+    let exprs = &program.exprs;
+    let count = |sides: &[Side]| {
+        let all = sides.iter().map(|side| side.extent).reduce(|all, more| exprs.product(all, more));
+        exprs.ceil_div(all.unwrap_or_else(|| exprs.int(1)), exprs.int(LARGE))
+    };
+    let tiles = exprs.product(count(product.rows), count(product.columns));
+    let all = product.batch.iter().rev().fold(tiles, |all, side| exprs.product(side.extent, all));
+    let wide = |sides: &[Side]| !matches!(sides, [one] if one.least < LARGE);
+    wide(product.rows) && wide(product.columns) && Prover::new(program).at_least(all, cores)
+}

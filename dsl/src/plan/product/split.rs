@@ -1,0 +1,49 @@
+//! Long reductions, which two dispatches compute: one sum of all items would round too often, and few tiles would leave cores idle.
+
+use super::{PIECE, Product};
+use crate::nest::Program;
+use crate::plan::draft::Draft;
+use crate::plan::form::{Nest, Side};
+use crate::plan::machine::{CHAIN, Machine};
+
+/// The items of a piece. The last piece has as many, and its items past the end are 0, so a piece is a fraction of the chain that
+/// makes a reduction long.
+const SHORT: i64 = CHAIN / 4;
+
+/// Returns the items of a piece. `None` if the reduction is not split, because it may be short.
+pub(super) fn piece(product: &Product<'_>, program: &Program) -> Option<i64> {
+    let (channel, window) = product.nest.reduced.split_last()?;
+    let long = channel.least.saturating_mul(taps(window)?) > CHAIN;
+    (long && product.is_split(program)).then_some(SHORT)
+}
+
+impl Product<'_> {
+    /// True if pieces of the reduction can be added, and if the order of additions matters.
+    pub(super) fn is_split(&self, program: &Program) -> bool {
+        let adds = self.nest.monoid.as_ref().and_then(|monoid| monoid.operation(&program.exprs));
+        self.plain && !self.ragged && adds.is_some_and(|(_, dtype)| dtype.is_float())
+    }
+}
+
+/// Returns the positions of a window, if their number is known.
+pub(super) fn taps(window: &[Side]) -> Option<i64> {
+    window.iter().map(|side| side.exact).try_fold(1i64, |all, n| all.checked_mul(n?))
+}
+
+/// Makes a draft the plan of partial results, and adds the plan of their sum.
+pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, draft: Draft) -> Draft {
+    let mut rest = Draft::default();
+    let part = product.stage();
+    rest.first(format!("rfactor({PIECE} => {part})"), "a second dispatch adds the pieces");
+    let axis = match product.nest.parallel.as_slice() {
+        [one] => one.name.clone(),
+        all => {
+            rest.line(format!("fuse({} => points)", Nest::names(all)), "");
+            "points".to_owned()
+        }
+    };
+    let threads = machine.invocations();
+    rest.line(format!("tile({axis}: {threads}) => workgroup(x)"), format!("{threads} invocations"));
+    rest.line(format!("distribute({axis} => thread(x))"), "");
+    draft.of_part(&part, rest)
+}

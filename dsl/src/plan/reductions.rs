@@ -1,0 +1,104 @@
+//! Reductions whose results are few, or whose items are columns.
+//!
+//! If few results have many items, one dispatch reduces pieces of the items and a second one the partial results, so that all
+//! cores work. Columns go to adjacent invocations, because these read adjacent elements.
+
+use super::draft::Draft;
+use super::form::{Nest, Side, Step};
+use super::machine::{CHAIN, Machine, PIECE, power_above};
+use super::rows::joined;
+use crate::nest::Program;
+
+/// The rows of a column's piece on a GPU.
+const COLUMN_PIECE: i64 = 256;
+
+/// The most items for which a second dispatch costs more than it saves.
+const SHORT: i64 = 2048;
+
+/// Returns the most items of a column that one dispatch reduces.
+pub(super) fn short_column(machine: &Machine<'_>) -> i64 {
+    if machine.profile.cpu { CHAIN } else { SHORT }
+}
+
+/// Plans a reduction to a single element.
+pub(super) fn total(nest: &Nest, machine: &Machine<'_>, program: &Program) -> Option<Draft> {
+    if !nest.parallel.is_empty() || !nest.has_parts() {
+        return None;
+    }
+    let (mut draft, mut lines) = (Draft::default(), Vec::new());
+    let axis = joined(&nest.reduced, "items", &mut lines);
+    lines.into_iter().for_each(|(text, why)| draft.line(text, why));
+    let strategy = machine.strategy(nest, program);
+    let threads = machine.invocations();
+    let length = nest.items;
+    if length.is_some_and(|length| length <= PIECE) {
+        let threads = threads.min(power_above(length.unwrap_or(threads))).max(machine.row().min(32));
+        draft.line(format!("tile({axis}: {threads} => {axis}_o)"), "one workgroup");
+        draft.line(format!("distribute({axis} => thread(x), by: {strategy})"), format!("{threads} invocations"));
+        return Some(draft);
+    }
+    let lanes = machine.vector(nest);
+    let part = format!("{}_part", nest.name);
+    draft.line(format!("tile({axis}: {PIECE} => {axis}_o)"), "a piece for each workgroup");
+    draft.line(format!("rfactor({axis}_o => {part})"), "a second dispatch combines the pieces");
+    draft.line(format!("tile({axis}_o: {threads} => {axis}_r)"), "");
+    draft.line(format!("distribute({axis}_o => thread(x), by: {strategy})"), format!("{threads} invocations"));
+    draft.of(&part, format!("distribute({axis}_o => workgroup(x))"), "");
+    draft.of(&part, format!("split({axis}, [_, {threads}, {lanes}] => {axis}_r, {axis}_t, {axis}_v)"), "16 bytes an access");
+    draft.of(&part, format!("distribute({axis}_t => thread(x), by: {strategy})"), format!("{threads} invocations"));
+    draft.of(&part, format!("unroll({axis}_v)"), "");
+    Some(draft)
+}
+
+/// Plans the reduction of columns: the last axis of the result is contiguous in memory.
+pub(super) fn columns(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
+    let (last, outer) = nest.parallel.split_last()?;
+    let at = nest.parallel.len() - 1;
+    if nest.parallel.iter().chain(&nest.reduced).any(|side| side.ragged) || nest.reads.iter().all(|r| r.steps[at] != Step::Next) {
+        return None;
+    }
+    let (mut draft, mut lines) = (Draft::default(), Vec::new());
+    let axis = joined(&nest.reduced, "items", &mut lines);
+    let length = nest.items;
+    let x = machine.invocations().min(power_above(last.most.unwrap_or(i64::MAX)));
+    let ones: Vec<String> = outer.iter().map(|side| format!("{}: 1", side.name)).collect();
+    let tiles = |x: i64| [ones.as_slice(), &[format!("{}: {x}", last.name)]].concat().join(", ");
+    let slots = |first: &str| [vec![first; outer.len()], vec!["x"]].concat().join(", ");
+    if length.is_some_and(|length| length <= short_column(machine)) {
+        draft.line(format!("tile({}) => workgroup({})", tiles(x), slots("y")), format!("{x} columns"));
+        draft.line(format!("distribute({} => thread(x))", last.name), "adjacent columns to adjacent invocations");
+        return Some(draft);
+    }
+    if !nest.has_parts() {
+        return None;
+    }
+    lines.into_iter().for_each(|(text, why)| draft.line(text, why));
+    let piece = if machine.profile.cpu { CHAIN } else { COLUMN_PIECE };
+    let part = format!("{}_part", nest.name);
+    draft.line(format!("tile({axis}: {piece} => {axis}_o)"), "a piece for each workgroup");
+    draft.line(format!("rfactor({axis}_o => {part})"), "a second dispatch combines the pieces");
+    if machine.profile.cpu {
+        draft.line(format!("tile({}) => workgroup({})", tiles(x), slots("y")), format!("{x} columns"));
+        draft.line(format!("distribute({} => thread(x))", last.name), "");
+    } else {
+        let (x, y) = (x.min(32), machine.invocations() / x.min(32));
+        draft.line(format!("tile({}) => workgroup({})", tiles(x), slots("y")), format!("{x} columns"));
+        draft.line(format!("distribute({} => thread(x))", last.name), "");
+        draft.line(format!("tile({axis}_o: {y} => {axis}_r)"), "");
+        draft.line(format!("distribute({axis}_o => thread(y), by: tree)"), format!("{y} pieces at a time"));
+    }
+    draft.of(&part, format!("distribute({axis}_o => workgroup(y))"), "");
+    draft.of(&part, format!("tile({}) => workgroup({})", tiles(x), slots("z")), format!("{x} columns"));
+    draft.of(&part, format!("distribute({} => thread(x))", last.name), "adjacent columns to adjacent invocations");
+    Some(draft)
+}
+
+/// Returns the fact that one dispatch is enough.
+pub(super) fn short(nest: &Nest, most: i64) -> Vec<String> {
+    let length = nest.items;
+    if length.is_some() {
+        return Vec::new();
+    }
+    let all: Vec<String> = nest.reduced.iter().map(Side::factor).collect();
+    vec![format!("{} <= {most}", all.join(" * "))]
+}
