@@ -49,6 +49,7 @@ use steps::Steps;
 use tilewright_dsl::diag::{Error, Errors};
 use tilewright_dsl::launch::Program;
 use tilewright_dsl::nest::{self, Obligation};
+use tilewright_dsl::plan::Plan;
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_dsl::syntax::schedule::{Item, Statement, StatementKind};
@@ -67,7 +68,8 @@ pub struct Explanation {
     pub example: Option<Example>,
     /// The schedule's tuned constants; empty if the schedule is wrong.
     pub tuned: Vec<Tuned>,
-    /// The plain schedule, and then the schedule under the facts of each `specialize` that changes something.
+    /// The schedule as it is written, and then its versions under more facts: of each `specialize` that changes something, or of the
+    /// planner.
     pub versions: Vec<Version>,
     /// The compiler's errors, with places.
     pub errors: Vec<String>,
@@ -87,8 +89,10 @@ pub struct Example {
 /// A version of a schedule.
 #[derive(Debug)]
 pub struct Version {
-    /// The additional facts of this version, as they are written; empty for the plain schedule.
+    /// The additional facts of this version, as they are written; empty for the schedule as it is written.
     pub facts: Vec<String>,
+    /// The directives that the planner wrote, with reasons.
+    pub plan: Plan,
     /// The nest before the first directive, after each directive, and after lowering; up to the directive that failed.
     pub steps: Vec<NestStep>,
     /// Every obligation, and how it was discharged.
@@ -149,6 +153,7 @@ pub fn explain(subject: &Subject, given: &Given) -> Explanation {
     let facts = |version: usize| version.checked_sub(1).and_then(|n| facts.get(n)).cloned().unwrap_or_default();
     let version = |(n, steps): (usize, Steps)| Version {
         facts: facts(n),
+        plan: Plan::default(),
         steps: steps.done,
         ledger: Vec::new(),
         figures: Vec::new(),
@@ -206,12 +211,18 @@ impl Explanation {
     fn fill(&mut self, made: Variant, subject: &Subject, given: &Given) -> Result<(), String> {
         let constant = |t: &nest::Tuned| Tuned { name: t.name.clone(), value: t.value, candidates: t.candidates.clone() };
         self.tuned = made.nest.tuned.iter().map(constant).collect();
-        // The plain schedule is the last that a launch tries.
-        let mut programs = made.program.into_versions()?;
-        programs.rotate_right(1);
+        // A launch tries the schedule without more facts last.
         let told = std::mem::take(&mut self.versions).into_iter().enumerate();
         self.versions = told.filter(|(n, _)| *n == 0 || made.taken.contains(n)).map(|(_, version)| version).collect();
         let warnings = made.warnings;
+        let under: Vec<String> = made.program.specialized.iter().map(|version| version.under.clone()).collect();
+        for (version, under) in self.versions.iter_mut().skip(1).zip(under).filter(|(version, _)| version.facts.is_empty()) {
+            version.facts = vec![under];
+        }
+        let plans = [made.plan].into_iter().chain(made.plans);
+        self.versions.iter_mut().zip(plans).for_each(|(version, plan)| version.plan = plan);
+        let mut programs = made.program.into_versions()?;
+        programs.rotate_right(1);
         let nests = [made.nest].into_iter().chain(made.specialized);
         for ((version, program), nest) in self.versions.iter_mut().zip(programs).zip(nests) {
             let mut known = DimValues::new(&program, &given.dims);

@@ -70,11 +70,12 @@ pub struct SourceText {
     pub lines: Vec<String>,
 }
 
-/// The plain schedule, or the schedule under the facts of a `specialize`.
+/// The schedule as it is written, or one of its versions under more facts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "docs/explain.md documents the fields")]
 pub struct ReportedVersion {
     pub facts: Vec<String>,
+    pub plan: Vec<String>,
     pub steps: Vec<ReportedStep>,
     pub ledger: Vec<Entry>,
     pub dispatches: Vec<ReportedDispatch>,
@@ -301,6 +302,7 @@ fn reported(subject: &Subject, version: &Version) -> ReportedVersion {
     let dispatch = |figures: &Figures| dispatch(figures, &|size| size.display(&name).to_string(), &|touch| access(subject, touch));
     ReportedVersion {
         facts: version.facts.clone(),
+        plan: version.plan.source(0).lines().map(str::to_owned).collect(),
         steps: version.steps.iter().map(step).collect(),
         ledger: version.ledger.iter().map(entry).collect(),
         dispatches: version.figures.iter().map(dispatch).collect(),

@@ -40,8 +40,12 @@ impl Steps {
     /// Records the program after a step.
     pub(crate) fn take(&mut self, at: At, program: &Program, spans: &Spans) {
         let (title, place) = match at {
-            At::Start => ("the naive nest".into(), None),
-            At::Heuristic(stage) => (format!("the heuristic schedule of `{}`", program.stages[stage].name), None),
+            At::Start => {
+                *self = Steps::default();
+                ("the naive nest".into(), None)
+            }
+            At::Planned(text) => (text, Some("planned".to_owned())),
+            At::Plain(stage) => (format!("the plain schedule of `{}`", program.stages[stage].name), None),
             At::Lowered => ("lowered: reductions to init, update and finish".into(), None),
             At::Directive(span) => (spans.source(span).unwrap_or_else(|| "a directive".into()), spans.locate(span)),
         };

@@ -87,6 +87,7 @@ impl Explanation {
 
 impl Version {
     fn lines(&self, lines: &mut Vec<Text>) {
+        self.plan_lines(lines);
         self.steps.iter().for_each(|step| self::step(step, lines));
         self.ledger_lines(lines);
         if let Some(why) = &self.refused {
@@ -98,6 +99,17 @@ impl Version {
             self.totals_lines(totals, lines);
         }
         self.lint_lines(lines);
+    }
+
+    fn plan_lines(&self, lines: &mut Vec<Text>) {
+        if self.plan.is_empty() {
+            return;
+        }
+        lines.extend([Text::default(), Text::of(Style::Heading, "plan").and(Style::Faint, "  directives that the planner wrote")]);
+        lines.extend(self.plan.source(2).lines().map(|line| match line.split_once(" // ") {
+            Some((directive, why)) => Text::of(Style::Directive, directive).and(Style::Faint, format!(" // {why}")),
+            None => Text::of(Style::Directive, line),
+        }));
     }
 
     fn lint_lines(&self, lines: &mut Vec<Text>) {

@@ -45,6 +45,14 @@ pub enum SourceError {
         /// The names of the file's schedules.
         there: Vec<String>,
     },
+    /// The file does not have a kernel of that name.
+    #[error("`{name}` is not a kernel of the file{}; its kernels: {}", meant(name, there), tilewright_dsl::diag::list(there))]
+    NoKernel {
+        /// The requested name.
+        name: String,
+        /// The names of the file's kernels.
+        there: Vec<String>,
+    },
     /// A path does not exist.
     #[error("cannot find `{path}`: {why}")]
     NotFound {

@@ -7,11 +7,13 @@
 
 mod error;
 mod items;
+mod kernels;
 mod package;
 mod paths;
 mod tree;
 
 pub use error::SourceError;
+pub use kernels::{Bound, Item};
 
 use items::Kind;
 use proc_macro2::TokenStream;

@@ -14,6 +14,8 @@ pub(super) struct Module {
     pub(super) parent: Option<usize>,
     /// The root of its crate.
     pub(super) root: usize,
+    /// True if only its parent and the modules in its parent can name it.
+    pub(super) private: bool,
     pub(super) items: Vec<MacroCall>,
     pub(super) imports: Vec<Import>,
 }
@@ -183,7 +185,8 @@ impl Read {
     fn module(&mut self, inner: &syn::ItemMod, parent: usize, place: ModuleFile<'_>) -> Result<(), SourceError> {
         let (name, at) = (inner.ident.to_string(), self.modules.len());
         let root = self.modules[parent].root;
-        self.modules.push(Module { name: name.clone(), parent: Some(parent), root, ..Module::default() });
+        let private = matches!(inner.vis, syn::Visibility::Inherited);
+        self.modules.push(Module { name: name.clone(), parent: Some(parent), root, private, ..Module::default() });
         let own = place.folder.join(&name);
         if let Some((_, items)) = &inner.content {
             return self.items(items, at, ModuleFile { folder: &own, ..place });
