@@ -12,8 +12,8 @@ use tilewright_runner::message::{Failure, FailureKind};
 pub(crate) enum Exit {
     /// The command was carried out.
     Done = 0,
-    /// The command was carried out, and the answer is no: a schedule is wrong, a record is stale, something is missing, not all was
-    /// measured.
+    /// The command was carried out, and the answer is no: a schedule is wrong, a record or a plan is stale, something is missing, not
+    /// all was measured.
     No = 1,
     /// The command line, or a file that it names, is invalid.
     Usage = 2,

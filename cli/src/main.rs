@@ -1,4 +1,4 @@
-//! `tilewright`: lists devices, makes crates, and tunes, times and explains schedules.
+//! `tilewright`: lists devices, makes crates, and plans, tunes, times and explains schedules.
 //!
 //! Kernels and schedules are parsed from a crate's files and compiled in this process; the crate is not built. Launches run in runners,
 //! which are separate processes (`tilewright_runner`), on this machine by default or on another one. Therefore a driver that crashes ends
@@ -8,7 +8,8 @@
 //! options ─▶ devices, doctor        the devices of a runner
 //!         ├▶ new                    files
 //!         ├▶ tune, bench ─▶ variant (files ─▶ programs) ─▶ check, place (runners)
-//!         └▶ explain                tilewright_explain
+//!         ├▶ explain                tilewright_explain
+//!         └▶ plan                   the planner of tilewright_dsl
 //! ```
 
 mod bars;
@@ -25,6 +26,7 @@ mod new;
 mod options;
 mod output;
 mod place;
+mod plan;
 mod reached;
 mod sizes;
 mod tune;
@@ -55,6 +57,7 @@ fn run(command: Command) -> Result<Exit, Problem> {
         Command::Tune(options) => tune::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Explain(options) => explain::run(&options),
+        Command::Plan(options) => plan::run(&options),
         Command::Completions { shell } => {
             let mut bytes = Vec::new();
             clap_complete::generate(shell, &mut Options::command(), "tilewright", &mut bytes);

@@ -6,11 +6,12 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
 use std::time::Duration;
+use tilewright_explain::source::Bound;
 
 const EXITS: &str = "\
 Exit codes:
   0  done
-  1  done, and the answer is no: a schedule is wrong, a record is stale, something is missing, not all was measured
+  1  done, and the answer is no: a schedule is wrong, a record or a plan is stale, something is missing, not all was measured
   2  the command line, or a file that it names, is invalid
   3  there is no such device, or it is lost
   4  a runner does not start, hangs, has died, or sends an invalid answer
@@ -27,7 +28,16 @@ fn parse_budget(text: &str) -> Result<Duration, String> {
     if budget <= LONGEST { Ok(budget) } else { Err("a budget is at most 366 days".to_owned()) }
 }
 
-/// Lists devices, makes crates, and tunes, times and explains schedules.
+/// Reads the value of a generic, for example `T=f16`.
+fn parse_bound(text: &str) -> Result<Bound, String> {
+    let is_word = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    match text.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
+        Some((name, value)) if is_word(name) && is_word(value) => Ok(Bound { name: name.into(), value: value.into() }),
+        _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+/// Lists devices, makes crates, and plans, tunes, times and explains schedules.
 ///
 /// Kernels and schedules are parsed from a crate's files; the crate is not built.
 #[derive(Parser)]
@@ -45,6 +55,7 @@ pub(crate) enum Command {
     Tune(Tune),
     Bench(Bench),
     Explain(Explain),
+    Plan(Plan),
     /// Prints a script that completes this program's command lines in a shell.
     #[command(after_help = "Example:\n  tilewright completions bash > ~/.local/share/bash-completion/completions/tilewright")]
     Completions {
@@ -65,6 +76,7 @@ impl Command {
             Command::Tune(options) => options.json,
             Command::Bench(options) => options.json,
             Command::Explain(options) => options.json,
+            Command::Plan(options) => options.json,
             Command::Completions { .. } | Command::Runner => false,
         }
     }
@@ -267,6 +279,45 @@ pub(crate) struct Explain {
     /// Writes a page with all results, for a browser.
     #[arg(long, value_name = "OUT", conflicts_with = "compare")]
     pub(crate) html: Option<PathBuf>,
+    /// Prints JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Prints the schedules that the planner writes for kernels, as a Rust file.
+///
+/// The schedule `{}` leaves all directives to the planner, which writes several versions. This command prints each version as a
+/// schedule, in the order in which a launch tries them, with the reason for each directive. They compile to the same SPIR-V as `{}`.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tilewright plan src/kernels.rs --for vulkan_1_1
+  tilewright plan src/kernels.rs --kernel matmul --for nvidia_hopper --write src/schedules/hopper.rs
+  tilewright plan src/kernels.rs --kernel matmul --for nvidia_hopper --check src/schedules/hopper.rs
+  tilewright plan src/kernels.rs --kernel gelu --for boards::small --bind T=f16
+
+`--check` compares the schedules of the file with a new plan, and ends with code 1 where they differ. It does not compare the lines before
+the first schedule, so that these may be edited.")]
+pub(crate) struct Plan {
+    /// A Rust file with kernels.
+    pub(crate) file: PathBuf,
+    /// The kernels to plan; by default all kernels of the file.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) kernel: Vec<String>,
+    /// The profile: a bundled one, or a path in the file.
+    #[arg(long = "for", value_name = "PROFILE")]
+    pub(crate) profile: String,
+    /// The value of a generic: T=f16. By default a dtype is the first choice that the profile supports.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_bound)]
+    pub(crate) bind: Vec<Bound>,
+    /// Writes the schedules to a file. A file that is not a plan is not replaced.
+    #[arg(long, value_name = "OUT", conflicts_with = "check")]
+    pub(crate) write: Option<PathBuf>,
+    /// Replaces a file that is not a plan, too.
+    #[arg(long, requires = "write")]
+    pub(crate) force: bool,
+    /// Only prints how a planned file differs from a new plan.
+    #[arg(long, value_name = "OUT")]
+    pub(crate) check: Option<PathBuf>,
     /// Prints JSON.
     #[arg(long)]
     pub(crate) json: bool,

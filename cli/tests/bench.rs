@@ -45,7 +45,10 @@ fn the_rooflines_share_is_by_the_profiles_rates() {
     let path = file.arg("src/schedules.rs");
     file.write(
         "src/schedules.rs",
-        &SCHEDULES.replace("PLAIN: matmul for vulkan_1_1", "PLAIN: matmul for tilewright::devices::nvidia_hopper"),
+        &SCHEDULES.replace(
+            "PLAIN: matmul for vulkan_1_1 {}",
+            "PLAIN: matmul for tilewright::devices::nvidia_hopper { distribute(i, j => workgroup(y, x)); }",
+        ),
     );
     let rows = bench(&path, &["--json", "--schedule", "PLAIN"]).ends(0).json()["rows"].as_array().unwrap().clone();
     // 1244 bytes at 4800 GB/s; the arithmetic takes less at 67 TFLOP/s.

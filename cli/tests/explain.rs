@@ -149,7 +149,7 @@ fn a_size_that_one_schedule_pins_is_one_of_the_others() {
     let refused = |n: usize| told[n]["versions"][0]["refused"].as_str().map(str::to_owned);
     assert_eq!(refused(0).as_deref(), Some("`C == 4` does not hold: `C` is 5"));
     assert_eq!((refused(1), refused(2)), (None, None));
-    assert_eq!(told[2]["versions"][0]["launch"]["flops"], 64, "one workgroup");
+    assert_eq!(told[2]["versions"][0]["launch"]["flops"], 512, "one workgroup of 128 invocations, four elements each");
     let text = run(&["explain", &path, "--size", "N=8,C=5", "--brief"]).ends(0).out;
     assert_eq!(text.matches("not run at these sizes: `C == 4` does not hold: `C` is 5").count(), 1, "{text}");
     run(&["explain", &path, "--size", "Z=5"]).ends(2).says("`Z` is not a size of `scale`; there are N, C");

@@ -14,6 +14,8 @@ pub(crate) mod report;
 mod space;
 mod write;
 
+pub(crate) use write::replace;
+
 use crate::exit::{Exit, Problem};
 use crate::options::Tune;
 use crate::output;

@@ -49,7 +49,7 @@ fn at(text: &str, line: usize, column: usize) -> Option<usize> {
 }
 
 /// Replaces a file as a whole, or not at all.
-pub(super) fn replace(file: &Path, text: &str) -> Result<(), Problem> {
+pub(crate) fn replace(file: &Path, text: &str) -> Result<(), Problem> {
     let fails = |e: std::io::Error| Problem::usage(format!("cannot write {}: {e}", file.display()));
     // A symbolic link is kept, and its target is replaced.
     let target = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
