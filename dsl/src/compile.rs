@@ -140,6 +140,19 @@ pub(crate) fn compile_checked(
     }
 }
 
+/// Compiles as [`compile_checked`], without plans: stages that the schedule does not mention have the plain schedule.
+pub(crate) fn compile_unplanned(
+    kernel: &Kernel,
+    schedule: &Schedule,
+    profile: &Profile,
+    choice: &Choice,
+    checked: &Checked,
+    watch: &mut Watch<'_>,
+) -> Result<Compiled, Errors> {
+    let (program, rewritten) = algebra(kernel, schedule, choice, checked)?;
+    scheduled(program, rewritten, schedule, profile, watch)
+}
+
 /// Compiles a program under a schedule that mentions all stages, except those that have the plain schedule.
 fn scheduled(
     mut program: Program,

@@ -2,7 +2,7 @@
 //!
 //! The macros compile variants through this module, and so do tuners and tests at run time.
 
-use crate::compile::{Checked, Compiled, algebra, compile_checked, compile_plain};
+use crate::compile::{Checked, Compiled, algebra, compile_checked, compile_plain, compile_unplanned};
 use crate::cost::chains;
 use crate::diag::{Error, Errors, SourcePosition, SpanId};
 use crate::launch::{self, Layout, Role, Version};
@@ -177,7 +177,20 @@ pub(crate) fn forms_asked_for(kernel: &Kernel, schedule: &Schedule) -> Vec<Form>
 impl Compiler<'_> {
     /// Compiles one version from its schedule.
     fn version(&self, schedule: &Schedule, watch: &mut schedule::Watch<'_>) -> Result<(Compiled, launch::Program), Errors> {
-        let mut compiled = compile_checked(self.kernel, schedule, self.profile, self.choice, &self.checked, watch)?;
+        let compiled = compile_checked(self.kernel, schedule, self.profile, self.choice, &self.checked, watch)?;
+        let is_planned = !compiled.plan.is_empty();
+        match self.emitted(schedule, compiled) {
+            // An error in the nest of the plain schedule is at the kernel's own expression.
+            Err(_) if is_planned => {
+                let plain = compile_unplanned(self.kernel, schedule, self.profile, self.choice, &self.checked, watch)?;
+                self.emitted(schedule, plain)
+            }
+            result => result,
+        }
+    }
+
+    /// Makes the launch program of a compiled version.
+    fn emitted(&self, schedule: &Schedule, mut compiled: Compiled) -> Result<(Compiled, launch::Program), Errors> {
         compiled.program.locate(schedule.name.span, self.place);
         compiled.preparations.iter_mut().for_each(|p| p.program.locate(p.span, self.place));
         let program = (self.backend)(&compiled.program, self.profile, &schedule.name.text)?;

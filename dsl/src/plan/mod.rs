@@ -66,7 +66,9 @@ impl Drafts {
 /// The plan is not valid, which is a defect of the planner.
 pub(crate) fn added(schedule: &Schedule, plan: &Plan) -> Result<Schedule, Errors> {
     let mut schedule = schedule.clone();
-    schedule.items.extend(plan.items(schedule.name.span)?);
+    // Statements come first, and `show` shows a planned nest.
+    let at = schedule.items.iter().rposition(|item| matches!(item, Item::Statement(_))).map_or(0, |last| last + 1);
+    schedule.items.splice(at..at, plan.items(schedule.name.span)?);
     Ok(schedule)
 }
 
