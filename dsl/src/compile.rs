@@ -236,7 +236,7 @@ fn headed(kernel: &Kernel, schedule: &Schedule, choice: &Choice, checked: &Check
     Ok(program)
 }
 
-/// Compiles a program whose stages have no directives, each with the plain schedule.
+/// Compiles a program with the plain schedule for each stage.
 pub(crate) fn compile_plain(mut program: Program, profile: &Profile, blame: SpanId) -> Result<Program, Errors> {
     build::naive(&mut program);
     finish(&mut program, &[], profile, blame)?;

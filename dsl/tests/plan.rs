@@ -141,3 +141,24 @@ fn two_products_of_one_tensor() {
     }";
     insta::assert_snapshot!(plans(gated, &[""]));
 }
+
+/// Extents of 0, and numbers of items beyond 64 bits, have a plan or the plain schedule.
+#[test]
+fn extents_at_the_ends() {
+    let window = |n: &str| {
+        format!(
+            "fn k<N, C, O>(x: f32[N + {n}, C], f: f32[{n}, C, O]) -> y: f32[N, O] {{
+                y[n, o] = sum(t in 0..{n}, c in 0..C) {{ x[n + t, c] * f[t, c, o] }};
+            }}"
+        )
+    };
+    let huge = "fn k<N>(x: f32[N]) -> y: f32[N] where N >= 1 {
+        y[i] = sum(a in 0..2147483647, b in 0..2147483647, c in 0..2147483647) { x.clamp()[i + a + b + c] };
+    }";
+    for profile in Profile::all_bundled() {
+        for kernel in [&window("0"), &window("2147483647"), huge] {
+            drop(scheduled(kernel, "", "", &profile));
+        }
+        assert!(planned(&window("0"), "", &profile).program.plan.len() <= 2);
+    }
+}

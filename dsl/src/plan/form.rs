@@ -178,6 +178,11 @@ impl Nest {
     }
 }
 
+/// Returns the number of points of axes, if their extents are literals and the number fits in 64 bits.
+pub(super) fn points(sides: &[Side]) -> Option<i64> {
+    sides.iter().try_fold(1i64, |all, side| all.checked_mul(side.exact?))
+}
+
 /// Returns an upper bound of the number of items of a reduction.
 fn items_of(program: &Program, prover: &Prover<'_>, reduced: &[Side]) -> Option<i64> {
     let apart: Option<i64> = reduced.iter().map(|side| side.most).try_fold(1i64, |all, most| all.checked_mul(most?));

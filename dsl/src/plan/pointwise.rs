@@ -5,7 +5,7 @@
 //! at a time if the alignment is proved.
 
 use super::draft::Draft;
-use super::form::{Nest, Step, Touch};
+use super::form::{Nest, Step, Touch, points};
 use super::machine::{Machine, power_above};
 
 /// The largest reduction that each invocation unrolls, in items: a window of 5 x 5, or a 3 x 3 window of few channels.
@@ -182,7 +182,7 @@ fn has_positions(nest: &Nest) -> bool {
 /// Unrolls the items of a window, around the points `within` that share reads.
 fn unroll(nest: &Nest, draft: &mut Draft, within: &[&str]) {
     let small = |n: &i64| *n <= UNROLLED;
-    let count: Option<i64> = nest.reduced.iter().map(|side| side.exact).product();
+    let count = points(&nest.reduced);
     let reduced: Vec<&str> = nest.reduced.iter().map(|side| side.name.as_str()).collect();
     let all: Vec<&str> = reduced.iter().chain(within).copied().collect();
     if !reduced.is_empty() && !within.is_empty() {

@@ -15,7 +15,7 @@ const COLUMN_PIECE: i64 = 256;
 /// The most items for which a second dispatch costs more than it saves.
 const SHORT: i64 = 2048;
 
-/// Returns the most items of a column that one dispatch reduces.
+/// Returns the longest column, in items, that one dispatch reduces.
 pub(super) fn short_column(machine: &Machine<'_>) -> i64 {
     if machine.profile.cpu { CHAIN } else { SHORT }
 }
@@ -93,7 +93,7 @@ pub(super) fn columns(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// Returns the fact that one dispatch is enough.
+/// Returns a fact under which one dispatch is enough.
 pub(super) fn short(nest: &Nest, most: i64) -> Vec<String> {
     let length = nest.items;
     if length.is_some() {

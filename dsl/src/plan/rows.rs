@@ -4,7 +4,7 @@
 //! row, and the stage that uses them, are one dispatch: the row is read from memory once, and from the cache after that.
 
 use super::draft::Draft;
-use super::form::{Nest, Side, Step, Touch};
+use super::form::{Nest, Side, Step, Touch, points};
 use super::machine::{Machine, power_above};
 use super::pointwise::UNROLLED;
 use crate::nest::Program;
@@ -25,7 +25,7 @@ pub(super) fn is_row(nest: &Nest) -> bool {
 
 /// True if the reduction is a window of literal size, which each invocation unrolls.
 pub(super) fn is_window(nest: &Nest) -> bool {
-    let count: Option<i64> = nest.reduced.iter().map(|side| side.exact).product();
+    let count = points(&nest.reduced);
     nest.monoid.is_some() && count.is_some_and(|count| count <= UNROLLED)
 }
 
@@ -187,7 +187,7 @@ pub(super) fn joined(sides: &[Side], into: &str, lines: &mut Vec<(String, String
 
 /// Returns the number of rounds in which tiles cover axes, if it is known.
 fn rounds(sides: &[Side], tile: i64) -> Option<i64> {
-    let length: Option<i64> = sides.iter().map(|side| side.exact).product();
+    let length = points(sides);
     length.map(|length| (length + tile - 1) / tile)
 }
 

@@ -182,11 +182,11 @@ impl Product<'_> {
     fn split(&self, step: &str, depth: i64, by_channel: bool, draft: &mut Draft) {
         let Some(piece) = self.piece else { return };
         let window = if by_channel { self.nest.reduced.split_last().map_or(&[][..], |(_, window)| window) } else { &[] };
-        let taps: i64 = window.iter().filter_map(|side| side.exact).product();
-        let steps = (piece / depth / taps.max(1)).max(1);
+        let taps = split::taps(window).unwrap_or(1);
+        let steps = (piece / depth / taps).max(1);
         draft.first(
             format!("tile({step}: {steps} => {PIECE})"),
-            format!("sums of at most {} products", steps * depth * taps.max(1)),
+            format!("sums of at most {} products", (steps * depth).saturating_mul(taps)),
         );
     }
 

@@ -70,9 +70,9 @@ impl Product<'_> {
     /// most networks for images has three channels.
     fn pixels(&self) -> Option<String> {
         let (channel, window) = self.nest.reduced.split_last()?;
-        let taps = window.iter().map(|side| side.exact).try_fold(1i64, |all, n| all.checked_mul(n?))?;
+        let taps = split::taps(window)?;
         let unknown = channel.exact.is_none() && channel.least <= PIXEL && channel.most.is_none_or(|most| most >= PIXEL);
-        (!window.is_empty() && unknown && taps * PIXEL <= UNROLLED).then(|| format!("{} == {PIXEL}", channel.text))
+        (!window.is_empty() && unknown && taps.saturating_mul(PIXEL) <= UNROLLED).then(|| format!("{} == {PIXEL}", channel.text))
     }
 
     /// Returns the fact that large tiles use all cores, for a device with many registers.

@@ -3,7 +3,7 @@
 use super::{PIECE, Product};
 use crate::nest::Program;
 use crate::plan::draft::Draft;
-use crate::plan::form::{Nest, Side};
+use crate::plan::form::{Nest, Side, points};
 use crate::plan::machine::{CHAIN, Machine};
 
 /// The items of a piece. The last piece has as many, and its items past the end are 0, so a piece is a fraction of the chain that
@@ -25,9 +25,9 @@ impl Product<'_> {
     }
 }
 
-/// Returns the positions of a window, if their number is known.
+/// Returns the number of positions of a window, if it is known and the window is not empty.
 pub(super) fn taps(window: &[Side]) -> Option<i64> {
-    window.iter().map(|side| side.exact).try_fold(1i64, |all, n| all.checked_mul(n?))
+    points(window).filter(|count| *count > 0)
 }
 
 /// Makes a draft the plan of partial results, and adds the plan of their sum.
