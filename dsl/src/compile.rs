@@ -110,8 +110,7 @@ pub(crate) fn compile_checked(
         return Ok(Compiled { plan, ..compiled });
     }
     let drafts = plan::drafts(&program, &rewritten, schedule, profile);
-    let counts = drafts.counts();
-    if counts.is_empty() {
+    if drafts.is_empty() {
         return scheduled(program, rewritten, schedule, profile, watch);
     }
     let attempt = |chosen: &[Option<usize>], watch: &mut Watch<'_>| {
@@ -120,24 +119,16 @@ pub(crate) fn compile_checked(
         let compiled = scheduled(program.clone(), rewritten.clone(), &planned, profile, watch)?;
         Ok::<_, Errors>(Compiled { plan, ..compiled })
     };
-    let first: Vec<Option<usize>> = counts.iter().map(|_| Some(0)).collect();
-    let refused = match attempt(&first, watch) {
+    let refused = match attempt(&drafts.first(), watch) {
         Ok(compiled) => return Ok(compiled),
         Err(errors) => errors,
     };
-    // A draft that is refused is replaced by the next one of its stage, or left out.
-    let mut chosen: Vec<Option<usize>> = counts.iter().map(|_| None).collect();
-    for (stage, count) in counts.iter().enumerate() {
-        let alone = |n: &usize| {
-            let only: Vec<Option<usize>> = (0..counts.len()).map(|at| (at == stage).then_some(*n)).collect();
-            attempt(&only, &mut |_, _| {}).is_ok()
-        };
-        chosen[stage] = (0..*count).find(alone);
-    }
-    match attempt(&chosen, watch) {
-        Ok(compiled) => Ok(Compiled { refused, ..compiled }),
-        Err(_) => scheduled(program.clone(), rewritten.clone(), schedule, profile, watch),
-    }
+    // Errors in the schedule's own directives occur without a plan, too.
+    let plain = |watch: &mut Watch<'_>| scheduled(program.clone(), rewritten.clone(), schedule, profile, watch);
+    plain(watch)?;
+    let chosen = drafts.chosen(&|chosen| attempt(chosen, &mut |_, _| {}).is_ok());
+    let compiled = attempt(&chosen, watch).or_else(|_| plain(watch))?;
+    Ok(Compiled { refused, ..compiled })
 }
 
 /// Compiles as [`compile_checked`], without plans: stages that the schedule does not mention have the plain schedule.

@@ -128,6 +128,20 @@ pub fn compile_watched(
     errors.into_result().map(|()| variant)
 }
 
+/// Returns the names of the stages that have a nest and that neither a schedule nor its plan mentions. They have the plain schedule,
+/// because the planner does not have a rule for such a stage, or the profile refuses its plans.
+///
+/// `facts` are the facts of the planned version, as they are written after `where`, or empty.
+///
+/// # Errors
+/// The schedule's header or a rewrite of the algebra is wrong, or the plan is not valid.
+pub fn unplanned(kernel: &Kernel, schedule: &Schedule, facts: &str, plan: &Plan) -> Result<Vec<String>, Errors> {
+    let schedule = if facts.is_empty() { schedule.clone() } else { plan::under(schedule, facts)? };
+    let schedule = plan::added(&schedule, plan)?;
+    let (program, rewritten) = algebra(kernel, &schedule, &Choice::default(), &Checked::default())?;
+    Ok(plan::unmentioned(&program, &rewritten, &schedule))
+}
+
 /// Returns the length of a program's modules.
 fn words(program: &launch::Program) -> usize {
     program.dispatches.iter().map(|d| d.spirv.len()).sum()
@@ -180,8 +194,8 @@ impl Compiler<'_> {
         let compiled = compile_checked(self.kernel, schedule, self.profile, self.choice, &self.checked, watch)?;
         let is_planned = !compiled.plan.is_empty();
         match self.emitted(schedule, compiled) {
-            // An error in the nest of the plain schedule is at the kernel's own expression.
-            Err(_) if is_planned => {
+            // An error in a planned nest is at the schedule's name. In the plain schedule it is at the kernel's own expression.
+            Err(errors) if is_planned && errors.0.iter().any(|error| error.span == schedule.name.span) => {
                 let plain = compile_unplanned(self.kernel, schedule, self.profile, self.choice, &self.checked, watch)?;
                 self.emitted(schedule, plain)
             }

@@ -3,7 +3,7 @@
 use crate::exit::Problem;
 use serde_json::{Value, json};
 use tilewright_dsl::diag::Errors;
-use tilewright_dsl::plan::{self, Block, Plan};
+use tilewright_dsl::plan::{Block, Plan};
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_dsl::syntax::Kernel;
 use tilewright_dsl::syntax::kernel::GenericKind;
@@ -83,7 +83,7 @@ fn versions(subject: &Subject) -> Result<Vec<Version>, Errors> {
     let made = variant::compile(kernel, schedule, profile, &Choice::default(), &|_| None, tilewright_spirv::compile)?;
     let special = made.program.specialized.into_iter().map(|version| version.under).zip(made.plans);
     let version = |(facts, plan): (String, Plan)| {
-        let open = plan::open(kernel, schedule, &facts, &plan)?;
+        let open = variant::unplanned(kernel, schedule, &facts, &plan)?;
         Ok(Version { facts, plan, open })
     };
     special.chain([(String::new(), made.plan)]).map(version).collect()

@@ -11,7 +11,6 @@ mod attention;
 mod draft;
 mod form;
 mod machine;
-mod open;
 mod pointwise;
 mod product;
 mod reductions;
@@ -19,7 +18,6 @@ mod roots;
 mod rows;
 
 pub use draft::{Block, Line, Plan};
-pub use open::open;
 
 use crate::algorithm::inline::inline_those;
 use crate::diag::Errors;
@@ -42,9 +40,25 @@ pub(crate) struct Drafts {
 }
 
 impl Drafts {
-    /// Returns the number of plans of each stage.
-    pub(crate) fn counts(&self) -> Vec<usize> {
-        self.stages.iter().map(|(_, drafts)| drafts.len()).collect()
+    /// True if the schedule mentions all stages, or no rule plans the others.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.stages.is_empty()
+    }
+
+    /// Returns the choice of the best draft of each stage.
+    pub(crate) fn first(&self) -> Vec<Option<usize>> {
+        vec![Some(0); self.stages.len()]
+    }
+
+    /// Returns the choice of the best draft of each stage that `compiles` if no other stage is planned.
+    pub(crate) fn chosen(&self, compiles: &dyn Fn(&[Option<usize>]) -> bool) -> Vec<Option<usize>> {
+        let alone = |stage: usize, n: usize| {
+            let mut only = vec![None; self.stages.len()];
+            only[stage] = Some(n);
+            compiles(&only)
+        };
+        let best = |(stage, (_, drafts)): (usize, &(_, Vec<Draft>))| (0..drafts.len()).find(|n| alone(stage, *n));
+        self.stages.iter().enumerate().map(best).collect()
     }
 
     /// Returns the plan with the chosen draft of each stage.
@@ -98,6 +112,12 @@ pub(crate) fn drafts(program: &Program, rewritten: &Rewritten, schedule: &Schedu
     }
     drafts.roots = roots;
     drafts
+}
+
+/// Returns the names of the stages that have a nest and that a schedule does not mention.
+pub(crate) fn unmentioned(program: &Program, rewritten: &Rewritten, schedule: &Schedule) -> Vec<String> {
+    let Some((program, _)) = prepared(program, rewritten, schedule) else { return Vec::new() };
+    nests(&program, &schedule.items).into_iter().filter(|nest| nest.open).map(|nest| nest.name).collect()
 }
 
 /// Plans a whole program at once, with the statements that rewrite its algebra. `program` is as the header of the schedule leaves it.
