@@ -1,4 +1,4 @@
-//! The numbers of a device that plans depend on, and the constants of all rules, each with its source.
+//! The numbers of a device that plans depend on, and the constants that several rules share. docs/plan.md has the source of each.
 
 use super::form::Nest;
 use crate::launch::Feature;

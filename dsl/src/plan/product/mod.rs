@@ -108,7 +108,7 @@ struct Items {
 }
 
 /// The axis of the pieces of a reduction.
-const PIECE: &str = "piece";
+const PIECE_AXIS: &str = "piece";
 
 /// The channels from which on each step covers channels of one position of a window.
 const CHANNELS: i64 = 16;
@@ -139,7 +139,7 @@ impl Product<'_> {
     /// Tiles the result over workgroups.
     fn tiled(&self, row: (&str, i64), column: (&str, i64), exact: bool, draft: &mut Draft) {
         let word = if exact { "" } else { " round_up" };
-        let piece = self.piece.is_some().then(|| format!("{PIECE}: 1"));
+        let piece = self.piece.is_some().then(|| format!("{PIECE_AXIS}: 1"));
         let ones = piece.into_iter().chain(self.batch.iter().map(|side| format!("{}: 1", side.name)));
         let tiles: Vec<String> =
             ones.chain([format!("{}: {}{word}", row.0, row.1), format!("{}: {}{word}", column.0, column.1)]).collect();
@@ -185,7 +185,7 @@ impl Product<'_> {
         let taps = split::taps(window).unwrap_or(1);
         let steps = (piece / depth / taps).max(1);
         draft.first(
-            format!("tile({step}: {steps} => {PIECE})"),
+            format!("tile({step}: {steps} => {PIECE_AXIS})"),
             format!("sums of at most {} products", (steps * depth).saturating_mul(taps)),
         );
     }
@@ -204,7 +204,7 @@ impl Product<'_> {
         }
     }
 
-    /// True if the result or the reduction has a tail that tiles of these sizes do not cover.
+    /// True if tiles of these sizes provably cover rows, columns and the reduction without a tail.
     fn is_exact(&self, height: i64, width: i64, depth: i64) -> bool {
         let whole = |sides: &[Side], n: i64| matches!(sides, [one] if one.divisor % n == 0);
         whole(self.rows, height) && whole(self.columns, width) && self.nest.reduced.last().is_some_and(|k| k.divisor % depth == 0)

@@ -1,6 +1,6 @@
 //! Long reductions, which two dispatches compute: one sum of all items would round too often, and few tiles would leave cores idle.
 
-use super::{PIECE, Product};
+use super::{PIECE_AXIS, Product};
 use crate::nest::Program;
 use crate::plan::draft::Draft;
 use crate::plan::form::{Nest, Side, points};
@@ -34,7 +34,7 @@ pub(super) fn taps(window: &[Side]) -> Option<i64> {
 pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, draft: Draft) -> Draft {
     let mut rest = Draft::default();
     let part = product.stage();
-    rest.first(format!("rfactor({PIECE} => {part})"), "a second dispatch adds the pieces");
+    rest.first(format!("rfactor({PIECE_AXIS} => {part})"), "a second dispatch adds the pieces");
     let axis = match product.nest.parallel.as_slice() {
         [one] => one.name.clone(),
         all => {
