@@ -1,10 +1,10 @@
 //! The planner: it writes directives for the stages that a schedule does not mention.
 //!
-//! It runs between the rewrites of the algebra and the first nest. It decides from the form of a stage ([`form`]), the facts and
+//! It runs between the rewrites of the algebra and the first nest. It decides from the form of a stage (`form.rs`), the facts and
 //! the profile, never from names. A plan is text in the language of schedules. The parser of schedules reads it and the same code
 //! applies it, so a plan can be printed, pasted and edited, and every proof is the one that a user's directive needs.
 //!
-//! Sizes are not known when a kernel is compiled. So a plan has several versions: [`regimes`] lists facts under which another plan
+//! Sizes are not known when a kernel is compiled. So a plan has several versions: `regimes` lists facts under which another plan
 //! is better, and the planner runs again under these facts. A launch takes the first version whose facts hold.
 
 mod attention;
