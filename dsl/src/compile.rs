@@ -12,7 +12,7 @@ use crate::schedule::algebra::{decompose, pack, quotients};
 use crate::schedule::statements::precompute::Preparation;
 use crate::schedule::statements::tune::{self, Choice};
 use crate::schedule::statements::{emit, head, pin, precompute, strided};
-use crate::schedule::{self, At, Watch, placement};
+use crate::schedule::{self, At, Watch, default, placement};
 use crate::syntax::Kernel;
 use crate::syntax::schedule::{Item, Schedule};
 use crate::verify;
@@ -102,12 +102,13 @@ pub(crate) fn compile_checked(
     watch: &mut Watch<'_>,
 ) -> Result<Compiled, Errors> {
     let (program, rewritten) = algebra(kernel, schedule, choice, checked)?;
-    if let Some(plan) = plan::rewrites(&program, schedule, profile)
-        && let Ok(planned) = plan::added(schedule, &plan)
-        && let Ok((program, rewritten)) = algebra(kernel, &planned, choice, checked)
-        && let Ok(compiled) = scheduled(program, rewritten, &planned, profile, watch)
-    {
-        return Ok(Compiled { plan, ..compiled });
+    for plan in plan::rewrites(&program, schedule, profile) {
+        if let Ok(planned) = plan::added(schedule, &plan)
+            && let Ok((program, rewritten)) = algebra(kernel, &planned, choice, checked)
+            && let Ok(compiled) = scheduled(program, rewritten, &planned, profile, watch)
+        {
+            return Ok(Compiled { plan, ..compiled });
+        }
     }
     let drafts = plan::drafts(&program, &rewritten, schedule, profile);
     if drafts.is_empty() {
@@ -191,6 +192,7 @@ pub(crate) fn algebra(
 ) -> Result<(Program, Rewritten), Errors> {
     let mut program = headed(kernel, schedule, choice, checked)?;
     pack::come_first(schedule)?;
+    default::once(schedule)?;
     pack::not_inlined(schedule)?;
     let mut rewritten = Rewritten::default();
     decompose::apply(&mut program, schedule, &mut rewritten)?;

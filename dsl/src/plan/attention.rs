@@ -34,13 +34,15 @@ pub(super) struct Attention {
     output: Nest,
     /// The tensors of queries, keys and values.
     tensors: [String; 3],
+    /// True for each of these tensors that facts state to be finite.
+    finite: [bool; 3],
 }
 
 /// Finds the attention that defines the only result of a program without nests.
 pub(super) fn find(program: &Program) -> Option<Attention> {
     let mut results = program.stages.ids().filter(|stage| program.is_result(*stage));
     let output = Nest::of(program, results.next().filter(|_| results.next().is_none())?);
-    let product = product::of(&output, program).filter(|product| product.is_simple())?;
+    let product = product::of(&output, program).filter(|product| product.has_one_of_each())?;
     let [left, value] = product.factors();
     let mut open = vec![program.definition(left)?];
     let (mut weights, mut reductions) = (Vec::new(), Vec::new());
@@ -64,21 +66,34 @@ pub(super) fn find(program: &Program) -> Option<Attention> {
     let [score, largest] = <[StageId; 2]>::try_from(reductions).ok()?;
     let total = output.finish.iter().filter_map(|read| program.definition(read.buffer)).find(|stage| is(stage, Binary::Add))?;
     let score = Nest::of(program, score);
-    let [query, key] = product::of(&score, program).filter(|product| product.is_simple())?.factors();
+    let [query, key] = product::of(&score, program).filter(|product| product.has_one_of_each())?.factors();
     let name = |buffer| (program.buffers[buffer].space == Space::Input).then(|| program.buffers[buffer].name.clone());
     let tensors = [name(query)?, name(key)?, name(value)?];
+    let finite = [query, key, value].map(|buffer| program.finite.contains(&buffer));
     let weights = weights.into_iter().map(|stage| Nest::of(program, stage)).collect();
-    let found = Attention { largest: Nest::of(program, largest), total: Nest::of(program, total), score, weights, output, tensors };
+    let found =
+        Attention { largest: Nest::of(program, largest), total: Nest::of(program, total), score, weights, output, tensors, finite };
     (is(&largest, Binary::Max) && found.is_plain()).then_some(found)
 }
 
 impl Attention {
-    /// True if every stage has one axis of rows, and none depends on the position of a row.
+    /// True if every stage has one axis of rows, and reads elements at linear positions. The number of keys may depend on the row.
     fn is_plain(&self) -> bool {
         let all = [&self.score, &self.largest, &self.total, &self.output].into_iter().chain(&self.weights);
-        let simple = |nest: &Nest| nest.parallel.iter().chain(&nest.reduced).all(|side| !side.ragged) && nest.reduced.len() <= 1;
+        let square = |nest: &Nest| nest.parallel.iter().all(|side| !side.ragged) && nest.reduced.len() <= 1;
         let rows = |nest: &Nest| nest.reads.iter().all(|read| read.steps.iter().all(|step| *step != Step::Unknown));
-        all.into_iter().all(|nest| simple(nest) && rows(nest)) && !self.weights.is_empty()
+        let elements = self.score.reduced.iter().all(|side| !side.ragged);
+        all.into_iter().all(|nest| square(nest) && rows(nest)) && elements && !self.weights.is_empty()
+    }
+
+    /// True if a row has only some of the keys, as in causal attention.
+    fn is_masked(&self) -> bool {
+        self.output.reduced.iter().any(|side| side.ragged)
+    }
+
+    /// True if items past the last key of a row can be 0: a weight of 0 times a finite value.
+    fn can_mask(&self) -> bool {
+        !self.is_masked() || self.finite[2]
     }
 
     /// Returns the axes of queries, keys, elements of a key and elements of a value.
@@ -93,13 +108,13 @@ impl Attention {
         let shape = machine.profile.matrices.iter().any(|row| row.shape == [16, 16, 16] && row.sum == DType::F32);
         let halves = self.score.reads.iter().all(|read| read.dtype == DType::F16);
         let rounded = self.weights.last().is_some_and(|weight| weight.write.dtype == DType::F16);
-        shape && halves && rounded && has(Feature::MatrixReductions) && has(Feature::MatrixConversions)
+        shape && halves && rounded && self.can_mask() && has(Feature::MatrixReductions) && has(Feature::MatrixConversions)
     }
 
     /// True if all values are f32 and the device keeps one vector of rows in registers.
     fn has_registers(&self, machine: &Machine<'_>) -> bool {
         let all = [&self.score, &self.output].into_iter().chain(&self.weights);
-        machine.profile.cpu && all.into_iter().all(|nest| nest.widest() == 4 && nest.write.dtype == DType::F32)
+        !self.is_masked() && machine.profile.cpu && all.into_iter().all(|nest| nest.widest() == 4 && nest.write.dtype == DType::F32)
     }
 
     /// Returns sets of facts under which one dispatch computes the attention.
@@ -113,20 +128,23 @@ impl Attention {
         let heads = HEADS.iter().filter(|n| [depth, element].iter().all(|side| side.exact.is_none_or(|exact| exact == **n)));
         let facts = |n: &i64| {
             let lengths = [exactly(depth, *n), exactly(element, *n)];
-            let tiles = [row.multiple(QUERIES), key.multiple(KEYS)].into_iter().filter(|_| units);
+            let keys = key.multiple(KEYS).filter(|_| !self.is_masked());
+            let tiles = [row.multiple(QUERIES), keys].into_iter().filter(|_| units);
             lengths.into_iter().chain(tiles).flatten().collect()
         };
         heads.take(if units { HEADS.len() } else { 1 }).map(facts).collect()
     }
 
-    /// Plans all stages. `None` if the facts do not state the lengths.
-    pub(super) fn plan(&self, machine: &Machine<'_>) -> Option<Plan> {
-        let [row, key, depth, element] = self.axes()?;
-        let length = depth.exact.filter(|n| HEADS.contains(n) && element.exact == Some(*n))?;
-        if self.has_units(machine) && row.divisor % QUERIES == 0 && key.divisor % KEYS == 0 {
-            return Some(self.on_units(length));
+    /// Plans all stages, the best plan first. Returns none if the facts do not state the lengths.
+    pub(super) fn plans(&self, machine: &Machine<'_>) -> Vec<Plan> {
+        let Some([row, key, depth, element]) = self.axes() else { return Vec::new() };
+        let Some(length) = depth.exact.filter(|n| HEADS.contains(n) && element.exact == Some(*n)) else { return Vec::new() };
+        if self.has_units(machine) && row.divisor % QUERIES == 0 && (self.is_masked() || key.divisor % KEYS == 0) {
+            // A mask of the scores costs less than masks of all their readers, but needs finite scores.
+            let masks = (self.is_masked() && self.finite == [true; 3]).then_some(true);
+            return masks.into_iter().chain([false]).map(|mask| self.on_units(length, mask)).collect();
         }
-        self.has_registers(machine).then(|| self.in_registers())
+        self.has_registers(machine).then(|| self.in_registers()).into_iter().collect()
     }
 
     /// Returns the names of the stages of a block: its maximum, sum and output.
@@ -134,12 +152,13 @@ impl Attention {
         [&self.largest, &self.total, &self.output].map(|nest| format!("block_{}", nest.name))
     }
 
-    /// Returns the statement that computes the stages block by block.
-    fn decomposition(&self, keys: i64) -> Line {
+    /// Returns the statement that computes the stages block by block. `mask` masks the scores instead of their readers.
+    fn decomposition(&self, keys: i64, mask: bool) -> Line {
         let [largest, total, output] = self.block();
         let of = [&self.largest, &self.total, &self.output].map(|nest| nest.name.as_str()).join(", ");
+        let mask = if mask { format!(", mask: {}", self.score.name) } else { String::new() };
         line(
-            format!("decompose_online({of} => {largest}, {total}, {output}, block: {keys})"),
+            format!("decompose_online({of} => {largest}, {total}, {output}, block: {keys}{mask})"),
             "the scores of a block are never stored",
         )
     }
@@ -149,8 +168,10 @@ impl Attention {
         let [batch @ .., row, _] = self.output.parallel.as_slice() else { return None };
         let ones = batch.iter().map(|side| format!("{}: 1", side.name));
         let tiles: Vec<String> = ones.chain([format!("{}: {rows}", row.name)]).collect();
-        let slots: Vec<&str> = (0..batch.len()).map(|n| if n + 1 == batch.len() { "y" } else { "z" }).chain(["x"]).collect();
-        Some(line(format!("tile({}) => workgroup({})", tiles.join(", "), slots.join(", ")), format!("{rows} queries")))
+        // The rows with the most keys come first, so that the last workgroups to finish are short.
+        let (x, why) = if self.is_masked() { ("x down", ", the longest rows first") } else { ("x", "") };
+        let slots: Vec<&str> = (0..batch.len()).map(|n| if n + 1 == batch.len() { "y" } else { "z" }).chain([x]).collect();
+        Some(line(format!("tile({}) => workgroup({})", tiles.join(", "), slots.join(", ")), format!("{rows} queries{why}")))
     }
 
     /// Returns the placements of all stages at the loop over blocks, consumers first.
@@ -163,7 +184,7 @@ impl Attention {
     }
 
     /// Plans fragments of matrix units, for heads of `length` elements.
-    fn on_units(&self, length: i64) -> Plan {
+    fn on_units(&self, length: i64, mask: bool) -> Plan {
         let [i, j] = last_two(&self.score);
         let d = name(self.score.reduced.last());
         let [row, element] = last_two(&self.output);
@@ -171,10 +192,11 @@ impl Attention {
         let [query_of, key_of, value_of] = &self.tensors;
         let [largest, total, output] = self.block();
         let subgroups = |i: &str| line(format!("tile({i}: {rows}) => subgroup(x)"), "");
-        let mut own = vec![self.decomposition(KEYS)];
+        let mut own = vec![self.decomposition(KEYS, mask)];
         own.extend(self.tile(QUERIES));
-        own.push(line(format!("tile({row}: {rows}) => subgroup(x)"), format!("{} subgroups", QUERIES / rows)));
+        // The loop over blocks comes first, because all subgroups have its length, also if the number of keys depends on the row.
         own.push(line(format!("reorder({key}_o, {row}, {element})"), ""));
+        own.push(line(format!("tile({row}: {rows}) => subgroup(x)"), format!("{} subgroups", QUERIES / rows)));
         own.push(line(format!("serial({key}_o)"), ""));
         own.extend(self.placements(&format!("{key}_o"), &format!("{key}_o"), "fragment"));
         for of in [value_of, key_of] {
@@ -228,7 +250,7 @@ impl Attention {
         let key = name(self.output.reduced.last());
         let [largest, total, output] = self.block();
         let text = |text: String| line(text, "");
-        let mut own = vec![self.decomposition(KEYS)];
+        let mut own = vec![self.decomposition(KEYS, false)];
         own.extend(self.tile(32));
         own.push(line(format!("tile({row}: 4) => thread(x)"), "4 queries an invocation"));
         own.push(text(format!("tile({element}: 4 => {element}_o)")));

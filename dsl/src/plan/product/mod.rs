@@ -115,8 +115,8 @@ const CHANNELS: i64 = 16;
 
 impl Product<'_> {
     /// True if columns are one axis, and one axis is reduced.
-    pub(super) fn is_simple(&self) -> bool {
-        self.columns.len() == 1 && self.nest.reduced.len() == 1 && !self.ragged
+    pub(super) fn has_one_of_each(&self) -> bool {
+        self.columns.len() == 1 && self.nest.reduced.len() == 1
     }
 
     /// Returns the buffers of both factors.
