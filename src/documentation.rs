@@ -38,6 +38,8 @@ mod directives {
     mod decompose_online {}
     #[doc = include_str!("../docs/directives/decompose_winograd.md")]
     mod decompose_winograd {}
+    #[doc = include_str!("../docs/directives/default.md")]
+    mod default {}
     #[doc = include_str!("../docs/directives/distribute.md")]
     mod distribute {}
     #[doc = include_str!("../docs/directives/emit.md")]

@@ -162,3 +162,81 @@ fn extents_at_the_ends() {
         assert!(planned(&window("0"), "", &profile).program.plan.len() <= 2);
     }
 }
+
+/// Attention of f16, whose keys are all keys or those up to the row's own.
+fn attention(keys: &str) -> String {
+    format!(
+        "fn k<B, N, D, E>(q: f16[B, N, D], k: f16[B, N, D], v: f16[B, N, E], scale: f32) -> o: f16[B, N, E] {{
+    let s[b, i, j]: f32[B, N, N] = sum(d in 0..D) {{ q[b, i, d] as f32 * k[b, j, d] as f32 }};
+    let m[b, i]: f32[B, N] = max(j in 0..{keys}) {{ s[b, i, j] }};
+    let w[b, i, j]: f32[B, N, N] = s[b, i, j].mul_add(scale, -m[b, i] * scale).exp2();
+    let h[b, i, j]: f16[B, N, N] = w[b, i, j] as f16;
+    let t[b, i]: f32[B, N] = sum(j in 0..{keys}) {{ w[b, i, j] }};
+    o[b, i, e] = (sum(j in 0..{keys}) {{ h[b, i, j] as f32 * v[b, j, e] as f32 }} / t[b, i]) as f16;
+}}"
+    )
+}
+
+/// Masked items are 0 only if values are finite, so causal attention is computed in one dispatch only if the facts promise that.
+#[test]
+fn attention_in_one_dispatch() {
+    let heads = "D == 64, E == 64, N % 128 == 0";
+    let scores = "scale > 1e-6, scale < 1e6, finite(q), finite(k), finite(v)";
+    let cases = [("N", ""), ("i + 1", "finite(v)"), ("i + 1", scores)];
+    let hopper = Profile::nvidia_hopper();
+    let mut text = String::new();
+    for (keys, more) in cases {
+        let facts = if more.is_empty() { heads.to_owned() } else { format!("{heads}, {more}") };
+        let made = planned(&attention(keys), &facts, &hopper);
+        assert_eq!(made.program.plan.len(), 1, "{facts}");
+        text += &format!("## keys 0..{keys} where {facts}\n{}\n", made.plan.source(0));
+    }
+    insta::assert_snapshot!(text);
+    assert!(planned(&attention("i + 1"), heads, &hopper).program.plan.len() > 1);
+}
+
+/// `default` alone has the plan of an empty schedule.
+#[test]
+fn default_alone() {
+    let heads = "D == 64, E == 64, N % 128 == 0";
+    for (kernel, facts) in [(MATMUL, ""), (SOFTMAX, "C % 4 == 0"), (&attention("N"), heads)] {
+        for profile in [Profile::vulkan_1_1(), Profile::mesa_lavapipe(), Profile::nvidia_hopper()] {
+            let alone = scheduled(kernel, facts, "default;", &profile).expect("it compiles");
+            assert_eq!(alone.plan, planned(kernel, facts, &profile).plan, "{kernel} for {}", profile.name);
+        }
+    }
+}
+
+/// `default` plans what other directives leave: by a plan of the stage that they allow, or else axis by axis.
+#[test]
+fn default_after_directives() {
+    let cases = [
+        (MATMUL, "K == 8", "unroll(k); default;"),
+        (MATMUL, "", "tile(i: 8, j: 32) => workgroup(y, x); default;"),
+        (MATMUL, "", "tile(i: 4 => i_o); unroll(i); default;"),
+        (MATMUL, "", "distribute(j => workgroup(x)); default;"),
+        (MATMUL, "", "tile(j: 64) => thread(x); default;"),
+        (SOFTMAX, "", "m, s { default; } default;"),
+        (SOFTMAX, "", "default; compute_at(s, workgroup, to: shared); s { tile(i: 1 => i_o); serial(i_o); }"),
+    ];
+    let mut text = String::new();
+    for profile in [Profile::vulkan_1_1(), Profile::mesa_lavapipe(), Profile::nvidia_hopper()] {
+        for (kernel, facts, items) in cases {
+            text += &format!("## {} {{ {items} }}\n", profile.name);
+            text += &match scheduled(kernel, facts, items, &profile) {
+                Ok(made) => format!("{}{}\n", made.plan.source(0), loops(&made)),
+                Err(errors) => format!("{errors}\n"),
+            };
+        }
+    }
+    insta::assert_snapshot!(text);
+}
+
+/// Returns the loops of all dispatches, without what they compute.
+fn loops(made: &Compiled) -> String {
+    let printer = tilewright_dsl::nest::print::Printer::new(&made.program);
+    let lines: Vec<String> =
+        made.program.plan.iter().flat_map(|d| printer.dispatch(d).lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+    let shown = |line: &&String| !line.trim_start().starts_with("with ");
+    lines.iter().filter(shown).map(|line| format!("  {line}\n")).collect()
+}

@@ -59,27 +59,6 @@ impl Plan {
         }
         text
     }
-
-    /// Returns the plan as items of a schedule. Their place is `place`, the schedule's name.
-    ///
-    /// # Errors
-    /// The text is not valid, which is a defect of the planner.
-    pub(super) fn items(&self, place: SpanId) -> Result<Vec<Item>, Errors> {
-        let mut items = Vec::new();
-        for block in &self.blocks {
-            let own = block.lines.iter().map(|line| planned(&line.text, place)).collect::<Result<Vec<_>, _>>()?.concat();
-            let Some(stage) = &block.stage else {
-                items.extend(own);
-                continue;
-            };
-            let directives = own.into_iter().filter_map(|item| match item {
-                Item::Directive(directive) => Some(directive),
-                _ => None,
-            });
-            items.push(Item::Block { stages: vec![Name { text: stage.clone(), span: place }], directives: directives.collect() });
-        }
-        Ok(items)
-    }
 }
 
 /// The longest directive that reasons are aligned with.
@@ -89,6 +68,20 @@ impl Block {
     /// Returns the indentation of its directives.
     fn depth(&self) -> usize {
         if self.stage.is_some() { 4 } else { 0 }
+    }
+
+    /// Returns the block as items of a schedule. Their place is `place`, the schedule's name.
+    ///
+    /// # Errors
+    /// The text is not valid, which is a defect of the planner.
+    pub(super) fn items(&self, place: SpanId) -> Result<Vec<Item>, Errors> {
+        let own = self.lines.iter().map(|line| planned(&line.text, place)).collect::<Result<Vec<_>, _>>()?.concat();
+        let Some(stage) = &self.stage else { return Ok(own) };
+        let directives = own.into_iter().filter_map(|item| match item {
+            Item::Directive(directive) => Some(directive),
+            _ => None,
+        });
+        Ok(vec![Item::Block { stages: vec![Name { text: stage.clone(), span: place }], directives: directives.collect() }])
     }
 }
 

@@ -24,6 +24,7 @@ use crate::diag::Errors;
 use crate::nest::{Program, StageId, build};
 use crate::profile::Profile;
 use crate::schedule::algebra::pack::Rewritten;
+use crate::schedule::default::is_default;
 use crate::schedule::placement;
 use crate::syntax::schedule::{DirectiveKind, Item, Schedule, planned_facts};
 use draft::Draft;
@@ -74,16 +75,58 @@ impl Drafts {
     }
 }
 
-/// Adds a plan's directives to a schedule.
+/// Adds a plan's directives to a schedule. They replace a stage's `default`, if it has one.
 ///
 /// # Errors
 /// The plan is not valid, which is a defect of the planner.
 pub(crate) fn added(schedule: &Schedule, plan: &Plan) -> Result<Schedule, Errors> {
     let mut schedule = schedule.clone();
+    let mut rest = Vec::new();
+    for block in &plan.blocks {
+        let items = block.items(schedule.name.span)?;
+        let places = |item: &Item| matches!(item, Item::Directive(directive) if placement::is_placement(&directive.kind));
+        match items.iter().all(places) {
+            true => rest.extend(items),
+            false => rest.extend(placed_at_default(&mut schedule.items, block.stage.as_deref(), items)),
+        }
+    }
     // Statements come first, and `show` shows a planned nest.
     let at = schedule.items.iter().rposition(|item| matches!(item, Item::Statement(_))).map_or(0, |last| last + 1);
-    schedule.items.splice(at..at, plan.items(schedule.name.span)?);
+    schedule.items.splice(at..at, rest);
     Ok(schedule)
+}
+
+/// Replaces the `default` of a stage by directives. Returns the directives if the stage has none.
+fn placed_at_default(items: &mut Vec<Item>, stage: Option<&str>, planned: Vec<Item>) -> Vec<Item> {
+    let Some(at) = items.iter().position(|item| has_default(item, stage)) else { return planned };
+    let Item::Block { stages, directives } = &items[at] else {
+        items.splice(at..=at, planned);
+        return Vec::new();
+    };
+    // The stages of a block have plans of their own.
+    let (own, others): (Vec<_>, Vec<_>) = stages.iter().cloned().partition(|name| Some(name.as_str()) == stage);
+    let lines = planned.into_iter().flat_map(|item| match item {
+        Item::Block { directives, .. } => directives,
+        _ => Vec::new(),
+    });
+    let mut all = directives.clone();
+    if let Some(place) = all.iter().position(is_default) {
+        all.splice(place..=place, lines);
+    }
+    let others = (!others.is_empty()).then(|| Item::Block { stages: others, directives: directives.clone() });
+    items.splice(at..=at, [Item::Block { stages: own, directives: all }].into_iter().chain(others));
+    Vec::new()
+}
+
+/// True if an item is, or contains, the `default` of a stage. `None` is the kernel's only result, outside of blocks.
+fn has_default(item: &Item, stage: Option<&str>) -> bool {
+    match item {
+        Item::Directive(directive) => stage.is_none() && is_default(directive),
+        Item::Block { stages, directives } => {
+            stages.iter().any(|name| Some(name.as_str()) == stage) && directives.iter().any(is_default)
+        }
+        Item::Statement(_) => false,
+    }
 }
 
 /// Returns a schedule under more facts, which are written as after `where`.
@@ -106,7 +149,8 @@ pub(crate) fn drafts(program: &Program, rewritten: &Rewritten, schedule: &Schedu
     for (nest, form) in forms(&nests, &program) {
         let plans = form.plans(nest, &machine, &program);
         if !plans.is_empty() {
-            let name = (!(single && nest.result)).then(|| nest.name.clone());
+            let is_named = !(single && nest.result) || schedule.items.iter().any(|item| has_default(item, Some(&nest.name)));
+            let name = is_named.then(|| nest.name.clone());
             drafts.stages.push((name, plans));
         }
     }
@@ -120,10 +164,11 @@ pub(crate) fn unmentioned(program: &Program, rewritten: &Rewritten, schedule: &S
     nests(&program, &schedule.items).into_iter().filter(|nest| nest.open).map(|nest| nest.name).collect()
 }
 
-/// Plans a whole program at once, with the statements that rewrite its algebra. `program` is as the header of the schedule leaves it.
-pub(crate) fn rewrites(program: &Program, schedule: &Schedule, profile: &Profile) -> Option<Plan> {
-    let open = schedule.items.is_empty().then(|| attention::find(program)).flatten()?;
-    open.plan(&Machine { profile, several: false })
+/// Plans a whole program at once, with the statements that rewrite its algebra, the best plan first. `program` is as the header of the
+/// schedule leaves it.
+pub(crate) fn rewrites(program: &Program, schedule: &Schedule, profile: &Profile) -> Vec<Plan> {
+    let open = is_open(schedule).then(|| attention::find(program)).flatten();
+    open.map_or_else(Vec::new, |open| open.plans(&Machine { profile, several: false }))
 }
 
 /// Returns facts, as they are written after `where`, under which another plan is better. The best ones come first.
@@ -135,7 +180,7 @@ pub(crate) fn regimes(given: &Program, rewritten: &Rewritten, schedule: &Schedul
     let Some((nest, form)) = forms.iter().rev().find(|(_, form)| matches!(form, Form::Product(_))).or(forms.last()) else {
         return Vec::new();
     };
-    let mut regimes = match schedule.items.is_empty().then(|| attention::find(given)).flatten() {
+    let mut regimes = match is_open(schedule).then(|| attention::find(given)).flatten() {
         Some(attention) => attention.regimes(&machine),
         None => Vec::new(),
     };
@@ -195,16 +240,26 @@ fn nests(program: &Program, items: &[Item]) -> Vec<Nest> {
     stages.map(|stage| Nest { open: is_open(stage), ..Nest::of(program, stage) }).collect()
 }
 
-/// True if directives of a schedule are for the nest of a stage.
+/// True if a schedule leaves everything to the planner.
+fn is_open(schedule: &Schedule) -> bool {
+    schedule.items.iter().all(|item| has_default(item, None))
+}
+
+/// True if directives of a schedule are for the nest of a stage, and none of them is `default`.
 fn is_mentioned(program: &Program, items: &[Item], stage: StageId) -> bool {
     let name = &program.stages[stage].name;
     let shapes = |kind: &DirectiveKind| !matches!(kind, DirectiveKind::Inline(_) | DirectiveKind::Root(_) | DirectiveKind::Show);
+    let is_left = |stage: Option<&str>| items.iter().any(|item| has_default(item, stage));
+    let is_placed = placement::computed_at(items).any(|placed| placed.source.text == *name);
+    if !is_placed && (is_left(Some(name)) || program.is_result(stage) && is_left(None)) {
+        return false;
+    }
     let own = items.iter().any(|item| match item {
         Item::Directive(directive) => program.is_result(stage) && shapes(&directive.kind),
         Item::Block { stages, directives } => stages.iter().any(|s| s.text == *name) && directives.iter().any(|d| shapes(&d.kind)),
         Item::Statement(_) => false,
     });
-    own || placement::computed_at(items).any(|placed| placed.source.text == *name)
+    own || is_placed
 }
 
 /// The rule that plans a stage.

@@ -1,7 +1,7 @@
 //! Applies the items of a schedule in order: assigns each directive to its stage, and schedules stages without directives.
 
 use super::opened::Opened;
-use super::{Applied, StageNest, left_over, merged, placement, plain, show};
+use super::{Applied, StageNest, default, left_over, merged, placement, plain, show};
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{Program, StageId};
 use crate::profile::Profile;
@@ -293,6 +293,7 @@ fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -
         DirectiveKind::ComputeAt(placed) => compute_at::apply(nest, placed, span, warnings),
         DirectiveKind::Pipeline(arguments) => pipeline::apply(nest, arguments, span),
         DirectiveKind::Rfactor { axis, into } => rfactor::apply(nest, axis, into, span),
+        DirectiveKind::Default => default::apply(nest, span),
         DirectiveKind::Inline(_) | DirectiveKind::Root(_) | DirectiveKind::Show => Ok(()),
     }
 }

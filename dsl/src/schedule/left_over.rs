@@ -32,7 +32,10 @@ pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
         true => note,
         false => format!("{note}: a stage with a directive is not planned"),
     });
-    let help = format!("distribute, unroll or vectorize {them}, or write `serial({})` if that is intended", names.join(", "));
+    let help = format!(
+        "distribute, unroll or vectorize {them}, write `default` so that the planner does, or write `serial({})` if that is intended",
+        names.join(", ")
+    );
     Err(error.help(match is_outside_blocks(nest.program, nest.stage) {
         true => help,
         false => format!("in `{stage} {{ … }}`, {help}"),

@@ -6,6 +6,7 @@
 
 pub mod algebra;
 mod block_of;
+pub(crate) mod default;
 pub mod invocations;
 mod items;
 mod left_over;

@@ -122,7 +122,7 @@ pub(super) fn all_computed(program: &Program, items: &[Item], errors: &mut Error
 }
 
 /// True if a directive places an intermediate without rewriting a nest.
-pub(super) fn is_placement(kind: &DirectiveKind) -> bool {
+pub(crate) fn is_placement(kind: &DirectiveKind) -> bool {
     matches!(kind, DirectiveKind::Inline(_) | DirectiveKind::Root(_))
 }
 

@@ -31,7 +31,7 @@ type Parsed<K> = Result<(K, SpanId), Error>;
 use Parse::{Directive as Nest, Statement as Whole};
 
 /// All directives.
-pub const DIRECTIVES: [Row; 27] = [
+pub const DIRECTIVES: [Row; 28] = [
     Row { name: "split", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, tiles::split)) },
     Row { name: "tile", parse: Nest(|c, _| tiles::tile(c)) },
     Row { name: "fuse", parse: Nest(fuse) },
@@ -48,7 +48,8 @@ pub const DIRECTIVES: [Row; 27] = [
     Row { name: "rfactor", parse: Nest(rfactor) },
     Row { name: "inline", parse: Nest(|c, _| of_names(c, "a stage", DirectiveKind::Inline)) },
     Row { name: "root", parse: Nest(|c, _| of_names(c, "a stage", DirectiveKind::Root)) },
-    Row { name: "show", parse: Nest(show) },
+    Row { name: "default", parse: Nest(|c, name| alone(c, name, DirectiveKind::Default)) },
+    Row { name: "show", parse: Nest(|c, name| alone(c, name, DirectiveKind::Show)) },
     Row { name: "decompose_im2col", parse: Whole(decompose_im2col) },
     Row { name: "decompose_online", parse: Whole(decompose_online) },
     Row { name: "decompose_winograd", parse: Whole(decompose_winograd) },
@@ -121,12 +122,13 @@ fn rfactor(cursor: &mut Cursor<'_>, _: SpanId) -> Parsed<DirectiveKind> {
     })
 }
 
-fn show(cursor: &mut Cursor<'_>, name: SpanId) -> Parsed<DirectiveKind> {
+/// Reads a directive without arguments. Its parentheses may be left out.
+fn alone(cursor: &mut Cursor<'_>, name: SpanId, kind: DirectiveKind) -> Parsed<DirectiveKind> {
     if cursor.peek_group(Delimiter::Parenthesis) {
         let (_, end) = cursor.inside(Delimiter::Parenthesis, |_| Ok(()))?;
-        return Ok((DirectiveKind::Show, end));
+        return Ok((kind, end));
     }
-    Ok((DirectiveKind::Show, name))
+    Ok((kind, name))
 }
 
 /// Reads names of axes separated by commas, up to an operator or the end. There is at least one.

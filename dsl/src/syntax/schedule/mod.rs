@@ -203,6 +203,8 @@ pub enum DirectiveKind {
     Inline(Vec<Name>),
     /// `root(s)`.
     Root(Vec<Name>),
+    /// `default`.
+    Default,
     /// `show`.
     Show,
 }

@@ -1,0 +1,132 @@
+//! `default`: plans what the directives before it leave of a stage.
+//!
+//! The planner ([`crate::plan`]) replaces the directive by the first of its plans that the compiler accepts after these directives.
+//! If it has none, this rule distributes the axes that are left over: literal ones to invocations, and tiles of the others.
+//!
+//! Refused: a second `default` in a stage, and `default` in the block of a copy or of a stage that is computed in another's nest.
+
+use super::invocations::distribute;
+use super::loops::{serial, split};
+use super::{Applied, StageNest};
+use crate::diag::{Error, Errors, SpanId};
+use crate::nest::{AxisId, Exec, Level, Slot};
+use crate::syntax::Name;
+use crate::syntax::schedule::{Directive, DirectiveKind, Item, Schedule, Target};
+
+/// The invocations along the last axis if another axis has invocations, too: 32 elements of 4 bytes are a line of most caches.
+const ALONG: i64 = 32;
+
+/// The most invocations of a workgroup on a CPU and on a GPU, as the planner has them for independent elements.
+const INVOCATIONS: [i64; 2] = [64, 256];
+
+/// True if the directive is `default`.
+pub(crate) fn is_default(directive: &Directive) -> bool {
+    directive.kind == DirectiveKind::Default
+}
+
+/// Checks that each stage has one `default` at most.
+///
+/// # Errors
+/// Reports every further one.
+pub(crate) fn once(schedule: &Schedule) -> Result<(), Errors> {
+    let mut errors = Errors::new();
+    let mut seen: Vec<(Option<&str>, SpanId)> = Vec::new();
+    for item in &schedule.items {
+        let (stages, directives): (Vec<Option<&str>>, _) = match item {
+            Item::Directive(directive) => (vec![None], std::slice::from_ref(directive)),
+            Item::Block { stages, directives } => (stages.iter().map(|s| Some(s.as_str())).collect(), directives.as_slice()),
+            Item::Statement(_) => continue,
+        };
+        for directive in directives.iter().filter(|d| is_default(d)) {
+            for stage in &stages {
+                match seen.iter().find(|(other, _)| other == stage) {
+                    Some((_, first)) => {
+                        let error = Error::new(directive.span, "`default` is written twice for one stage");
+                        errors.push(error.note_at(*first, "the first one is here").help("remove one of them"));
+                    }
+                    None => seen.push((*stage, directive.span)),
+                }
+            }
+        }
+    }
+    errors.into_result()
+}
+
+/// Distributes the parallel axes that are left over.
+pub(super) fn apply(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
+    let stage = &nest.program.stages[nest.stage].name;
+    if let Some(host) = nest.program.hosts.get(&nest.stage) {
+        let host = &nest.program.stages[*host].name;
+        let error = Error::new(span, format!("`{stage}` is computed in the nest of `{host}`, and `default` plans dispatches"));
+        return Err(error.help("write directives in this block, or remove the block if it has no other directive"));
+    }
+    if !nest.levels.iter().any(|level| *level != Level::Workgroup) {
+        to_invocations(nest, span)?;
+    }
+    let rest = open(nest);
+    if rest.is_empty() {
+        return Ok(());
+    }
+    if nest.levels.contains(&Level::Workgroup) {
+        return serial::apply(nest, &names(nest, &rest, span));
+    }
+    let slots = slots(rest.len());
+    bind(nest, &rest, Level::Workgroup, slots, span)
+}
+
+/// Returns the parallel axes that no directive has placed, outermost first.
+fn open(nest: &StageNest<'_>) -> Vec<AxisId> {
+    let loops = nest.path.frames.iter().filter_map(|frame| frame.as_loop());
+    let open = loops.filter(|(axis, exec)| *exec == Exec::Serial && !nest.is_reduction(*axis) && !nest.serial.contains(axis));
+    open.map(|(axis, _)| axis).collect()
+}
+
+/// Distributes literal axes, and tiles of other axes, from the last axis on, as long as a workgroup has room.
+fn to_invocations(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
+    let most = i64::from(nest.profile.invocations.min(nest.profile.local[0]));
+    let mut room = most.min(INVOCATIONS[usize::from(!nest.profile.cpu)]);
+    let (mut chosen, axes) = (Vec::new(), open(nest));
+    for (n, axis) in axes.iter().enumerate().rev() {
+        let limit = room.min(nest.profile.local.get(chosen.len()).map_or(1, |most| i64::from(*most)));
+        if limit < 2 {
+            break;
+        }
+        let literal = nest.program.exprs.as_int(nest.program.axes[*axis].extent);
+        let part = match literal {
+            Some(extent) if extent <= limit => *axis,
+            _ => tiled(nest, *axis, if n > 0 && room > ALONG { limit.min(ALONG) } else { limit }, span)?,
+        };
+        let count = nest.program.exprs.as_int(nest.program.axes[part].extent).unwrap_or(1).max(1);
+        room /= count;
+        chosen.insert(0, part);
+    }
+    let slots = slots(chosen.len());
+    bind(nest, &chosen, Level::Thread, slots, span)
+}
+
+/// Splits an axis into tiles of `count` elements. Returns the axis within a tile.
+fn tiled(nest: &mut StageNest<'_>, axis: AxisId, count: i64, span: SpanId) -> Result<AxisId, Error> {
+    let name = nest.name(axis).to_owned();
+    let parts = [nest.unused(&format!("{name}_o")), nest.unused(&format!("{name}_t"))];
+    let parts = split::split(nest, axis, span, &[None, Some((count, span))], None, &parts, span)?;
+    Ok(parts.last().copied().unwrap_or(axis))
+}
+
+/// Returns the coordinates of `count` axes: the last one is x, the one before is y, and all others are z.
+fn slots(count: usize) -> Vec<Slot> {
+    (0..count).map(|n| [Slot::X, Slot::Y, Slot::Z][(count - 1 - n).min(2)]).collect()
+}
+
+fn names(nest: &StageNest<'_>, axes: &[AxisId], span: SpanId) -> Vec<Name> {
+    axes.iter().map(|axis| Name { text: nest.name(*axis).to_owned(), span }).collect()
+}
+
+/// Distributes axes to the coordinates of a level.
+fn bind(nest: &mut StageNest<'_>, axes: &[AxisId], level: Level, slots: Vec<Slot>, span: SpanId) -> Applied {
+    if axes.is_empty() {
+        return Ok(());
+    }
+    let target =
+        Target { level, down: vec![false; slots.len()], slots: slots.into_iter().map(|slot| (slot, span)).collect(), span };
+    distribute::apply(nest, &names(nest, axes, span), &target, None, span)
+}
