@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::place::Reach;
+use crate::plan::Kernels;
 use crate::sizes::{self, Sizes};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
@@ -162,6 +163,18 @@ pub(crate) struct Tune {
     /// The schedules to tune; by default all schedules of the file that have `tune` lines.
     #[arg(long, value_name = "NAME")]
     pub(crate) schedule: Vec<String>,
+    /// Tunes the planned schedules of the file's kernels, and prints the best of each.
+    #[arg(long, requires = "profile", conflicts_with_all = ["schedule", "write", "check"])]
+    pub(crate) plan: bool,
+    /// The kernels whose plans are tuned; by default all kernels of the file.
+    #[arg(long, value_name = "NAME", requires = "plan")]
+    pub(crate) kernel: Vec<String>,
+    /// The profile of the plans: a bundled one, or a path in the file.
+    #[arg(long = "for", value_name = "PROFILE", requires = "plan")]
+    pub(crate) profile: Option<String>,
+    /// The value of a generic of planned kernels: T=f16. By default a dtype is the first choice that the profile supports.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_bound, requires = "plan")]
+    pub(crate) bind: Vec<Bound>,
     /// Sizes to tune for: M=4096,N=4096. All sets have the same weight.
     #[arg(long, value_name = "SIZES", value_parser = sizes::parse)]
     pub(crate) size: Vec<Sizes>,
@@ -294,6 +307,7 @@ pub(crate) struct Explain {
   tilewright plan src/kernels.rs --kernel matmul --for nvidia_hopper --write src/schedules/hopper.rs
   tilewright plan src/kernels.rs --kernel matmul --for nvidia_hopper --check src/schedules/hopper.rs
   tilewright plan src/kernels.rs --kernel gelu --for boards::small --bind T=f16
+  tilewright plan src/kernels.rs --kernel matmul --for nvidia_hopper --tune --write src/schedules/hopper.rs
 
 `--check` compares the schedules of the file with a new plan, and ends with code 1 where they differ. It does not compare the lines before
 the first schedule, so that these may be edited.")]
@@ -315,10 +329,28 @@ pub(crate) struct Plan {
     /// Replaces a file that is not a plan, too.
     #[arg(long, requires = "write")]
     pub(crate) force: bool,
+    /// Writes tuned constants instead of numbers, for `tilewright tune`.
+    #[arg(long)]
+    pub(crate) tune: bool,
     /// Only prints how a planned file differs from a new plan.
     #[arg(long, value_name = "OUT")]
     pub(crate) check: Option<PathBuf>,
     /// Prints JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Plan {
+    /// Returns the kernels that are planned.
+    pub(crate) fn kernels(&self) -> Kernels<'_> {
+        Kernels { file: &self.file, names: &self.kernel, profile: &self.profile, bind: &self.bind }
+    }
+}
+
+impl Tune {
+    /// Returns the kernels whose plans are tuned, if the option says so.
+    pub(crate) fn kernels(&self) -> Option<Kernels<'_>> {
+        let profile = self.profile.as_deref().filter(|_| self.plan)?;
+        Some(Kernels { file: &self.file, names: &self.kernel, profile, bind: &self.bind })
+    }
 }

@@ -207,7 +207,7 @@ fn default_alone() {
     }
 }
 
-/// `default` plans what other directives leave: by a plan of the stage that they allow, or else axis by axis.
+/// `default` plans the rest of a stage: by a plan of the stage that the other directives allow, or else axis by axis.
 #[test]
 fn default_after_directives() {
     let cases = [
@@ -232,11 +232,56 @@ fn default_after_directives() {
     insta::assert_snapshot!(text);
 }
 
-/// Returns the loops of all dispatches, without what they compute.
+/// Returns the loops of all dispatches.
 fn loops(made: &Compiled) -> String {
     let printer = tilewright_dsl::nest::print::Printer::new(&made.program);
     let lines: Vec<String> =
         made.program.plan.iter().flat_map(|d| printer.dispatch(d).lines().map(str::to_owned).collect::<Vec<_>>()).collect();
     let shown = |line: &&String| !line.trim_start().starts_with("with ");
     lines.iter().filter(shown).map(|line| format!("  {line}\n")).collect()
+}
+
+/// A plan with tuned constants is a schedule. Its defaults compile to the planned program, and other choices compile, too.
+#[test]
+fn constants_of_plans() {
+    let large = "M >= 128, N >= 128, (M + 127) / 128 * ((N + 127) / 128) >= 132, K % 4 == 0, N % 4 == 0";
+    let halves = "fn k<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 }; }";
+    let depthwise = "fn k<N, H, W, C>(x: f32[N, H + 2, W + 2, C], f: f32[3, 3, C]) -> y: f32[N, H, W, C] {
+        y[n, h, w, c] = sum(i in 0..3, j in 0..3) { x[n, h + i, w + j, c] * f[i, j, c] };
+    }";
+    let attention = attention("N").replace("f16", "f32");
+    let cases = [
+        (MATMUL, ""),
+        (MATMUL, large),
+        (MATMUL, "K > 4096"),
+        (MATMUL, "M == 8"),
+        (halves, "M % 128 == 0, N % 128 == 0, K % 64 == 0"),
+        (SOFTMAX, "C % 4 == 0"),
+        (depthwise, "C % 4 == 0"),
+        (&attention, "D == 64, E == 64"),
+        ("fn k<THREADS>(x: f32[THREADS]) -> y: f32[THREADS] { y[i] = x[i] * 2.0; }", ""),
+        ("fn k<R, C>(x: f32[R, C]) -> y: f32[C, R] { y[j, i] = x[i, j]; }", ""),
+        ("fn k<R, C>(x: f32[R, C]) -> y: f32[C] { y[j] = sum(i in 0..R) { x[i, j] }; }", ""),
+        ("fn k<K>(x: f32[K]) -> y: f32[] { y[] = sum(k in 0..K) { x[k] }; }", ""),
+    ];
+    for profile in [Profile::vulkan_1_1(), Profile::mesa_lavapipe(), Profile::nvidia_hopper()] {
+        for (kernel, facts) in cases {
+            let made = planned(kernel, facts, &profile);
+            let source = made.plan.tuned_source(0);
+            let tuned = scheduled(kernel, facts, &source, &profile).unwrap_or_else(|errors| panic!("{source}{errors}"));
+            let nests = |made: &Compiled| tilewright_dsl::nest::print::plan(&made.program);
+            assert_eq!(nests(&tuned), nests(&made), "{source}");
+            let mut others = 0;
+            for constant in &made.plan.constants {
+                let default = format!("= {};", constant.value);
+                let line = source.lines().find(|line| line.starts_with(&format!("tune {} in", constant.name))).expect("a line");
+                let compiles = |value: &&i64| {
+                    let other = source.replace(line, &line.replace(&default, &format!("= {value};")));
+                    scheduled(kernel, facts, &other, &profile).is_ok()
+                };
+                others += constant.candidates.iter().filter(compiles).count() - 1;
+            }
+            assert!(others > 0, "{kernel} where {facts} for {}", profile.name);
+        }
+    }
 }

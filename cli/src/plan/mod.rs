@@ -12,14 +12,15 @@ use crate::exit::{Exit, Problem};
 use crate::options::Plan;
 use crate::output;
 use serde_json::{Value, json};
-use tilewright_explain::source::{Item, Source, SourceError, Subject};
+use std::path::Path;
+use tilewright_explain::source::{Bound, Item, Source, SourceError, Subject};
 use versions::Planned;
 
 pub(crate) fn run(options: &Plan) -> Result<Exit, Problem> {
     out::precheck(options)?;
     let source = Source::open(&options.file)?;
     let (mut planned, mut problems) = (Vec::new(), Vec::new());
-    for plan in plans(options, &source)? {
+    for plan in plans(&options.kernels(), &source)? {
         match plan {
             Ok(plan) => planned.push(plan),
             Err(problem) => problems.push(problem),
@@ -31,7 +32,7 @@ pub(crate) fn run(options: &Plan) -> Result<Exit, Problem> {
         problems.iter().for_each(|problem| problem.report(false));
         return Err(last);
     }
-    let text = text::file(&planned, &source.profile_path(&options.profile)?, source.tilewright());
+    let text = text::file(&planned, &source.profile_path(&options.profile)?, source.tilewright(), options.tune);
     let exit = match options.write.as_ref().or(options.check.as_ref()) {
         Some(file) if !problems.is_empty() => {
             let help = "select kernels with `--kernel`, without those that fail";
@@ -46,9 +47,46 @@ pub(crate) fn run(options: &Plan) -> Result<Exit, Problem> {
     Ok(if problems.is_empty() { exit } else { Exit::No })
 }
 
+/// The kernels that are planned.
+pub(crate) struct Kernels<'o> {
+    /// Their file.
+    pub(crate) file: &'o Path,
+    /// Their names. None selects all.
+    pub(crate) names: &'o [String],
+    /// The profile that they are planned for.
+    pub(crate) profile: &'o str,
+    /// The values of generics.
+    pub(crate) bind: &'o [Bound],
+}
+
+/// A planned schedule whose numbers are tuned constants.
+pub(crate) struct Tunable {
+    /// The kernel's name.
+    pub(crate) kernel: String,
+    /// The schedule's name.
+    pub(crate) name: String,
+    /// The content of `schedule!`.
+    pub(crate) text: String,
+}
+
+/// Plans kernels, and returns the schedules of each in the order in which a launch tries them.
+pub(crate) fn tunable(kernels: &Kernels<'_>, source: &Source) -> Result<Vec<Tunable>, Problem> {
+    let profile = source.profile_path(kernels.profile)?.path;
+    let mut found = Vec::new();
+    for planned in plans(kernels, source)? {
+        let planned = planned?;
+        for (n, version) in (1..).zip(&planned.versions) {
+            let name = planned.name(n);
+            let text = text::schedule(&planned, version, &name, &profile, true);
+            found.push(Tunable { kernel: planned.kernel.name.clone(), name, text });
+        }
+    }
+    Ok(found)
+}
+
 /// Plans the selected kernels. A kernel that cannot be parsed or planned does not stop the others.
-fn plans(options: &Plan, source: &Source) -> Result<Vec<Result<Planned, Problem>>, Problem> {
-    let profile = source.profile_named(&options.profile)?;
+fn plans(options: &Kernels<'_>, source: &Source) -> Result<Vec<Result<Planned, Problem>>, Problem> {
+    let profile = source.profile_named(options.profile)?;
     let there = source.kernels();
     let kernels = asked(options, &there)?;
     let parsed = |kernel: &Item| source.unscheduled(&kernel.name, &profile, &[]);
@@ -67,21 +105,21 @@ fn plans(options: &Plan, source: &Source) -> Result<Vec<Result<Planned, Problem>
         _ => format!("{}_", kernel.name.trim_start_matches("r#").to_uppercase()),
     };
     let plan = |(kernel, subject): (&Item, Result<Subject, SourceError>)| {
-        versions::planned(source, &subject?, (kernel, &prefix(kernel)), &options.bind)
+        versions::planned(source, &subject?, (kernel, &prefix(kernel)), options.bind)
     };
     Ok(subjects.into_iter().map(plan).collect())
 }
 
 /// Returns the selected kernels, in the order of the file.
-fn asked<'k>(options: &Plan, there: &'k [Item]) -> Result<Vec<&'k Item>, Problem> {
+fn asked<'k>(options: &Kernels<'_>, there: &'k [Item]) -> Result<Vec<&'k Item>, Problem> {
     if there.is_empty() {
         return Err(Problem::usage(format!("{} does not contain kernels", options.file.display())));
     }
-    if let Some(name) = options.kernel.iter().find(|name| there.iter().all(|kernel| kernel.name != **name)) {
+    if let Some(name) = options.names.iter().find(|name| there.iter().all(|kernel| kernel.name != **name)) {
         let there = there.iter().map(|kernel| kernel.name.clone()).collect();
         return Err(SourceError::NoKernel { name: name.clone(), there }.into());
     }
-    Ok(there.iter().filter(|kernel| options.kernel.is_empty() || options.kernel.contains(&kernel.name)).collect())
+    Ok(there.iter().filter(|kernel| options.names.is_empty() || options.names.contains(&kernel.name)).collect())
 }
 
 /// Prints the plan.

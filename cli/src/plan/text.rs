@@ -19,7 +19,7 @@ pub(super) fn schedules(text: &str) -> Vec<&str> {
 }
 
 /// Returns the file. `tilewright` is the name of that crate.
-pub(super) fn file(planned: &[Planned], profile: &Item, tilewright: &str) -> String {
+pub(super) fn file(planned: &[Planned], profile: &Item, tilewright: &str, tuned: bool) -> String {
     let mut text = format!("{MARK}{}; `--write` replaces this file, and `--check` compares it.\n//!\n", profile.name);
     text +=
         "//! A launch takes the first schedule whose facts hold, so load the schedules of a kernel in the order of this file.\n\n";
@@ -30,22 +30,23 @@ pub(super) fn file(planned: &[Planned], profile: &Item, tilewright: &str) -> Str
     uses.iter().for_each(|path| text += &format!("use {path};\n"));
     for planned in planned {
         for (n, version) in (1..).zip(&planned.versions) {
-            schedule(&mut text, planned, version, &planned.name(n));
+            let _ = writeln!(text, "\nschedule! {{\n    /// {}", documentation(planned, version));
+            let _ = writeln!(text, "{}\n}}", schedule(planned, version, &planned.name(n), &planned.profile, tuned));
         }
     }
     text
 }
 
-/// Writes a version as a schedule.
-fn schedule(text: &mut String, planned: &Planned, version: &Version, name: &str) {
-    let Planned { kernel, profile, bound, .. } = planned;
+/// Returns a version as the content of `schedule!`. If `tuned`, its numbers are tuned constants.
+pub(super) fn schedule(planned: &Planned, version: &Version, name: &str, profile: &str, tuned: bool) -> String {
+    let Planned { kernel, bound, .. } = planned;
     let bound: Vec<String> = bound.iter().map(|bound| format!("{} = {}", bound.name, bound.value)).collect();
     let bound = if bound.is_empty() { String::new() } else { format!("<{}>", bound.join(", ")) };
     let facts = if version.facts.is_empty() { String::new() } else { format!(" where {}", version.facts) };
-    let _ = writeln!(text, "\nschedule! {{\n    /// {}", documentation(planned, version));
-    let _ = writeln!(text, "    pub {name}: {}{bound} for {profile}{facts} {{", kernel.name);
-    version.open.iter().for_each(|stage| *text += &format!("        // `{stage}` is not planned, so it has the plain schedule.\n"));
-    let _ = writeln!(text, "{}    }}\n}}", version.plan.source(8));
+    let plain = |stage: &String| format!("        // `{stage}` is not planned, so it has the plain schedule.\n");
+    let plain: String = version.open.iter().map(plain).collect();
+    let plan = if tuned { version.plan.tuned_source(8) } else { version.plan.source(8) };
+    format!("    pub {name}: {}{bound} for {profile}{facts} {{\n{plain}{plan}    }}", kernel.name)
 }
 
 /// Returns the line that documents a version.

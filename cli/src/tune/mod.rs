@@ -8,6 +8,7 @@
 
 mod cache;
 mod judge;
+mod origin;
 mod race;
 mod record;
 pub(crate) mod report;
@@ -26,6 +27,7 @@ use crate::variant::{Compiled, algorithm, compile, tunes};
 use cache::Cache;
 use indicatif::{ProgressBar, ProgressStyle};
 use judge::{Judge, Verdict};
+use origin::Origin;
 use race::{Duel, Race};
 use record::{OnDevice, Record, Tuned};
 use serde_json::json;
@@ -91,10 +93,11 @@ struct Named {
 }
 
 pub(crate) fn run(options: &Tune) -> Result<Exit, Problem> {
-    let source = Source::open(&options.file)?;
-    let (names, unread) = schedules(options, &source)?;
+    let origin = Origin::of(options)?;
+    let source = origin.open()?;
+    let (names, unread) = schedules(options, &origin, &source)?;
     if options.check {
-        return check(options, &source, &names, unread);
+        return check(options, &origin, &source, &names, unread);
     }
     // Errors in the command line are reported before any runner is started.
     let mut named = with_sizes(options, &source, names)?;
@@ -122,7 +125,7 @@ pub(crate) fn run(options: &Tune) -> Result<Exit, Problem> {
         // Each schedule gets an equal share of the remaining time.
         let share = end.saturating_duration_since(Instant::now()) / u32::try_from(left).unwrap_or(1);
         left -= 1;
-        let (outcome, over) = tuned(options, schedule, sizes, &mut reached, Instant::now() + share)?;
+        let (outcome, over) = tuned(options, &origin, schedule, sizes, &mut reached, Instant::now() + share)?;
         if outcome.chosen.is_none() || outcome.space.refused.iter().any(|r| r.stage == "result" && r.why.contains("it is wrong")) {
             exit = Exit::No;
         }
@@ -133,13 +136,21 @@ pub(crate) fn run(options: &Tune) -> Result<Exit, Problem> {
         if options.write && over.is_none() && outcome.chosen.is_some() {
             written = Some(write(options, &outcome)?);
         }
+        let planned = match &outcome.chosen {
+            Some(chosen) => origin.chosen(schedule, chosen)?,
+            None => None,
+        };
         if options.json {
             let mut value = outcome.json();
             value["written"] = json!(written.is_some());
+            if options.plan {
+                value["source"] = json!(planned);
+            }
             values.push(value);
         } else {
             output::line(outcome.shown().trim_end());
             written.into_iter().for_each(output::line);
+            planned.into_iter().for_each(|source| output::line(format_args!("\n{source}")));
         }
         if let Some(problem) = over {
             problem.report(false);
@@ -159,7 +170,10 @@ pub(crate) fn run(options: &Tune) -> Result<Exit, Problem> {
 }
 
 /// Returns the schedules to tune. If the options name no schedules, also returns those that cannot be read.
-fn schedules(options: &Tune, source: &Source) -> Result<(Vec<String>, Vec<Named>), Problem> {
+fn schedules(options: &Tune, origin: &Origin<'_>, source: &Source) -> Result<(Vec<String>, Vec<Named>), Problem> {
+    if options.plan {
+        return Ok((origin.planned().map(str::to_owned).collect(), Vec::new()));
+    }
     let (mut names, mut unread) = (Vec::new(), Vec::new());
     for name in &options.schedule {
         if tunes(&source.subject(name)?).next().is_none() {
@@ -177,7 +191,11 @@ fn schedules(options: &Tune, source: &Source) -> Result<(Vec<String>, Vec<Named>
         }
     }
     match names.is_empty() && unread.is_empty() {
-        true => Err(Problem::usage(format!("no schedule of {} has a `tune` line", options.file.display()))),
+        true => {
+            let file = options.file.display();
+            let text = format!("no schedule of {file} has a `tune` line; `--plan --for PROFILE` tunes the plans of its kernels");
+            Err(Problem::usage(text))
+        }
         false => Ok((names, unread)),
     }
 }
@@ -215,7 +233,26 @@ fn with_sizes(options: &Tune, source: &Source, names: Vec<String>) -> Result<Vec
         };
         Named { schedule: schedule.clone(), sizes }
     });
-    Ok(named.collect())
+    let named = named.collect();
+    Ok(if options.plan { taken(named, &tried) } else { named })
+}
+
+/// Leaves each size to the first version of a kernel's plan that a launch takes there. Versions without sizes are left out.
+fn taken(named: Vec<Named>, tried: &[Tried]) -> Vec<Named> {
+    let mut claimed: Vec<(&str, Sizes)> = Vec::new();
+    let mut kept = Vec::new();
+    for (Named { schedule, sizes }, Tried { kernel, compiled, .. }) in named.into_iter().zip(tried) {
+        let (Ok(mut sizes), Ok(compiled)) = (sizes.as_ref().map(Clone::clone), compiled) else {
+            kept.push(Named { schedule, sizes });
+            continue;
+        };
+        sizes.retain(|sizes| compiled.taken(sizes).is_ok() && !claimed.contains(&(kernel.as_str(), sizes.clone())));
+        claimed.extend(sizes.iter().map(|sizes| (kernel.as_str(), sizes.clone())));
+        if !sizes.is_empty() {
+            kept.push(Named { schedule, sizes: Ok(sizes) });
+        }
+    }
+    kept
 }
 
 /// Returns a progress bar, which is shown if standard error is a terminal.
@@ -234,6 +271,7 @@ fn jobs(options: &Tune) -> usize {
 /// Tunes a schedule. If a runner is given up, tuning ends with the results so far.
 fn tuned(
     options: &Tune,
+    origin: &Origin<'_>,
     name: &str,
     sizes: &[Sizes],
     reached: &mut [Reached],
@@ -242,8 +280,8 @@ fn tuned(
     let begin = Instant::now();
     let share = |part: f64| begin + end.saturating_duration_since(begin).mul_f64(part);
     let bar = bar();
-    let mut space = space::compiled(&options.file, name, jobs(options), Some(share(COMPILE)), &bar)?;
-    let source = Source::open(&options.file)?;
+    let mut space = space::compiled(origin, name, jobs(options), Some(share(COMPILE)), &bar)?;
+    let source = origin.open()?;
     let subject = source.subject(name)?;
     let algorithm = algorithm(&source, &subject)?;
     let devices: Vec<[String; 2]> = reached.iter().map(Reached::clocked).collect();
@@ -435,7 +473,7 @@ fn on_device(outcome: &Outcome, chosen: &Choice, n: usize) -> OnDevice {
 }
 
 /// Reports whether the record is stale.
-fn check(options: &Tune, source: &Source, names: &[String], unread: Vec<Named>) -> Result<Exit, Problem> {
+fn check(options: &Tune, origin: &Origin<'_>, source: &Source, names: &[String], unread: Vec<Named>) -> Result<Exit, Problem> {
     let path = record::beside(&options.file);
     let Some(record) = Record::read(&options.file)? else {
         return Err(Problem::no(format!("{} does not exist: `tilewright tune --write` makes it", path.display())));
@@ -446,7 +484,7 @@ fn check(options: &Tune, source: &Source, names: &[String], unread: Vec<Named>) 
             None => vec!["it was not tuned".to_owned()],
             Some(tuned) => {
                 let bar = bar();
-                let space = space::compiled(&options.file, name, jobs(options), None, &bar);
+                let space = space::compiled(origin, name, jobs(options), None, &bar);
                 bar.finish_and_clear();
                 match space {
                     Ok(space) => tuned.stale(&space),

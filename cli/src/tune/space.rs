@@ -1,11 +1,11 @@
 //! The search space: every choice of a schedule's `tune` lines, compiled in parallel. Choices with identical modules are one candidate.
 
+use super::origin::Origin;
 use crate::cost;
 use crate::exit::Problem;
 use crate::sizes::Sizes;
 use crate::variant::{Compiled, choices, compile, tunes};
 use indicatif::ProgressBar;
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -70,13 +70,13 @@ pub(super) fn default_choice(source: &Source, subject: &Subject) -> Result<Choic
 
 /// Compiles all choices with `jobs` threads. No choice is begun after `until`, except the default, which is first.
 pub(super) fn compiled(
-    file: &Path,
+    origin: &Origin<'_>,
     schedule: &str,
     jobs: usize,
     until: Option<Instant>,
     bar: &ProgressBar,
 ) -> Result<Space, Problem> {
-    let source = Source::open(file)?;
+    let source = origin.open()?;
     let subject = source.subject(schedule)?;
     let mut all = choices(&source, &subject)?;
     let default = default_choice(&source, &subject)?;
@@ -88,8 +88,7 @@ pub(super) fn compiled(
     let next = AtomicUsize::new(0);
     let made: Mutex<Vec<(usize, Result<Compiled, String>)>> = Mutex::default();
     let work = || -> Result<(), Problem> {
-        // Each thread reads the file again, because trees and places cannot be shared between threads.
-        let source = Source::open(file)?;
+        let source = origin.open()?;
         let subject = source.subject(schedule)?;
         loop {
             let n = next.fetch_add(1, Ordering::Relaxed);

@@ -4,9 +4,10 @@
 //! The accumulators of a row need literal lengths of heads, so facts state them. Without these facts, and for devices that
 //! cannot reduce matrices, each product is a dispatch of its own ([`super::product`]).
 
-use super::draft::{Block, Line, Plan};
+use super::draft::{Block, Draft, Line, Plan};
 use super::form::{Nest, Side, Step};
 use super::machine::Machine;
+use super::number::{Number, near};
 use super::product;
 use crate::expr::Binary;
 use crate::launch::Feature;
@@ -142,9 +143,9 @@ impl Attention {
         if self.has_units(machine) && row.divisor % QUERIES == 0 && (self.is_masked() || key.divisor % KEYS == 0) {
             // A mask of the scores costs less than masks of all their readers, but needs finite scores.
             let masks = (self.is_masked() && self.finite == [true; 3]).then_some(true);
-            return masks.into_iter().chain([false]).map(|mask| self.on_units(length, mask)).collect();
+            return masks.into_iter().chain([false]).map(|mask| self.on_units(machine, length, mask)).collect();
         }
-        self.has_registers(machine).then(|| self.in_registers()).into_iter().collect()
+        self.has_registers(machine).then(|| self.in_registers(machine)).into_iter().collect()
     }
 
     /// Returns the names of the stages of a block: its maximum, sum and output.
@@ -153,7 +154,7 @@ impl Attention {
     }
 
     /// Returns the statement that computes the stages block by block. `mask` masks the scores instead of their readers.
-    fn decomposition(&self, keys: i64, mask: bool) -> Line {
+    fn decomposition(&self, keys: &Number, mask: bool) -> Line {
         let [largest, total, output] = self.block();
         let of = [&self.largest, &self.total, &self.output].map(|nest| nest.name.as_str()).join(", ");
         let mask = if mask { format!(", mask: {}", self.score.name) } else { String::new() };
@@ -164,7 +165,7 @@ impl Attention {
     }
 
     /// Returns the tile of the result for a workgroup: one of each batch, and `rows` rows.
-    fn tile(&self, rows: i64) -> Option<Line> {
+    fn tile(&self, rows: &Number) -> Option<Line> {
         let [batch @ .., row, _] = self.output.parallel.as_slice() else { return None };
         let ones = batch.iter().map(|side| format!("{}: 1", side.name));
         let tiles: Vec<String> = ones.chain([format!("{}: {rows}", row.name)]).collect();
@@ -184,19 +185,24 @@ impl Attention {
     }
 
     /// Plans fragments of matrix units, for heads of `length` elements.
-    fn on_units(&self, length: i64, mask: bool) -> Plan {
+    fn on_units(&self, machine: &Machine<'_>, length: i64, mask: bool) -> Plan {
         let [i, j] = last_two(&self.score);
         let d = name(self.score.reduced.last());
         let [row, element] = last_two(&self.output);
         let (key, rows) = (name(self.output.reduced.last()), if length > HEADS[0] { 16 } else { 32 });
         let [query_of, key_of, value_of] = &self.tensors;
         let [largest, total, output] = self.block();
+        let mut numbers = Draft::default();
+        let mut number = |name: &str, n: i64, least: i64| numbers.number((machine, &self.output), name, n, near(n, least..=n));
+        // Facts state that these numbers divide the lengths, so larger ones are not tried.
+        let (queries, rows, keys) = (number("QUERIES", QUERIES, 64), number("ROWS", rows, 16), number("KEYS", KEYS, 32));
+        let constants = numbers.constants();
         let subgroups = |i: &str| line(format!("tile({i}: {rows}) => subgroup(x)"), "");
-        let mut own = vec![self.decomposition(KEYS, mask)];
-        own.extend(self.tile(QUERIES));
+        let mut own = vec![self.decomposition(&keys, mask)];
+        own.extend(self.tile(&queries));
         // The loop over blocks comes first, because all subgroups have its length, also if the number of keys depends on the row.
         own.push(line(format!("reorder({key}_o, {row}, {element})"), ""));
-        own.push(line(format!("tile({row}: {rows}) => subgroup(x)"), format!("{} subgroups", QUERIES / rows)));
+        own.push(line(format!("tile({row}: {rows}) => subgroup(x)"), format!("{} subgroups", queries.over(rows.clone()))));
         own.push(line(format!("serial({key}_o)"), ""));
         own.extend(self.placements(&format!("{key}_o"), &format!("{key}_o"), "fragment"));
         for of in [value_of, key_of] {
@@ -238,21 +244,24 @@ impl Attention {
             &output,
             vec![subgroups(&row), text(format!("reorder({key}, {row}, {element})")), product, text(format!("unroll({key})"))],
         );
-        Plan { blocks }
+        Plan { blocks, constants }
     }
 
     /// Plans registers: an invocation has four rows, and all invocations of a vector read the same keys.
-    fn in_registers(&self) -> Plan {
-        const KEYS: i64 = 4;
+    fn in_registers(&self, machine: &Machine<'_>) -> Plan {
+        let mut numbers = Draft::default();
+        let mut number = |name: &str, n: i64| numbers.number((machine, &self.output), name, n, near(n, 2..=64));
+        let (queries, rows, keys) = (number("QUERIES", 32), number("ROWS", 4), number("KEYS", 4));
+        let constants = numbers.constants();
         let [i, j] = last_two(&self.score);
         let d = name(self.score.reduced.last());
         let [row, element] = last_two(&self.output);
         let key = name(self.output.reduced.last());
         let [largest, total, output] = self.block();
         let text = |text: String| line(text, "");
-        let mut own = vec![self.decomposition(KEYS, false)];
-        own.extend(self.tile(32));
-        own.push(line(format!("tile({row}: 4) => thread(x)"), "4 queries an invocation"));
+        let mut own = vec![self.decomposition(&keys, false)];
+        own.extend(self.tile(&queries));
+        own.push(line(format!("tile({row}: {rows}) => thread(x)"), format!("{rows} queries an invocation")));
         own.push(text(format!("tile({element}: 4 => {element}_o)")));
         own.push(text(format!("reorder({key}_o, {element}_o, {row}, {element})")));
         own.push(text(format!("unroll({element}_o, {row})")));
@@ -285,12 +294,12 @@ impl Attention {
             let [i, j] = last_two(weight);
             add(&weight.name, vec![text(format!("unroll({i}, {j})"))]);
         }
-        Plan { blocks }
+        Plan { blocks, constants }
     }
 }
 
 fn line(text: impl Into<String>, why: impl Into<String>) -> Line {
-    Line { text: text.into(), why: why.into() }
+    Line::new(text, why)
 }
 
 /// Returns the name of an axis.

@@ -1,7 +1,9 @@
 //! The numbers of a device that plans depend on, and the constants that several rules share. docs/plan.md has the source of each.
 
 use super::form::Nest;
+use super::number::near;
 use crate::launch::Feature;
+use crate::nest::Program;
 use crate::profile::Profile;
 
 /// The bytes of the widest access.
@@ -20,6 +22,8 @@ pub(super) const PIECE: i64 = 16384;
 /// A device, as plans see it.
 pub(super) struct Machine<'p> {
     pub(super) profile: &'p Profile,
+    /// The program that is planned.
+    pub(super) program: &'p Program,
     /// True if several stages are planned. Then the copies of each have names of their own.
     pub(super) several: bool,
 }
@@ -29,6 +33,11 @@ impl Machine<'_> {
     pub(super) fn invocations(&self) -> i64 {
         let most = i64::from(self.profile.invocations.min(self.profile.local[0]));
         most.min(if self.profile.cpu { CPU } else { GPU })
+    }
+
+    /// Returns the numbers of invocations near `planned` that a workgroup can have.
+    pub(super) fn sizes(&self, planned: i64) -> Vec<i64> {
+        near(planned, 8..=i64::from(self.profile.invocations.min(self.profile.local[0])))
     }
 
     /// Returns the invocations that reduce one row together: on a CPU one vector, because more would need barriers. Without subgroups,
@@ -46,6 +55,20 @@ impl Machine<'_> {
         if self.several { format!("{}_{tensor}", nest.name) } else { tensor.to_owned() }
     }
 
+    /// Returns the name of a tuned constant of a stage's plan, which nothing in the kernel has.
+    pub(super) fn constant(&self, nest: &Nest, name: &str) -> String {
+        let mut name = if self.several { format!("{}_{name}", nest.name.to_uppercase()) } else { name.to_owned() };
+        let Program { dims, axes, buffers, scalars, .. } = self.program;
+        let taken = |name: &str| {
+            let tensors = buffers.iter().any(|(_, buffer)| buffer.name == *name) || scalars.iter().any(|(_, s)| s.name == *name);
+            tensors || dims.iter().any(|(_, dim)| dim.name == *name) || axes.iter().any(|(_, axis)| axis.name == *name)
+        };
+        while taken(&name) {
+            name.push('_');
+        }
+        name
+    }
+
     /// True if copies in shared memory are faster than their source. A CPU, and a GPU whose figures name neither banks nor bytes of a
     /// core, keep them in ordinary memory. A device without figures is assumed to have shared memory of its own.
     pub(super) fn shares(&self) -> bool {
@@ -54,7 +77,7 @@ impl Machine<'_> {
     }
 
     /// Returns the strategy that combines the partial results of invocations.
-    pub(super) fn strategy(&self, nest: &Nest, program: &crate::nest::Program) -> &'static str {
+    pub(super) fn strategy(&self, nest: &Nest, program: &Program) -> &'static str {
         let profile = self.profile;
         let sums = nest.monoid.as_ref().is_some_and(|m| m.of_subgroups(&program.exprs).is_some());
         let feature = if sums { Feature::SubgroupArithmetic } else { Feature::SubgroupShuffle };

@@ -11,6 +11,7 @@ mod attention;
 mod draft;
 mod form;
 mod machine;
+mod number;
 mod pointwise;
 mod product;
 mod reductions;
@@ -18,6 +19,7 @@ mod roots;
 mod rows;
 
 pub use draft::{Block, Line, Plan};
+pub use number::Constant;
 
 use crate::algorithm::inline::inline_those;
 use crate::diag::Errors;
@@ -65,7 +67,7 @@ impl Drafts {
     /// Returns the plan with the chosen draft of each stage.
     pub(crate) fn plan(&self, chosen: &[Option<usize>]) -> Plan {
         let roots = Block { stage: None, lines: self.roots.clone() };
-        let mut plan = Plan { blocks: if roots.lines.is_empty() { Vec::new() } else { vec![roots] } };
+        let mut plan = Plan { blocks: if roots.lines.is_empty() { Vec::new() } else { vec![roots] }, ..Plan::default() };
         for ((stage, drafts), chosen) in self.stages.iter().zip(chosen) {
             if let Some(draft) = chosen.and_then(|n| drafts.get(n)) {
                 draft.clone().add_to(&mut plan, stage.clone());
@@ -143,7 +145,7 @@ pub(crate) fn under(schedule: &Schedule, facts: &str) -> Result<Schedule, Errors
 pub(crate) fn drafts(program: &Program, rewritten: &Rewritten, schedule: &Schedule, profile: &Profile) -> Drafts {
     let Some((program, roots)) = prepared(program, rewritten, schedule) else { return Drafts::default() };
     let nests = nests(&program, &schedule.items);
-    let machine = Machine { profile, several: nests.iter().filter(|nest| nest.open).count() > 1 };
+    let machine = Machine { profile, program: &program, several: nests.iter().filter(|nest| nest.open).count() > 1 };
     let single = program.stages.ids().filter(|s| program.is_result(*s)).count() == 1;
     let mut drafts = Drafts::default();
     for (nest, form) in forms(&nests, &program) {
@@ -168,14 +170,14 @@ pub(crate) fn unmentioned(program: &Program, rewritten: &Rewritten, schedule: &S
 /// schedule leaves it.
 pub(crate) fn rewrites(program: &Program, schedule: &Schedule, profile: &Profile) -> Vec<Plan> {
     let open = is_open(schedule).then(|| attention::find(program)).flatten();
-    open.map_or_else(Vec::new, |open| open.plans(&Machine { profile, several: false }))
+    open.map_or_else(Vec::new, |open| open.plans(&Machine { profile, program, several: false }))
 }
 
 /// Returns facts, as they are written after `where`, under which another plan is better. The best ones come first.
 pub(crate) fn regimes(given: &Program, rewritten: &Rewritten, schedule: &Schedule, profile: &Profile) -> Vec<String> {
     let Some((program, _)) = prepared(given, rewritten, schedule) else { return Vec::new() };
     let nests = nests(&program, &schedule.items);
-    let machine = Machine { profile, several: nests.iter().filter(|nest| nest.open).count() > 1 };
+    let machine = Machine { profile, program: &program, several: nests.iter().filter(|nest| nest.open).count() > 1 };
     let forms = forms(&nests, &program);
     let Some((nest, form)) = forms.iter().rev().find(|(_, form)| matches!(form, Form::Product(_))).or(forms.last()) else {
         return Vec::new();

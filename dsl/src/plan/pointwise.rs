@@ -7,6 +7,7 @@
 use super::draft::Draft;
 use super::form::{Nest, Step, Touch, points};
 use super::machine::{Machine, power_above};
+use super::number::{Number, near};
 
 /// The largest reduction that each invocation unrolls, in items: a window of 5 x 5, or a 3 x 3 window of few channels.
 pub(super) const UNROLLED: i64 = 32;
@@ -52,6 +53,7 @@ fn flattened(nest: &Nest, machine: &Machine<'_>) -> Draft {
     let mut draft = Draft::default();
     let axis = fused(nest, &mut draft);
     let (threads, lanes) = (machine.invocations(), machine.vector(nest));
+    let threads = draft.number((machine, nest), "THREADS", threads, machine.sizes(threads));
     let wide = is_flat(nest) || (nest.parallel.len() == 1 && nest.reduced.is_empty() && is_aligned(nest));
     if !wide || lanes == 1 {
         draft.line(format!("tile({axis}: {threads}) => workgroup(x)"), format!("{threads} invocations"));
@@ -59,7 +61,7 @@ fn flattened(nest: &Nest, machine: &Machine<'_>) -> Draft {
         unroll(nest, &mut draft, &[]);
         return draft;
     }
-    let tile = threads * lanes;
+    let tile = threads.times(lanes);
     draft.line(format!("tile({axis}: {tile} peel) => workgroup(x)"), "whole tiles run without guards");
     draft.line(format!("tile({axis}: {lanes}) => thread(x)"), format!("{threads} invocations"));
     draft.line(format!("vectorize({axis}, {lanes}, unaligned: scalar)"), "16 bytes an access");
@@ -88,50 +90,52 @@ fn rows(nest: &Nest, machine: &Machine<'_>) -> Draft {
     let x =
         last.most.map_or(i64::MAX, |most| power_above((most + lanes - 1) / lanes)).min(if windowed { WINDOW_X } else { PLAIN_X });
     let x = x.min(machine.invocations());
-    let (mut threads, mut left) = (vec![x], machine.invocations() / x);
+    let (mut threads, mut left) =
+        (vec![draft.number((machine, nest), "THREADS_X", x, machine.sizes(x))], machine.invocations() / x);
     // Neighbours of a window share reads, so an invocation computes several of them, and whole tiles run without guards.
     let each = if windowed { EACH } else { 1 };
     for (n, side) in outer.iter().rev().take(if windowed { 2 } else { 1 }).enumerate() {
         let most = power_above(side.most.unwrap_or(i64::MAX)).min(i64::from(machine.profile.local[n + 1]));
         let y = left.min(most).min(if windowed { EACH } else { i64::MAX });
-        threads.push(y);
+        threads.push(draft.number((machine, nest), ["THREADS_Y", "THREADS_Z"][n], y, near(y, 1..=16)));
         left /= y;
     }
     threads.reverse();
+    let each = draft.number((machine, nest), "EACH", each, if windowed { near(each, 2..=8) } else { vec![each] });
     let ones = nest.parallel.len() - threads.len();
     let size = |n: usize| match n.checked_sub(ones) {
-        None => 1,
-        Some(at) if at + 1 == threads.len() => x * lanes,
-        Some(at) if at + 2 == threads.len() => threads[at] * each,
-        Some(at) => threads[at],
+        None => 1.into(),
+        Some(at) if at + 1 == threads.len() => threads[at].times(lanes),
+        Some(at) if at + 2 == threads.len() => threads[at].times(each.clone()),
+        Some(at) => threads[at].clone(),
     };
     let peeled = |n: usize| if windowed && n + 2 >= nest.parallel.len() { " peel" } else { "" };
     let tiles: Vec<String> =
         nest.parallel.iter().enumerate().map(|(n, side)| format!("{}: {}{}", side.name, size(n), peeled(n))).collect();
     let slots: Vec<&str> = (0..nest.parallel.len()).rev().map(|n| ["x", "y", "z"][n.min(2)]).collect();
-    let count: Vec<String> = threads.iter().map(i64::to_string).collect();
+    let count: Vec<String> = threads.iter().map(Number::to_string).collect();
     draft.line(
         format!("tile({}) => workgroup({})", tiles.join(", "), slots.join(", ")),
         format!("{} invocations", count.join(" x ")),
     );
     let inner = &nest.parallel[ones..];
     let places = &slots[ones..];
-    if each == 1 && lanes == 1 {
+    if each.value == 1 && lanes == 1 {
         draft.line(format!("distribute({} => thread({}))", Nest::names(inner), places.join(", ")), "contiguous elements in x");
     } else {
         let size = |n: usize| {
             if n + 1 == inner.len() {
-                lanes
+                lanes.into()
             } else if n + 2 == inner.len() {
-                each
+                each.clone()
             } else {
-                1
+                Number::from(1)
             }
         };
         let tiles: Vec<String> = inner.iter().enumerate().map(|(n, side)| format!("{}: {}", side.name, size(n))).collect();
         draft.line(format!("tile({}) => thread({})", tiles.join(", "), places.join(", ")), "contiguous elements in x");
     }
-    let shared: Vec<&str> = outer.last().filter(|_| each > 1).map(|side| side.name.as_str()).into_iter().collect();
+    let shared: Vec<&str> = outer.last().filter(|_| each.value > 1).map(|side| side.name.as_str()).into_iter().collect();
     unroll(nest, &mut draft, &shared);
     if lanes > 1 {
         draft.line(format!("vectorize({}, {lanes}, unaligned: scalar)", last.name), "16 bytes an access");
@@ -160,6 +164,7 @@ fn positions(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
         }
     };
     let threads = machine.invocations();
+    let threads = draft.number((machine, nest), "THREADS", threads, machine.sizes(threads));
     draft.line(format!("tile({axis}: {threads}) => workgroup(x)"), format!("{threads} invocations"));
     draft.line(format!("distribute({axis} => thread(x))"), "a position is computed once");
     let lanes = machine.vector(nest);
@@ -224,6 +229,7 @@ fn transpose(nest: &Nest, read: &Touch, machine: &Machine<'_>) -> Option<Draft> 
     let mut draft = Draft::default();
     let (row, column) = (&nest.parallel[from], &nest.parallel[last]);
     let y = (machine.invocations() / SQUARE).min(SQUARE);
+    let y = draft.number((machine, nest), "THREADS_Y", y, near(y, 1..=SQUARE));
     let tiles: Vec<String> = nest
         .parallel
         .iter()

@@ -6,6 +6,7 @@
 use super::draft::Draft;
 use super::form::{Nest, Side, Step};
 use super::machine::{CHAIN, Machine, PIECE, power_above};
+use super::number::{Number, near};
 use super::rows::joined;
 use crate::nest::Program;
 
@@ -33,13 +34,16 @@ pub(super) fn total(nest: &Nest, machine: &Machine<'_>, program: &Program) -> Op
     let length = nest.items;
     if length.is_some_and(|length| length <= PIECE) {
         let threads = threads.min(power_above(length.unwrap_or(threads))).max(machine.row().min(32));
+        let threads = draft.number((machine, nest), "THREADS", threads, machine.sizes(threads));
         draft.line(format!("tile({axis}: {threads} => {axis}_o)"), "one workgroup");
         draft.line(format!("distribute({axis} => thread(x), by: {strategy})"), format!("{threads} invocations"));
         return Some(draft);
     }
     let lanes = machine.vector(nest);
     let part = format!("{}_part", nest.name);
-    draft.line(format!("tile({axis}: {PIECE} => {axis}_o)"), "a piece for each workgroup");
+    let threads = draft.number((machine, nest), "THREADS", threads, machine.sizes(threads));
+    let piece = draft.number((machine, nest), "PIECE", PIECE, near(PIECE, PIECE / 2..=2 * PIECE));
+    draft.line(format!("tile({axis}: {piece} => {axis}_o)"), "a piece for each workgroup");
     draft.line(format!("rfactor({axis}_o => {part})"), "a second dispatch combines the pieces");
     draft.line(format!("tile({axis}_o: {threads} => {axis}_r)"), "");
     draft.line(format!("distribute({axis}_o => thread(x), by: {strategy})"), format!("{threads} invocations"));
@@ -60,12 +64,14 @@ pub(super) fn columns(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
     let (mut draft, mut lines) = (Draft::default(), Vec::new());
     let axis = joined(&nest.reduced, "items", &mut lines);
     let length = nest.items;
-    let x = machine.invocations().min(power_above(last.most.unwrap_or(i64::MAX)));
+    let most = power_above(last.most.unwrap_or(i64::MAX));
+    let x = machine.invocations().min(most);
     let ones: Vec<String> = outer.iter().map(|side| format!("{}: 1", side.name)).collect();
-    let tiles = |x: i64| [ones.as_slice(), &[format!("{}: {x}", last.name)]].concat().join(", ");
+    let tiles = |x: &Number| [ones.as_slice(), &[format!("{}: {x}", last.name)]].concat().join(", ");
     let slots = |first: &str| [vec![first; outer.len()], vec!["x"]].concat().join(", ");
     if length.is_some_and(|length| length <= short_column(machine)) {
-        draft.line(format!("tile({}) => workgroup({})", tiles(x), slots("y")), format!("{x} columns"));
+        let x = draft.number((machine, nest), "THREADS", x, machine.sizes(x));
+        draft.line(format!("tile({}) => workgroup({})", tiles(&x), slots("y")), format!("{x} columns"));
         draft.line(format!("distribute({} => thread(x))", last.name), "adjacent columns to adjacent invocations");
         return Some(draft);
     }
@@ -75,20 +81,22 @@ pub(super) fn columns(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
     lines.into_iter().for_each(|(text, why)| draft.line(text, why));
     let piece = if machine.profile.cpu { CHAIN } else { COLUMN_PIECE };
     let part = format!("{}_part", nest.name);
+    let piece = draft.number((machine, nest), "PIECE", piece, near(piece, 64..=CHAIN));
+    let threads = draft.number((machine, nest), "THREADS", x, machine.sizes(x));
     draft.line(format!("tile({axis}: {piece} => {axis}_o)"), "a piece for each workgroup");
     draft.line(format!("rfactor({axis}_o => {part})"), "a second dispatch combines the pieces");
     if machine.profile.cpu {
-        draft.line(format!("tile({}) => workgroup({})", tiles(x), slots("y")), format!("{x} columns"));
+        draft.line(format!("tile({}) => workgroup({})", tiles(&threads), slots("y")), format!("{threads} columns"));
         draft.line(format!("distribute({} => thread(x))", last.name), "");
     } else {
         let (x, y) = (x.min(32), machine.invocations() / x.min(32));
-        draft.line(format!("tile({}) => workgroup({})", tiles(x), slots("y")), format!("{x} columns"));
+        draft.line(format!("tile({}) => workgroup({})", tiles(&x.into()), slots("y")), format!("{x} columns"));
         draft.line(format!("distribute({} => thread(x))", last.name), "");
         draft.line(format!("tile({axis}_o: {y} => {axis}_r)"), "");
         draft.line(format!("distribute({axis}_o => thread(y), by: tree)"), format!("{y} pieces at a time"));
     }
     draft.of(&part, format!("distribute({axis}_o => workgroup(y))"), "");
-    draft.of(&part, format!("tile({}) => workgroup({})", tiles(x), slots("z")), format!("{x} columns"));
+    draft.of(&part, format!("tile({}) => workgroup({})", tiles(&threads), slots("z")), format!("{threads} columns"));
     draft.of(&part, format!("distribute({} => thread(x))", last.name), "adjacent columns to adjacent invocations");
     Some(draft)
 }

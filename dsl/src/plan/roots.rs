@@ -29,7 +29,7 @@ pub(super) fn of(program: &Program, items: &[Item]) -> Vec<StageId> {
 
 /// Returns the directive that stores an intermediate.
 pub(super) fn line(name: &str) -> Line {
-    Line { text: format!("root({name})"), why: "a product reads each element many times".into() }
+    Line::new(format!("root({name})"), "a product reads each element many times")
 }
 
 /// True if a schedule places the stage itself.

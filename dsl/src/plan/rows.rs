@@ -6,6 +6,7 @@
 use super::draft::Draft;
 use super::form::{Nest, Side, Step, Touch, points};
 use super::machine::{Machine, power_above};
+use super::number::Number;
 use super::pointwise::UNROLLED;
 use crate::nest::Program;
 
@@ -87,16 +88,17 @@ pub(super) fn plan(group: &Group<'_>, machine: &Machine<'_>, program: &Program) 
     let lanes = all().map(|nest| lanes(nest, machine)).min()?;
     let threads = all().filter_map(|nest| threads(nest, lanes, machine)).max()?;
     let mut draft = Draft::default();
+    let threads = draft.number((machine, host), "THREADS", threads, machine.sizes(threads));
     let tiles: Vec<String> = rows.iter().map(|side| format!("{}: 1", side.name)).collect();
     draft.line(format!("tile({}) => workgroup({})", tiles.join(", "), vec!["x"; count].join(", ")), "a row for each workgroup");
     match host.monoid {
         None => {
-            for (text, why) in across(columns, threads, lanes) {
+            for (text, why) in across(columns, &threads, lanes) {
                 draft.line(text, why);
             }
         }
         Some(_) => {
-            for (text, why) in along(host, threads, lanes, machine.strategy(host, program)) {
+            for (text, why) in along(host, &threads, lanes, machine.strategy(host, program)) {
                 draft.line(text, why);
             }
         }
@@ -105,7 +107,7 @@ pub(super) fn plan(group: &Group<'_>, machine: &Machine<'_>, program: &Program) 
         draft.line(format!("compute_at({}, workgroup, to: register)", member.name), "in the dispatch that uses it");
     }
     for member in members {
-        for (text, why) in along(member, threads, lanes, machine.strategy(member, program)) {
+        for (text, why) in along(member, &threads, lanes, machine.strategy(member, program)) {
             draft.of(&member.name, text, why);
         }
     }
@@ -129,10 +131,10 @@ fn threads(nest: &Nest, lanes: i64, machine: &Machine<'_>) -> Option<i64> {
 }
 
 /// Returns the directives that spread the columns of a row over invocations.
-fn across(columns: &[Side], threads: i64, lanes: i64) -> Vec<(String, String)> {
+fn across(columns: &[Side], threads: &Number, lanes: i64) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     let name = joined(columns, "columns", &mut lines);
-    let rounds = rounds(columns, threads * lanes);
+    let rounds = rounds(columns, threads.value * lanes);
     match lanes {
         1 => {
             lines.push((format!("tile({name}: {threads} => {name}_o)"), format!("{threads} invocations")));
@@ -154,7 +156,7 @@ fn across(columns: &[Side], threads: i64, lanes: i64) -> Vec<(String, String)> {
 }
 
 /// Returns the directives that spread a reduction over invocations.
-fn along(nest: &Nest, threads: i64, lanes: i64, strategy: &str) -> Vec<(String, String)> {
+fn along(nest: &Nest, threads: &Number, lanes: i64, strategy: &str) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     let name = joined(&nest.reduced, "items", &mut lines);
     match lanes {

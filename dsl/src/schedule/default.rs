@@ -1,4 +1,4 @@
-//! `default`: plans what the directives before it leave of a stage.
+//! `default`: plans the axes of a stage that the directives before it do not place.
 //!
 //! The planner ([`crate::plan`]) replaces the directive by the first of its plans that the compiler accepts after these directives.
 //! If it has none, this rule distributes the axes that are left over: literal ones to invocations, and tiles of the others.

@@ -45,8 +45,12 @@ impl MacroCall {
     /// Returns a macro call as an item, if it is one of Tilewright's.
     pub(super) fn of(call: &syn::Macro) -> Option<MacroCall> {
         let called = &call.path.segments.last()?.ident;
-        let kind = Kind::ALL.into_iter().find(|kind| called == kind.name())?;
-        Some(MacroCall { kind, name: name(kind, &call.tokens)?, tokens: call.tokens.clone() })
+        MacroCall::with(Kind::ALL.into_iter().find(|kind| called == kind.name())?, call.tokens.clone())
+    }
+
+    /// Returns a call of the macro of a kind. `None` if the tokens define no name.
+    pub(super) fn with(kind: Kind, tokens: TokenStream) -> Option<MacroCall> {
+        Some(MacroCall { kind, name: name(kind, &tokens)?, tokens })
     }
 
     /// Returns the identifiers outside of its groups.

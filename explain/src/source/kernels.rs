@@ -46,6 +46,23 @@ impl Source {
         tokens.parse().map_err(|errors| SourceError::Wrong { errors: self.place(errors.trim_end()) })
     }
 
+    /// Adds a schedule to the module of a kernel of the requested file, as if it were written there. `text` is the content of
+    /// `schedule!`.
+    ///
+    /// # Errors
+    /// The file does not have exactly one such kernel, or the text has no tokens of a schedule.
+    pub fn add_schedule(&mut self, kernel: &str, text: &str) -> Result<(), SourceError> {
+        self.asked_kernel(kernel)?;
+        let wrong = |what: String| SourceError::Wrong { errors: format!("`{text}`: {what}") };
+        let tokens: TokenStream = text.parse().map_err(|error: proc_macro2::LexError| wrong(error.to_string()))?;
+        let call = MacroCall::with(Kind::Schedule, tokens).ok_or_else(|| wrong("it does not name a schedule".to_owned()))?;
+        let holds = |module: &&usize| self.modules[**module].find(Kind::Kernel, kernel).is_some();
+        if let Some(module) = self.asked.iter().find(holds).copied() {
+            self.modules[module].items.push(call);
+        }
+        Ok(())
+    }
+
     /// Returns the path of a profile that [`Source::profile_named`] finds.
     ///
     /// # Errors

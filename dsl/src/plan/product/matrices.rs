@@ -5,6 +5,7 @@ use crate::launch::Feature;
 use crate::nest::{Body, Program};
 use crate::plan::draft::Draft;
 use crate::plan::machine::Machine;
+use crate::plan::number::near;
 use tilewright_launch::DType;
 
 /// The tile of a workgroup of four subgroups, two by two.
@@ -40,9 +41,15 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, program: &Progr
         _ => SMALL,
     };
     let mut draft = Draft::default();
+    let of = (machine, product.nest);
+    // The tiles of the facts are whole, and a tile of twice their size may not be.
+    let most = |planned: i64, most: i64| if whole { planned } else { most };
+    let height = draft.number(of, "ROWS", tile.height, near(tile.height, 32..=most(tile.height, 256)));
+    let width = draft.number(of, "COLUMNS", tile.width, near(tile.width, 32..=most(tile.width, 256)));
+    let depth = draft.number(of, "STEP", tile.depth, near(tile.depth, 16..=most(tile.depth, 64)));
     let (row, column) = product.fused(&mut draft);
-    product.tiled((&row, tile.height), (&column, tile.width), whole, &mut draft);
-    let items = product.steps(tile.depth, &|k| format!("{k}, {column}, {row}"), &mut draft)?;
+    product.tiled((&row, &height), (&column, &width), whole, &mut draft);
+    let items = product.steps(&depth, &|k| format!("{k}, {column}, {row}"), &mut draft)?;
     let (left, right, k, step) = (&product.left.name, &product.right.name, &items.axis, &items.step);
     let (left_copy, right_copy) = (machine.copy(product.nest, left), machine.copy(product.nest, right));
     let fill = if whole { "" } else { product.fill() };
@@ -61,7 +68,7 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, program: &Progr
             "writes with guards, and along rows",
         );
     }
-    draft.line(format!("tile({row}: {}, {column}: {}) => subgroup(y, x)", tile.height / 2, tile.width / 2), "4 subgroups");
+    draft.line(format!("tile({row}: {}, {column}: {}) => subgroup(y, x)", height.over(2), width.over(2)), "4 subgroups");
     let [m, n, depth] = shape;
     draft.line(
         format!("mma({row}, {column}, {k}, {m} x {n} x {depth})"),

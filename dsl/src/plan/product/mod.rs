@@ -13,6 +13,7 @@ mod split;
 use super::draft::Draft;
 use super::form::{Nest, Side, Touch};
 use super::machine::Machine;
+use super::number::Number;
 use crate::expr::{Binary, Expr, ExprId};
 use crate::nest::{Body, BufferId, Program};
 
@@ -137,7 +138,7 @@ impl Product<'_> {
     }
 
     /// Tiles the result over workgroups.
-    fn tiled(&self, row: (&str, i64), column: (&str, i64), exact: bool, draft: &mut Draft) {
+    fn tiled(&self, row: (&str, &Number), column: (&str, &Number), exact: bool, draft: &mut Draft) {
         let word = if exact { "" } else { " round_up" };
         let piece = self.piece.is_some().then(|| format!("{PIECE_AXIS}: 1"));
         let ones = piece.into_iter().chain(self.batch.iter().map(|side| format!("{}: 1", side.name)));
@@ -152,7 +153,7 @@ impl Product<'_> {
     }
 
     /// Tiles the reduction into steps of `depth` items, outside of rows and columns. `inner` is the order of the loops in a step.
-    fn steps(&self, depth: i64, inner: &dyn Fn(&str) -> String, draft: &mut Draft) -> Option<Items> {
+    fn steps(&self, depth: &Number, inner: &dyn Fn(&str) -> String, draft: &mut Draft) -> Option<Items> {
         let (channel, window) = self.nest.reduced.split_last()?;
         let by_channel = window.is_empty() || channel.least >= CHANNELS || self.ragged;
         let axis = if by_channel { channel.name.clone() } else { "items".to_owned() };
@@ -162,7 +163,7 @@ impl Product<'_> {
                 "steps cover several positions of the window",
             );
         }
-        let exact = by_channel && channel.divisor >= depth;
+        let exact = by_channel && channel.divisor >= depth.value;
         let tail = if exact || !self.plain || self.ragged { "" } else { " round_up" };
         draft.first(format!("tile({axis}: {depth}{tail} => {axis}_o)"), format!("{depth} items a step"));
         self.split(&format!("{axis}_o"), depth, by_channel, draft);
@@ -179,14 +180,15 @@ impl Product<'_> {
     }
 
     /// Splits a loop of steps into pieces, if the reduction is split.
-    fn split(&self, step: &str, depth: i64, by_channel: bool, draft: &mut Draft) {
+    fn split(&self, step: &str, depth: &Number, by_channel: bool, draft: &mut Draft) {
         let Some(piece) = self.piece else { return };
         let window = if by_channel { self.nest.reduced.split_last().map_or(&[][..], |(_, window)| window) } else { &[] };
         let taps = split::taps(window).unwrap_or(1);
-        let steps = (piece / depth / taps).max(1);
+        let whole = piece / taps >= depth.value;
+        let steps = if whole { Number::from(piece / taps).over(depth.clone()) } else { 1.into() };
         draft.first(
             format!("tile({step}: {steps} => {PIECE_AXIS})"),
-            format!("sums of at most {} products", (steps * depth).saturating_mul(taps)),
+            format!("sums of at most {} products", steps.value.saturating_mul(depth.value).saturating_mul(taps)),
         );
     }
 

@@ -3,6 +3,7 @@
 use super::Product;
 use crate::plan::draft::Draft;
 use crate::plan::machine::Machine;
+use crate::plan::number::near;
 
 /// The rows and columns of a workgroup and the rows of an invocation on a CPU. All invocations of a vector read the same row, so
 /// its elements are uniform.
@@ -17,11 +18,16 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, tail: &str) -> 
     let (lanes, [height, each]) = if cpu { (machine.row(), CPU) } else { (16, GPU) };
     let vector = machine.vector(product.nest).min(4);
     let mut draft = Draft::default();
+    let of = (machine, product.nest);
+    let rows = draft.number(of, "ROW_THREADS", height / each, if cpu { vec![1] } else { near(height / each, 4..=32) });
+    let lanes = draft.number(of, "COLUMN_THREADS", lanes, near(lanes, 4..=32));
+    let each = draft.number(of, "ROW_EACH", each, near(each, 2..=16));
     let (row, column) = product.fused(&mut draft);
-    product.tiled((&row, height), (&column, lanes * vector), false, &mut draft);
-    match height / each {
-        1 => draft.line(format!("tile({column}: {vector}) => thread(x)"), format!("{lanes} invocations")),
-        y => draft.line(format!("tile({row}: {each}, {column}: {vector}) => thread(y, x)"), format!("{} invocations", lanes * y)),
+    product.tiled((&row, &rows.times(each.clone())), (&column, &lanes.times(vector)), false, &mut draft);
+    let count = lanes.times(rows.clone());
+    match rows.value {
+        1 => draft.line(format!("tile({column}: {vector}) => thread(x)"), format!("{count} invocations")),
+        _ => draft.line(format!("tile({row}: {each}, {column}: {vector}) => thread(y, x)"), format!("{count} invocations")),
     }
     let (channel, window) = product.nest.reduced.split_last()?;
     let k = &channel.name;
@@ -35,12 +41,12 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, tail: &str) -> 
     if grouped {
         let tail = if channel.divisor >= 4 { "" } else { tail };
         draft.first(format!("tile({k}: 4{tail} => {k}_o)"), "16 bytes of a factor at a time");
-        product.split(&format!("{k}_o"), 4, true, &mut draft);
+        product.split(&format!("{k}_o"), &4.into(), true, &mut draft);
     }
     let steps = if grouped { format!("{k}_o, ") } else { String::new() };
     draft.line(format!("reorder({loops}{steps}{k}, {row}, {column})"), "");
     let unrolled = if grouped || short { format!("{k}, ") } else { String::new() };
-    draft.line(format!("unroll({unrolled}{row})"), format!("{} accumulators", each * vector));
+    draft.line(format!("unroll({unrolled}{row})"), format!("{} accumulators", each.times(vector)));
     draft.line(format!("vectorize({column}, {vector}, unaligned: scalar)"), "");
     Some(draft)
 }

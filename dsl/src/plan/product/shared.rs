@@ -6,6 +6,7 @@ use crate::nest::Program;
 use crate::plan::draft::Draft;
 use crate::plan::form::Side;
 use crate::plan::machine::Machine;
+use crate::plan::number::{Number, near};
 
 /// The tile of a workgroup: how rows and columns are split into groups, invocations and adjacent elements.
 struct Tile {
@@ -43,12 +44,23 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, program: &Progr
         (false, false) if is_large(product, machine, program) => BIG,
         (false, false) => SMALL,
     };
-    let [row_groups, row_threads, row_each] = rows;
-    let [column_groups, column_threads, column_each] = columns;
     let mut draft = Draft::default();
+    let of = (machine, product.nest);
+    // A side of one group has no loop over groups, and rows of several elements are vectors.
+    let mut side = |name: &str, [groups, threads, each]: [i64; 3], widest: i64| {
+        let mut number =
+            |what: &str, n: i64, least: i64, most: i64| draft.number(of, &format!("{name}_{what}"), n, near(n, least..=most));
+        let groups = if groups > 1 { number("GROUPS", groups, 2, 8) } else { groups.into() };
+        [groups, number("THREADS", threads, 4, 32), number("EACH", each, 2, widest)]
+    };
+    let [row_groups, row_threads, row_each] = &side("ROW", rows, 8);
+    let [column_groups, column_threads, column_each] = &side("COLUMN", columns, 4);
+    let depth = draft.number(of, "STEP", depth, near(depth, 8..=32));
     let (row, column) = product.fused(&mut draft);
-    product.tiled((&row, rows.iter().product()), (&column, columns.iter().product()), false, &mut draft);
-    let items = product.steps(depth, &|k| format!("{k}, {row}, {column}"), &mut draft)?;
+    let height = row_groups.times(row_threads.clone()).times(row_each.clone());
+    let width = column_groups.times(column_threads.clone()).times(column_each.clone());
+    product.tiled((&row, &height), (&column, &width), false, &mut draft);
+    let items = product.steps(&depth, &|k| format!("{k}, {row}, {column}"), &mut draft)?;
     let (left, right, k, step) = (&product.left.name, &product.right.name, &items.axis, &items.step);
     let (left_copy, right_copy) = (machine.copy(product.nest, left), machine.copy(product.nest, right));
     let fill = product.fill();
@@ -58,21 +70,20 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, program: &Progr
     );
     draft.line(format!("promote({right} => {right_copy}_s[{k}, {column}], at: {step}, to: shared{fill})"), "");
     draft.line(format!("pipeline({step}, buffers: 1, prefetch: register)"), "the next step is loaded during this one");
-    let split = |axis: &str, [groups, threads, each]: [i64; 3]| {
+    let split = |axis: &str, [groups, threads, each]: [&Number; 3]| {
         format!("split({axis}, [{groups}, {threads}, {each}] => {axis}_r, {axis}_t, {axis}_v)")
     };
-    draft.line(split(&row, rows), format!("{} rows an invocation", row_groups * row_each));
-    draft.line(split(&column, columns), format!("{} columns an invocation", column_groups * column_each));
-    draft.line(format!("distribute({row}_t, {column}_t => thread(y, x))"), format!("{} invocations", row_threads * column_threads));
+    let (high, wide) = (row_groups.times(row_each.clone()), column_groups.times(column_each.clone()));
+    draft.line(split(&row, [row_groups, row_threads, row_each]), format!("{high} rows an invocation"));
+    draft.line(split(&column, [column_groups, column_threads, column_each]), format!("{wide} columns an invocation"));
+    let threads = row_threads.times(column_threads.clone());
+    draft.line(format!("distribute({row}_t, {column}_t => thread(y, x))"), format!("{threads} invocations"));
     // An axis of one group is not a loop.
-    let groups = |axis: &str, count: i64| if count > 1 { format!("{axis}_r, ") } else { String::new() };
+    let groups = |axis: &str, count: &Number| if count.value > 1 { format!("{axis}_r, ") } else { String::new() };
     let (row_r, column_r) = (groups(&row, row_groups), groups(&column, column_groups));
     draft.line(format!("promote({left_copy}_s => {left_copy}_r[{row_r}{row}_v], at: {k}, to: register)"), "");
     draft.line(format!("promote({right_copy}_s => {right_copy}_r[{column_r}{column}_v], at: {k}, to: register)"), "");
-    draft.line(
-        format!("unroll({k}, {column_r}{row_r}{row}_v)"),
-        format!("{} accumulators", row_groups * row_each * column_groups * column_each),
-    );
+    draft.line(format!("unroll({k}, {column_r}{row_r}{row}_v)"), format!("{} accumulators", high.times(wide)));
     draft.line(format!("vectorize({column}_v, {column_each}, unaligned: scalar)"), "");
     Some(draft)
 }

@@ -43,6 +43,7 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, draft: Draft) -
         }
     };
     let threads = machine.invocations();
+    let threads = rest.number((machine, product.nest), "SUM_THREADS", threads, machine.sizes(threads));
     rest.line(format!("tile({axis}: {threads}) => workgroup(x)"), format!("{threads} invocations"));
     rest.line(format!("distribute({axis} => thread(x))"), "");
     draft.of_part(&part, rest)
