@@ -80,6 +80,7 @@ pub(crate) fn figures(program: &Program, launched: &launch::Program, profile: &P
 }
 
 /// The values of the dims, as far as they are known.
+#[derive(Debug)]
 pub(crate) struct DimValues(Vec<Option<i64>>);
 
 impl Figures {

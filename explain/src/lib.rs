@@ -44,6 +44,7 @@ pub use totals::Totals;
 pub use words::Words;
 
 use figures::DimValues;
+use lint::JudgedVersion;
 use source::Subject;
 use steps::Steps;
 use tilewright_dsl::diag::{Error, Errors};
@@ -224,22 +225,40 @@ impl Explanation {
         let mut programs = made.program.into_versions()?;
         programs.rotate_right(1);
         let nests = [made.nest].into_iter().chain(made.specialized);
-        for ((version, program), nest) in self.versions.iter_mut().zip(programs).zip(nests) {
-            let mut known = DimValues::new(&program, &given.dims);
-            version.refused = known.contradicted(&program, &given.dims);
-            match (&version.refused, known.all()) {
-                // The launch does not take this schedule at the given sizes, so they are not used.
-                (Some(_), _) => known = DimValues::new(&program, &[]),
-                (None, Some(all)) => version.refused = admit::refusal(&program, &all),
-                (None, None) => {}
-            }
-            version.figures = figures::figures(&nest, &program, &self.profile, &known);
-            version.totals = Some(Totals::new(&version.figures, &program, &known, &nest.rounding, &self.profile));
-            let made = (&known, &given.choice);
-            version.lints = lint::lints(subject, &nest, &program, &version.figures, made, &warnings);
+        let known: Vec<DimValues> = programs.iter().zip(&mut self.versions).map(|(p, version)| version.admit(p, given)).collect();
+        let taken = self.taken(&known);
+        let parts = programs.into_iter().zip(nests).zip(&known);
+        for (n, (version, ((program, nest), known))) in self.versions.iter_mut().zip(parts).enumerate() {
+            version.figures = figures::figures(&nest, &program, &self.profile, known);
+            version.totals = Some(Totals::new(&version.figures, &program, known, &nest.rounding, &self.profile));
+            let is_run = version.refused.is_none() && taken.is_none_or(|taken| taken == n);
+            let judged = JudgedVersion { nest: &nest, plan: &version.plan, figures: &version.figures, known, is_run };
+            version.lints = lint::lints(subject, given, &judged, &warnings);
             version.ledger = nest.ledger;
             version.program = Some(program);
         }
         Ok(())
+    }
+
+    /// Returns the number of the version that a launch takes, if all sizes are known. The schedule without more facts is tried last.
+    fn taken(&self, known: &[DimValues]) -> Option<usize> {
+        let is_taken = |n: &usize| self.versions.get(*n).is_some_and(|version| version.refused.is_none());
+        let first = (1..known.len()).chain([0]).find(is_taken)?;
+        known.get(first).and_then(DimValues::all).map(|_| first)
+    }
+}
+
+impl Version {
+    /// Records why a launch refuses the version's program at the given sizes, and returns the values of its dims.
+    fn admit(&mut self, program: &Program, given: &Given) -> DimValues {
+        let known = DimValues::new(program, &given.dims);
+        self.refused = known.contradicted(program, &given.dims);
+        match (&self.refused, known.all()) {
+            // The launch does not take this schedule at the given sizes, so they are not used.
+            (Some(_), _) => return DimValues::new(program, &[]),
+            (None, Some(all)) => self.refused = admit::refusal(program, &all),
+            (None, None) => {}
+        }
+        known
     }
 }

@@ -3,6 +3,7 @@
 use crate::compare::shown;
 use crate::figures::{Bottleneck, Figures};
 use crate::formula::{ABOUT, formula};
+use crate::lint::left_out;
 use crate::{Explanation, NestStep, Totals, Tuned, Version};
 use std::fmt;
 use tilewright_dsl::cost::{Cost, Limit, Occupancy};
@@ -75,6 +76,9 @@ impl Explanation {
             }
             version.lines(&mut lines);
         }
+        if let Some(left_out) = self.left_out() {
+            lines.extend([Text::default(), Text::of(Style::Heading, "left out").and(Style::Faint, format!("  {left_out}"))]);
+        }
         for (heading, texts) in [("warnings", &self.warnings), ("errors", &self.errors)] {
             if !texts.is_empty() {
                 lines.extend([Text::default(), Text::of(Style::Heading, heading)]);
@@ -82,6 +86,15 @@ impl Explanation {
             }
         }
         lines
+    }
+
+    /// Returns a sentence about the lints that need sizes or figures of the profile, if these are missing.
+    fn left_out(&self) -> Option<String> {
+        let lacks_sizes = |version: &&Version| version.figures.iter().any(|f| f.workgroups.is_none() || f.compulsory.is_none());
+        let unsized_version = self.versions.iter().filter(|version| version.refused.is_none()).find(lacks_sizes);
+        let compiled = self.versions.first().filter(|version| version.program.is_some())?;
+        let sizes = unsized_version.map(|_| compiled.size_option());
+        left_out(&self.profile, sizes.as_deref())
     }
 }
 
@@ -106,20 +119,21 @@ impl Version {
             return;
         }
         lines.extend([Text::default(), Text::of(Style::Heading, "plan").and(Style::Faint, "  directives that the planner wrote")]);
-        lines.extend(self.plan.source(2).lines().map(|line| match line.split_once(" // ") {
-            Some((directive, why)) => Text::of(Style::Directive, directive).and(Style::Faint, format!(" // {why}")),
-            None => Text::of(Style::Directive, line),
-        }));
+        lines.extend(self.plan.source(2).lines().map(planned));
     }
 
     fn lint_lines(&self, lines: &mut Vec<Text>) {
         if !self.lints.is_empty() {
             lines.extend([Text::default(), Text::of(Style::Heading, "worth a look")]);
         }
-        for lint in &self.lints {
+        for (n, lint) in self.lints.iter().enumerate() {
             let place = lint.place.as_deref().map_or_else(String::new, |place| format!("  {place}"));
             let head = Text::of(Style::Fair, format!("  {:<18}", lint.name.to_string())).and(Style::Plain, lint.what.clone());
             lines.extend([head.and(Style::Faint, place), Text::of(Style::Plain, format!("  {:<18}{}", "", lint.instead))]);
+            // Several lints can have the same advice, and its plan is printed once.
+            if self.lints[..n].iter().all(|earlier| earlier.plan != lint.plan) {
+                lines.extend(lint.plan.iter().map(|line| planned(&format!("  {:<20}{line}", ""))));
+            }
         }
     }
 
@@ -161,11 +175,16 @@ impl Version {
 
     /// Returns the text that asks for the missing sizes of a figure.
     fn unknown_dims(&self) -> String {
+        format!("unknown: write `{}`", self.size_option())
+    }
+
+    /// Returns the option that gives all sizes.
+    fn size_option(&self) -> String {
         let dims = self.program.iter().flat_map(|program| {
             let dims = program.dims.iter().enumerate();
             dims.filter(|(n, dim)| dim.derived.is_none() && !program.is_stride(*n)).map(|(_, dim)| format!("{}=…", dim.name))
         });
-        format!("unknown: write `--size {}`", dims.collect::<Vec<_>>().join(","))
+        format!("--size {}", dims.collect::<Vec<_>>().join(","))
     }
 
     /// Adds the cost of a whole launch.
@@ -293,6 +312,14 @@ impl Version {
         }
         row("guards and barriers", format!("{} guarded leaves, {} barriers", cost.guards, words.barriers));
         row("code", format!("{} instructions, {} loops, {} bytes", words.instructions, words.loops, figures.spirv_bytes));
+    }
+}
+
+/// Returns a line of a plan.
+fn planned(line: &str) -> Text {
+    match line.split_once(" // ") {
+        Some((directive, why)) => Text::of(Style::Directive, directive).and(Style::Faint, format!(" // {why}")),
+        None => Text::of(Style::Directive, line),
     }
 }
 

@@ -7,51 +7,53 @@
 
 use crate::diag::SpanId;
 use crate::expr::{Binary, Expr};
-use crate::launch::Size;
+use crate::launch::{DType, Size};
 use crate::lower::launch::size;
 use crate::nest::walk::{self, Around};
-use crate::nest::{AxisId, Body, Exec, How, Monoid, NodeKind, Phase, Program, Side, StageId, State};
+use crate::nest::{AxisId, Body, Dispatch, Exec, How, Monoid, NodeKind, Phase, Program, Side, StageId, State};
 use crate::schedule::loops::hull::largest;
+
+/// The longest chain of a float reduction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FloatChain {
+    /// The number of the dispatch.
+    pub dispatch: usize,
+    /// The reduction's stage.
+    pub stage: String,
+    /// The reduction's name, for example `sum`.
+    pub reduction: String,
+    /// The operations of the chain, as the ledger names them: additions or multiplications.
+    pub verb: &'static str,
+    /// The type of the combined values.
+    pub dtype: DType,
+    /// The number of operations; `None` if no size gives it.
+    pub length: Option<Size>,
+}
+
+/// Returns the longest chain of each float reduction of a lowered program.
+pub fn chains(program: &Program) -> Vec<FloatChain> {
+    let of = |(n, dispatch): (usize, &Dispatch)| links(program, dispatch).into_iter().map(move |chain| chain.whole(program, n));
+    program.plan.iter().enumerate().flat_map(of).collect()
+}
 
 /// Records the longest chain of each float reduction in the ledger.
 pub(crate) fn state(program: &mut Program) {
-    for dispatch in 0..program.plan.len() {
-        let mut chains: Vec<Chain> = Vec::new();
-        walk::within(&program.plan[dispatch].body, &mut |node, around| {
-            let (stage, links) = match &node.kind {
-                NodeKind::Compute(c) if matches!(c.phase, Phase::Update | Phase::Resume) => (c.stage, Vec::new()),
-                NodeKind::AllReduce(c) => (c.stage, c.over.clone()),
-                _ => return,
-            };
-            let Body::Reduce { monoid, .. } = &program.stages[stage].body else { return };
-            let Some(verb) = rounds(program, monoid) else { return };
-            let at = chains.iter().position(|chain| chain.stage == stage).unwrap_or_else(|| {
-                chains.push(Chain { stage, verb, loops: Vec::new(), goes_on: false, more: Some(Size::Const(0)) });
-                chains.len() - 1
-            });
-            let Some(chain) = chains.get_mut(at) else { return };
-            match &node.kind {
-                NodeKind::AllReduce(c) => chain.join(program, c.how, &links),
-                // The main part of a peeled loop has all loops; its tail has fewer.
-                NodeKind::Compute(c) if c.phase == Phase::Update && around.len() > chain.loops.len() => {
-                    chain.loops = around.to_vec()
-                }
-                NodeKind::Compute(c) => chain.goes_on |= c.phase == Phase::Resume,
-                _ => {}
-            }
-        });
-        for chain in chains {
-            let what = chain.shown(program);
-            program.owe(what, State::Stated, SpanId::NONE);
-        }
+    for chain in chains(program) {
+        let dim = |d: u32| program.dims.values().nth(d as usize).map_or_else(|| "?".to_owned(), |dim| dim.name.clone());
+        let FloatChain { reduction, stage, verb, .. } = &chain;
+        let what = match &chain.length {
+            Some(length) => format!("{reduction} of `{stage}`: chains of up to {} {verb}", length.display(&dim)),
+            None => format!("{reduction} of `{stage}`: the length of the chains of {verb} is unknown"),
+        };
+        program.owe(what, State::Stated, SpanId::NONE);
     }
 }
 
-/// The chain of a reduction.
-struct Chain {
+/// The parts of a reduction that make its chain.
+struct Links {
     stage: StageId,
-    /// The operations of the chain, as the ledger names them.
     verb: &'static str,
+    dtype: DType,
     /// The loops around the update.
     loops: Vec<Around>,
     /// True if the state is loop-carried: the update begins with the state of the previous block.
@@ -60,7 +62,34 @@ struct Chain {
     more: Option<Size>,
 }
 
-impl Chain {
+/// Returns the links of each float reduction of a dispatch.
+fn links(program: &Program, dispatch: &Dispatch) -> Vec<Links> {
+    let mut all: Vec<Links> = Vec::new();
+    walk::within(&dispatch.body, &mut |node, around| {
+        let stage = match &node.kind {
+            NodeKind::Compute(c) if matches!(c.phase, Phase::Update | Phase::Resume) => c.stage,
+            NodeKind::AllReduce(c) => c.stage,
+            _ => return,
+        };
+        let Body::Reduce { monoid, .. } = &program.stages[stage].body else { return };
+        let Some((verb, dtype)) = rounds(program, monoid) else { return };
+        let at = all.iter().position(|links| links.stage == stage).unwrap_or_else(|| {
+            all.push(Links { stage, verb, dtype, loops: Vec::new(), goes_on: false, more: Some(Size::Const(0)) });
+            all.len() - 1
+        });
+        let Some(links) = all.get_mut(at) else { return };
+        match &node.kind {
+            NodeKind::AllReduce(c) => links.join(program, c.how, &c.over),
+            // The main part of a peeled loop has all loops; its tail has fewer.
+            NodeKind::Compute(c) if c.phase == Phase::Update && around.len() > links.loops.len() => links.loops = around.to_vec(),
+            NodeKind::Compute(c) => links.goes_on |= c.phase == Phase::Resume,
+            _ => {}
+        }
+    });
+    all
+}
+
+impl Links {
     /// Adds the operations that combine the partial results over some axes.
     fn join(&mut self, program: &Program, how: How, over: &[AxisId]) {
         let links = product(program, over.iter().copied()).map(|parts| match (how, parts) {
@@ -70,7 +99,8 @@ impl Chain {
         self.more = self.more.take().zip(links).map(|(more, links)| more.plus(links));
     }
 
-    fn shown(&self, program: &Program) -> String {
+    /// Returns the chain of a dispatch.
+    fn whole(self, program: &Program, dispatch: usize) -> FloatChain {
         let stage = &program.stages[self.stage];
         let (name, over) = match &stage.body {
             Body::Reduce { monoid, over, .. } => (monoid.name.as_str(), over.as_slice()),
@@ -84,23 +114,20 @@ impl Chain {
             }
         };
         let loops = product(program, self.loops.iter().filter(is_link).map(|around| around.axis));
-        let dim = |d: u32| program.dims.values().nth(d as usize).map_or_else(|| "?".to_owned(), |dim| dim.name.clone());
-        match loops.zip(self.more.clone()) {
-            Some((loops, more)) => {
-                format!("{name} of `{}`: chains of up to {} {}", stage.name, loops.plus(more).display(&dim), self.verb)
-            }
-            None => format!("{name} of `{}`: the length of the chains of {} is unknown", stage.name, self.verb),
-        }
+        let length = loops.zip(self.more).map(|(loops, more)| loops.plus(more));
+        let (stage, reduction) = (stage.name.clone(), name.to_owned());
+        FloatChain { dispatch, stage, reduction, verb: self.verb, dtype: self.dtype, length }
     }
 }
 
-/// Returns the name of a monoid's operations, if they round.
-fn rounds(program: &Program, monoid: &Monoid) -> Option<&'static str> {
+/// Returns the name of a monoid's operations and their type, if they round.
+fn rounds(program: &Program, monoid: &Monoid) -> Option<(&'static str, DType)> {
     let exprs = &program.exprs;
     let mut verbs = monoid.combine.iter().filter(|e| exprs.dtype(**e).is_float()).filter_map(|combine| {
         let has = |op: Binary| exprs.any(*combine, &mut |e| matches!(e, Expr::Binary(of, ..) if *of == op));
         let adds = has(Binary::Add) || exprs.any(*combine, &mut |e| matches!(e, Expr::MulAdd(..)));
-        if adds { Some("additions") } else { has(Binary::Mul).then_some("multiplications") }
+        let verb = if adds { Some("additions") } else { has(Binary::Mul).then_some("multiplications") };
+        verb.map(|verb| (verb, exprs.dtype(*combine)))
     });
     verbs.next()
 }

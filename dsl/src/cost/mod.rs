@@ -22,6 +22,7 @@ mod shares;
 mod written;
 
 pub use access::{Apart, Next, SubgroupAccess};
+pub use chains::{FloatChain, chains};
 pub use occupancy::{Limit, Occupancy};
 pub use registers::Registers;
 pub use shares::{Covered, Long, Repeated};

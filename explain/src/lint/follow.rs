@@ -69,13 +69,19 @@ impl Look<'_> {
         })
     }
 
-    fn compiled(&self, tokens: TokenStream, change: impl FnOnce(&mut Schedule)) -> Option<Variant> {
-        let subject = self.subject;
-        // The kernel's places are in the same table.
-        let mut spans = subject.spans.clone();
-        let mut schedule = syntax::parse(tokens, &mut spans, Schedule::parse).into_result().ok()?;
+    /// Compiles the schedule with a change of its items. Returns `None` if it is refused.
+    pub(super) fn changed(&self, change: impl FnOnce(&mut Schedule)) -> Option<Variant> {
+        let mut schedule = self.subject.schedule.clone();
         change(&mut schedule);
-        let (kernel, profile) = (&subject.kernel, &subject.profile);
-        variant::compile(kernel, &schedule, profile, self.choice, &|_| None, tilewright_spirv::compile).ok()
+        let (kernel, profile) = (&self.subject.kernel, &self.subject.profile);
+        variant::compile(kernel, &schedule, profile, &self.given.choice, &|_| None, tilewright_spirv::compile).ok()
+    }
+
+    fn compiled(&self, tokens: TokenStream, change: impl FnOnce(&mut Schedule)) -> Option<Variant> {
+        // The kernel's places are in the same table.
+        let mut spans = self.subject.spans.clone();
+        let mut parsed = syntax::parse(tokens, &mut spans, Schedule::parse).into_result().ok()?;
+        change(&mut parsed);
+        self.changed(|schedule| *schedule = parsed)
     }
 }

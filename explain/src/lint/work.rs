@@ -17,7 +17,6 @@ impl Look<'_> {
         figures.cost.repeated.iter().for_each(|repeated| self.recomputed(repeated));
         figures.cost.covered.iter().for_each(|covered| self.past_the_end(covered));
         figures.cost.long.iter().for_each(|long| self.longer_than_the_axis(long));
-        self.part_of_a_subgroup();
     }
 
     fn recomputed(&mut self, repeated: &Repeated) {
@@ -71,7 +70,7 @@ impl Look<'_> {
     }
 
     /// Reports a workgroup that does not consist of whole subgroups.
-    fn part_of_a_subgroup(&mut self) {
+    pub(super) fn part_of_a_subgroup(&mut self) {
         let Some(subgroup) = self.subject.profile.subgroup.map(i64::from) else { return };
         let local: i64 = self.figures.cost.local.iter().map(|n| i64::from(*n)).product();
         let whole = (local + subgroup - 1) / subgroup * subgroup;

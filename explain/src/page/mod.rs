@@ -102,16 +102,7 @@ fn version_parts(report: &Report, version: &ReportedVersion) -> Vec<Element> {
         element("div").attribute("class", "nest").all(version.steps.iter().enumerate().map(|(n, s)| step(n, s))),
     ];
     if !version.lints.is_empty() {
-        let lint = |lint: &crate::Lint| {
-            let entry = at(element("li"), lint.place.as_deref())
-                .with(element("b").attribute("class", "fair").with(text(&lint.name.to_string())));
-            let entry = entry
-                .with(text(&format!(" {}: ", lint.dispatch)))
-                .all(sentence(&lint.what))
-                .with(element("p").all(sentence(&lint.instead)));
-            entry.all(lint.place.as_deref().map(|place| element("small").with(text(place))))
-        };
-        parts.push(section("Worth a look", "lints").with(element("ul").all(version.lints.iter().map(lint))));
+        parts.push(section("Worth a look", "lints").with(element("ul").all(lints(version))));
     }
     if !version.dispatches.is_empty() {
         let plot = section("Roofline", "roofline").with(roofline::plot(&report.profile, &version.dispatches));
@@ -122,6 +113,19 @@ fn version_parts(report: &Report, version: &ReportedVersion) -> Vec<Element> {
         parts.push(section("Ledger", "ledger").with(ledger(version)));
     }
     parts
+}
+
+/// Returns the entries of the lints. Several lints can have the same advice, and its plan is shown once.
+fn lints(version: &ReportedVersion) -> Vec<Element> {
+    let entry = |(n, lint): (usize, &crate::Lint)| {
+        let name = element("b").attribute("class", "fair").with(text(&lint.name.to_string()));
+        let head = at(element("li"), lint.place.as_deref()).with(name).with(text(&format!(" {}: ", lint.dispatch)));
+        let is_new = !lint.plan.is_empty() && version.lints[..n].iter().all(|earlier| earlier.plan != lint.plan);
+        let plan = is_new.then(|| element("pre").with(text(&lint.plan.join("\n"))));
+        let advice = head.all(sentence(&lint.what)).with(element("p").all(sentence(&lint.instead))).all(plan);
+        advice.all(lint.place.as_deref().map(|place| element("small").with(text(place))))
+    };
+    version.lints.iter().enumerate().map(entry).collect()
 }
 
 /// Attaches the source line that an element belongs to.
