@@ -73,6 +73,16 @@ fn the_catalog_is_timed_at_sizes_of_its_own() {
     assert_eq!((list[0]["sizes"][2].as_str(), list[0]["schedules"][1].as_str()), (Some("K"), Some("PLAIN for vulkan_1_1")));
 }
 
+/// A ready schedule for a literal size is not timed at another one.
+#[test]
+fn a_size_that_facts_contradict_is_refused() {
+    let timed =
+        |size: &str| run(&["bench", "catalog", "--kernel", "softmax", "--schedule", "SOFTMAX_4096", "--size", size, "--runs", "1"]);
+    let refused = timed("R=2,C=33").ends(1);
+    assert!(refused.out.contains("SOFTMAX_4096 is not measured: `C == 4096` does not hold: `C` is 33"), "{}", refused.out);
+    timed("R=2,C=4096").ends(0);
+}
+
 #[test]
 fn what_makes_no_sense_is_refused() {
     let file = product();

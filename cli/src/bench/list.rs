@@ -142,17 +142,21 @@ impl Job {
 
 /// Makes a job that measures a schedule at some sizes.
 fn measured(listed: &Listed, profile: &Profile, compiled: &Rc<Compiled>, sizes: Sizes) -> Job {
-    // A contradiction is refused here, because the runner would use the literal of the fact instead of the size. The runner refuses
-    // other sizes itself.
-    let launch = match sizes.contradict(compiled.plain()) {
-        Some(why) => Err(Refusal { why, is_unsupported: true }),
-        None => Ok(compiled.clone()),
-    };
+    let launch = launched(compiled.clone(), &sizes);
     let version = compiled.taken(&sizes).ok().and_then(|n| compiled.versions.get(n));
     let totals = version.and_then(|(program, costs)| totals(costs, program, &sizes, profile));
     let bytes = version.and_then(|(program, _)| sizes.dims(program).ok()?.bytes().ok());
     let operations = totals.map(|t| t.flops).filter(|n| *n > 0.0);
     Job { sizes, launch, operations, bytes, least: totals.and_then(|t| t.least), ..Job::of(listed) }
+}
+
+/// Returns the variant that a job launches. A contradiction is refused here, because the runner would use the literal of the fact instead
+/// of the size. The runner refuses other sizes itself.
+fn launched(compiled: Rc<Compiled>, sizes: &Sizes) -> Result<Rc<Compiled>, Refusal> {
+    match sizes.contradict(compiled.plain()) {
+        Some(why) => Err(Refusal { why, is_unsupported: true }),
+        None => Ok(compiled),
+    }
 }
 
 /// Returns the selected entries of the catalog.
@@ -206,16 +210,9 @@ fn ready(entry: &Entry, program: Program, sizes: Sizes) -> Result<Job, Problem> 
     let split = |operations: f64| if program.requires.matrices.is_empty() { [operations, 0.0] } else { [0.0, operations] };
     let known = profile.zip(operations.zip(bytes));
     let least = known.and_then(|(profile, (operations, bytes))| least(split(operations), bytes, &profile));
-    Ok(Job {
-        kernel: entry.name.to_owned(),
-        schedule: program.variant.clone(),
-        profile: program.profile.clone(),
-        sizes,
-        launch: Ok(Rc::new(Compiled::of(program).map_err(Problem::no)?)),
-        operations,
-        bytes,
-        least,
-    })
+    let (schedule, profile) = (program.variant.clone(), program.profile.clone());
+    let launch = launched(Rc::new(Compiled::of(program).map_err(Problem::no)?), &sizes);
+    Ok(Job { kernel: entry.name.to_owned(), schedule, profile, sizes, launch, operations, bytes, least })
 }
 
 /// Prints the schedules that could be timed.
