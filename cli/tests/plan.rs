@@ -142,6 +142,22 @@ fn a_plan_is_written_and_stays() {
     assert_eq!((&json["same"], &json["differences"][0]), (&false.into(), &"-         unroll(i);".into()));
 }
 
+/// With `--tune`, the numbers are constants, whose defaults compile to the planned program.
+#[test]
+fn plans_can_have_tuned_constants() {
+    let files = [("src/lib.rs", "mod kernel;\nmod planned;\n"), ("src/planned.rs", "")];
+    let kernel = format!("use tilewright::kernel;\n{KERNEL}");
+    let folder = Crate::new(&[&files[..], &[("src/kernel.rs", kernel.as_str())]].concat());
+    let plan = |more: &[&str]| run(&[&["plan", &folder.arg("src/kernel.rs"), "--for", "vulkan_1_1"], more].concat()).ends(0).out;
+    let (plain, tuned) = (plan(&[]), plan(&["--tune"]));
+    assert!(tuned.contains("        tune THREADS in [64, 128] = 128;\n") && tuned.contains("tile(i: THREADS * 4 peel)"), "{tuned}");
+    let program = |text: &str| {
+        folder.write("src/planned.rs", text);
+        compiled(Source::open(&folder.path("src/planned.rs")).unwrap().subject("PLAN").unwrap())
+    };
+    assert_eq!(dispatches(program(&plain)), dispatches(program(&tuned)));
+}
+
 #[test]
 fn a_file_that_is_not_a_plan_stays() {
     let folder = product();

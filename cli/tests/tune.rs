@@ -366,3 +366,35 @@ schedule! { pub BROKEN: scale for vulkan_1_1 { tile(i 4); } }
     assert!(none.err.contains("invocations") && none.err.contains("write `--size H=…`"), "{}", none.err);
     run(&["tune", &path, "--schedule", "FOUR", "--size", "N=8,H=5"]).ends(2).says("`H` is not a size of `scale`");
 }
+
+/// The plans of a kernel are tuned without a schedule in the file. Each size counts for the version that a launch takes, and the result is
+/// a schedule that compiles.
+#[test]
+fn plans_are_tuned() {
+    let kernel = "use tilewright::kernel;\n\nkernel! {\n    pub fn rows<R, C>(x: f32[R, C]) -> y: f32[R] { y[i] = sum(k in 0..C) { x[i, k] }; }\n}\n";
+    let file = Crate::new(&[("src/kernels.rs", kernel)]);
+    let path = file.arg("src/kernels.rs");
+    let more = ["--plan", "--for", "vulkan_1_1", "--size", "R=5,C=64", "--size", "R=3,C=33"];
+    let tuned = run(&[&["tune", &path, "--json"], &more[..]].concat()).ends(0).json();
+    let named: Vec<(&str, usize)> =
+        tuned.as_array().unwrap().iter().map(|t| (t["schedule"].as_str().unwrap(), t["sizes"].as_array().unwrap().len())).collect();
+    assert_eq!(named, [("PLAN_1", 1), ("PLAN", 1)]);
+    for tuned in tuned.as_array().unwrap() {
+        let source = tuned["source"].as_str().unwrap();
+        assert!(source.starts_with("schedule! {\n    pub PLAN") && source.contains("tune THREADS in ["), "{source}");
+        file.write("src/planned.rs", &format!("{kernel}use tilewright::{{devices::vulkan_1_1, schedule}};\n{source}\n"));
+        run(&["explain", &file.arg("src/planned.rs")]).ends(0);
+    }
+    let text = run(&[&["tune", &path], &more[..]].concat()).ends(0).out;
+    assert!(
+        text.contains("\nschedule! {\n    pub PLAN_1: rows for tilewright::devices::vulkan_1_1 where C % 4 == 0 {\n"),
+        "{text}"
+    );
+    assert_eq!(file.read("src/kernels.rs"), kernel);
+    let usage = |more: &[&str], says: &str| run(&[&["tune", &path], more].concat()).ends(2).says(says);
+    usage(&["--plan"], "--for <PROFILE>");
+    usage(&["--for", "vulkan_1_1"], "--plan");
+    usage(&["--plan", "--for", "vulkan_1_1", "--write"], "cannot be used with");
+    usage(&["--plan", "--for", "vulkan_1_1", "--kernel", "row"], "row");
+    usage(&SIZES, "`--plan --for PROFILE` tunes the plans of its kernels");
+}

@@ -5,7 +5,7 @@ use crate::algorithm::{self, Bindings};
 use crate::diag::{Errors, SpanId};
 use crate::lower;
 use crate::nest::{Program, build};
-use crate::plan::{self, Plan};
+use crate::plan::{self, Drafts, Plan};
 use crate::profile::Profile;
 use crate::schedule::algebra::pack::Rewritten;
 use crate::schedule::algebra::{decompose, pack, quotients};
@@ -110,25 +110,31 @@ pub(crate) fn compile_checked(
             return Ok(Compiled { plan, ..compiled });
         }
     }
-    let drafts = plan::drafts(&program, &rewritten, schedule, profile);
+    let drafts = plan::drafts(&program, &rewritten, schedule, profile, true);
     if drafts.is_empty() {
         return scheduled(program, rewritten, schedule, profile, watch);
     }
-    let attempt = |chosen: &[Option<usize>], watch: &mut Watch<'_>| {
+    let attempt = |drafts: &Drafts, chosen: &[Option<usize>], watch: &mut Watch<'_>| {
         let plan = drafts.plan(chosen);
         let planned = plan::added(schedule, &plan)?;
         let compiled = scheduled(program.clone(), rewritten.clone(), &planned, profile, watch)?;
         Ok::<_, Errors>(Compiled { plan, ..compiled })
     };
-    let refused = match attempt(&drafts.first(), watch) {
+    let refused = match attempt(&drafts, &drafts.first(), watch) {
         Ok(compiled) => return Ok(compiled),
         Err(errors) => errors,
     };
     // Errors in the schedule's own directives occur without a plan, too.
     let plain = |watch: &mut Watch<'_>| scheduled(program.clone(), rewritten.clone(), schedule, profile, watch);
     plain(watch)?;
-    let chosen = drafts.chosen(&|chosen| attempt(chosen, &mut |_, _| {}).is_ok());
-    let compiled = attempt(&chosen, watch).or_else(|_| plain(watch))?;
+    let choose = |drafts: &Drafts| drafts.chosen(&|chosen| attempt(drafts, chosen, &mut |_, _| {}).is_ok());
+    let mut chosen = choose(&drafts);
+    let mut drafts = drafts;
+    if drafts.lacks(&chosen) {
+        drafts = plan::drafts(&program, &rewritten, schedule, profile, false);
+        chosen = choose(&drafts);
+    }
+    let compiled = attempt(&drafts, &chosen, watch).or_else(|_| plain(watch))?;
     Ok(Compiled { refused, ..compiled })
 }
 

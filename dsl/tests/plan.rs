@@ -93,7 +93,7 @@ fn a_single_element() {
 #[test]
 fn products() {
     let large = "M >= 128, N >= 128, (M + 127) / 128 * ((N + 127) / 128) >= 132, K % 4 == 0, N % 4 == 0";
-    insta::assert_snapshot!(plans(MATMUL, &["", "K % 4 == 0, N % 4 == 0", large, "K > 4096", "M == 8"]));
+    insta::assert_snapshot!(plans(MATMUL, &["", "K % 4 == 0, N % 4 == 0", large, "K > 4096, M * N <= 1048576", "M == 8"]));
 }
 
 #[test]
@@ -217,6 +217,7 @@ fn default_after_directives() {
         (MATMUL, "", "distribute(j => workgroup(x)); default;"),
         (MATMUL, "", "tile(j: 64) => thread(x); default;"),
         (SOFTMAX, "", "m, s { default; } default;"),
+        (SOFTMAX, "", "tile(j: 4); default;"),
         (SOFTMAX, "", "default; compute_at(s, workgroup, to: shared); s { tile(i: 1 => i_o); serial(i_o); }"),
     ];
     let mut text = String::new();
@@ -253,7 +254,7 @@ fn constants_of_plans() {
     let cases = [
         (MATMUL, ""),
         (MATMUL, large),
-        (MATMUL, "K > 4096"),
+        (MATMUL, "K > 4096, M * N <= 1048576"),
         (MATMUL, "M == 8"),
         (halves, "M % 128 == 0, N % 128 == 0, K % 64 == 0"),
         (SOFTMAX, "C % 4 == 0"),

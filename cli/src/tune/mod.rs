@@ -242,9 +242,12 @@ fn taken(named: Vec<Named>, tried: &[Tried]) -> Vec<Named> {
     let mut claimed: Vec<(&str, Sizes)> = Vec::new();
     let mut kept = Vec::new();
     for (Named { schedule, sizes }, Tried { kernel, compiled, .. }) in named.into_iter().zip(tried) {
-        let (Ok(mut sizes), Ok(compiled)) = (sizes.as_ref().map(Clone::clone), compiled) else {
-            kept.push(Named { schedule, sizes });
-            continue;
+        let (mut sizes, compiled) = match (sizes, compiled) {
+            (Ok(sizes), Ok(compiled)) => (sizes, compiled),
+            (sizes, _) => {
+                kept.push(Named { schedule, sizes });
+                continue;
+            }
         };
         sizes.retain(|sizes| compiled.taken(sizes).is_ok() && !claimed.contains(&(kernel.as_str(), sizes.clone())));
         claimed.extend(sizes.iter().map(|sizes| (kernel.as_str(), sizes.clone())));

@@ -1,4 +1,4 @@
-//! The schedules that are tuned: those of a file, or planned ones of its kernels.
+//! The schedules that are tuned: the schedules of a file, or planned schedules of its kernels.
 
 use super::write;
 use crate::exit::Problem;
@@ -33,7 +33,7 @@ impl<'o> Origin<'o> {
         Ok(source)
     }
 
-    /// Returns the names of the planned schedules, each with its kernel, in the order in which a launch tries those of a kernel.
+    /// Returns the names of the planned schedules, in the order in which a launch tries them.
     pub(super) fn planned(&self) -> impl Iterator<Item = &str> {
         self.planned.iter().map(|planned| planned.name.as_str())
     }

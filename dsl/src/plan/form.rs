@@ -183,6 +183,12 @@ pub(super) fn points(sides: &[Side]) -> Option<i64> {
     sides.iter().try_fold(1i64, |all, side| all.checked_mul(side.exact?))
 }
 
+/// Returns the word for the tail of tiles of `n` elements: `word`, or `guard` if the axis is a shorter literal, which is an error with
+/// another word.
+pub(super) fn tail(extent: Option<i64>, n: i64, word: &'static str) -> &'static str {
+    if extent.is_some_and(|extent| extent.max(1) < n) { " guard" } else { word }
+}
+
 /// Returns an upper bound of the number of items of a reduction.
 fn items_of(program: &Program, prover: &Prover<'_>, reduced: &[Side]) -> Option<i64> {
     let apart: Option<i64> = reduced.iter().map(|side| side.most).try_fold(1i64, |all, most| all.checked_mul(most?));

@@ -40,12 +40,19 @@ pub(crate) struct Drafts {
     roots: Vec<Line>,
     /// For each stage its name, or `None` for the only result, and its plans, the best first.
     stages: Vec<(Option<String>, Vec<Draft>)>,
+    /// True if a plan is for several stages: statistics of rows, and the stage that uses them.
+    grouped: bool,
 }
 
 impl Drafts {
     /// True if the schedule mentions all stages, or no rule plans the others.
     pub(crate) fn is_empty(&self) -> bool {
         self.stages.is_empty()
+    }
+
+    /// True if a choice has no draft of a stage, and stages could be planned apart.
+    pub(crate) fn lacks(&self, chosen: &[Option<usize>]) -> bool {
+        self.grouped && chosen.contains(&None)
     }
 
     /// Returns the choice of the best draft of each stage.
@@ -141,14 +148,15 @@ pub(crate) fn under(schedule: &Schedule, facts: &str) -> Result<Schedule, Errors
     Ok(schedule)
 }
 
-/// Plans the stages that a schedule does not mention. `program` has stages and no nests.
-pub(crate) fn drafts(program: &Program, rewritten: &Rewritten, schedule: &Schedule, profile: &Profile) -> Drafts {
+/// Plans the stages that a schedule does not mention. `program` has stages and no nests. If `grouped`, one plan can be for several stages.
+pub(crate) fn drafts(program: &Program, rewritten: &Rewritten, schedule: &Schedule, profile: &Profile, grouped: bool) -> Drafts {
     let Some((program, roots)) = prepared(program, rewritten, schedule) else { return Drafts::default() };
     let nests = nests(&program, &schedule.items);
     let machine = Machine { profile, program: &program, several: nests.iter().filter(|nest| nest.open).count() > 1 };
     let single = program.stages.ids().filter(|s| program.is_result(*s)).count() == 1;
     let mut drafts = Drafts::default();
-    for (nest, form) in forms(&nests, &program) {
+    for (nest, form) in forms(&nests, &program, grouped) {
+        drafts.grouped |= matches!(&form, Form::Rows(group) if !group.members.is_empty());
         let plans = form.plans(nest, &machine, &program);
         if !plans.is_empty() {
             let is_named = !(single && nest.result) || schedule.items.iter().any(|item| has_default(item, Some(&nest.name)));
@@ -178,7 +186,7 @@ pub(crate) fn regimes(given: &Program, rewritten: &Rewritten, schedule: &Schedul
     let Some((program, _)) = prepared(given, rewritten, schedule) else { return Vec::new() };
     let nests = nests(&program, &schedule.items);
     let machine = Machine { profile, program: &program, several: nests.iter().filter(|nest| nest.open).count() > 1 };
-    let forms = forms(&nests, &program);
+    let forms = forms(&nests, &program, true);
     let Some((nest, form)) = forms.iter().rev().find(|(_, form)| matches!(form, Form::Product(_))).or(forms.last()) else {
         return Vec::new();
     };
@@ -213,7 +221,7 @@ fn implies(fact: &str, other: &str) -> bool {
 }
 
 /// The most versions besides the general one for a profile of known devices.
-const MOST: usize = 3;
+const MOST: usize = 4;
 
 /// The same for a profile of any device, which `DEFAULT` has: every kernel is compiled for it.
 const MOST_ANYWHERE: usize = 1;
@@ -273,15 +281,15 @@ enum Form<'n> {
     Points,
 }
 
-/// Assigns a rule to each stage. Statistics of rows are part of the stage that uses them.
-fn forms<'n>(nests: &'n [Nest], program: &Program) -> Vec<(&'n Nest, Form<'n>)> {
+/// Assigns a rule to each stage. If `grouped`, statistics of rows are part of the stage that uses them.
+fn forms<'n>(nests: &'n [Nest], program: &Program, grouped: bool) -> Vec<(&'n Nest, Form<'n>)> {
     let mut forms: Vec<(&Nest, Form<'_>)> = Vec::new();
     let mut hosted: Vec<StageId> = Vec::new();
     for nest in nests.iter().rev() {
         if !nest.open || hosted.contains(&nest.stage) {
             continue;
         }
-        let form = form(nest, nests, program);
+        let form = form(nest, if grouped { nests } else { std::slice::from_ref(nest) }, program);
         if let Form::Rows(group) = &form {
             hosted.extend(group.members.iter().map(|member| member.stage));
         }

@@ -5,7 +5,7 @@
 //! at a time if the alignment is proved.
 
 use super::draft::Draft;
-use super::form::{Nest, Step, Touch, points};
+use super::form::{Nest, Side, Step, Touch, points, tail};
 use super::machine::{Machine, power_above};
 use super::number::{Number, near};
 
@@ -52,17 +52,22 @@ fn is_flat(nest: &Nest) -> bool {
 fn flattened(nest: &Nest, machine: &Machine<'_>) -> Draft {
     let mut draft = Draft::default();
     let axis = fused(nest, &mut draft);
-    let (threads, lanes) = (machine.invocations(), machine.vector(nest));
+    let lanes = machine.vector(nest);
+    let extent = points(&nest.parallel);
+    let accesses = extent.map_or(i64::MAX, |extent| power_above((extent + lanes - 1) / lanes));
+    let threads = machine.invocations().min(accesses);
     let threads = draft.number((machine, nest), "THREADS", threads, machine.sizes(threads));
     let wide = is_flat(nest) || (nest.parallel.len() == 1 && nest.reduced.is_empty() && is_aligned(nest));
     if !wide || lanes == 1 {
-        draft.line(format!("tile({axis}: {threads}) => workgroup(x)"), format!("{threads} invocations"));
+        let word = tail(extent, threads.value, "");
+        draft.line(format!("tile({axis}: {threads}{word}) => workgroup(x)"), format!("{threads} invocations"));
         draft.line(format!("distribute({axis} => thread(x))"), "adjacent elements to adjacent invocations");
         unroll(nest, &mut draft, &[]);
         return draft;
     }
     let tile = threads.times(lanes);
-    draft.line(format!("tile({axis}: {tile} peel) => workgroup(x)"), "whole tiles run without guards");
+    let word = tail(extent, tile.value, " peel");
+    draft.line(format!("tile({axis}: {tile}{word}) => workgroup(x)"), "whole tiles run without guards");
     draft.line(format!("tile({axis}: {lanes}) => thread(x)"), format!("{threads} invocations"));
     draft.line(format!("vectorize({axis}, {lanes}, unaligned: scalar)"), "16 bytes an access");
     draft
@@ -110,8 +115,11 @@ fn rows(nest: &Nest, machine: &Machine<'_>) -> Draft {
         Some(at) => threads[at].clone(),
     };
     let peeled = |n: usize| if windowed && n + 2 >= nest.parallel.len() { " peel" } else { "" };
-    let tiles: Vec<String> =
-        nest.parallel.iter().enumerate().map(|(n, side)| format!("{}: {}{}", side.name, size(n), peeled(n))).collect();
+    let tile = |(n, side): (usize, &Side)| {
+        let size: Number = size(n);
+        format!("{}: {size}{}", side.name, tail(side.exact, size.value, peeled(n)))
+    };
+    let tiles: Vec<String> = nest.parallel.iter().enumerate().map(tile).collect();
     let slots: Vec<&str> = (0..nest.parallel.len()).rev().map(|n| ["x", "y", "z"][n.min(2)]).collect();
     let count: Vec<String> = threads.iter().map(Number::to_string).collect();
     draft.line(
@@ -165,7 +173,8 @@ fn positions(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
     };
     let threads = machine.invocations();
     let threads = draft.number((machine, nest), "THREADS", threads, machine.sizes(threads));
-    draft.line(format!("tile({axis}: {threads}) => workgroup(x)"), format!("{threads} invocations"));
+    let word = tail(points(outer), threads.value, "");
+    draft.line(format!("tile({axis}: {threads}{word}) => workgroup(x)"), format!("{threads} invocations"));
     draft.line(format!("distribute({axis} => thread(x))"), "a position is computed once");
     let lanes = machine.vector(nest);
     if is_aligned(nest) && last.divisor >= lanes {
@@ -234,7 +243,10 @@ fn transpose(nest: &Nest, read: &Touch, machine: &Machine<'_>) -> Option<Draft> 
         .parallel
         .iter()
         .enumerate()
-        .map(|(n, side)| format!("{}: {}", side.name, if n == from || n == last { SQUARE } else { 1 }))
+        .map(|(n, side)| {
+            let size = if n == from || n == last { SQUARE } else { 1 };
+            format!("{}: {size}{}", side.name, tail(side.exact, size, ""))
+        })
         .collect();
     let slots: Vec<&str> = (0..=last)
         .map(|n| {

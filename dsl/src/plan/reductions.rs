@@ -4,7 +4,7 @@
 //! cores work. Columns go to adjacent invocations, because these read adjacent elements.
 
 use super::draft::Draft;
-use super::form::{Nest, Side, Step};
+use super::form::{Nest, Side, Step, points, tail};
 use super::machine::{CHAIN, Machine, PIECE, power_above};
 use super::number::{Number, near};
 use super::rows::joined;
@@ -35,7 +35,8 @@ pub(super) fn total(nest: &Nest, machine: &Machine<'_>, program: &Program) -> Op
     if length.is_some_and(|length| length <= PIECE) {
         let threads = threads.min(power_above(length.unwrap_or(threads))).max(machine.row().min(32));
         let threads = draft.number((machine, nest), "THREADS", threads, machine.sizes(threads));
-        draft.line(format!("tile({axis}: {threads} => {axis}_o)"), "one workgroup");
+        let word = tail(points(&nest.reduced), threads.value, "");
+        draft.line(format!("tile({axis}: {threads}{word} => {axis}_o)"), "one workgroup");
         draft.line(format!("distribute({axis} => thread(x), by: {strategy})"), format!("{threads} invocations"));
         return Some(draft);
     }
@@ -45,7 +46,8 @@ pub(super) fn total(nest: &Nest, machine: &Machine<'_>, program: &Program) -> Op
     let piece = draft.number((machine, nest), "PIECE", PIECE, near(PIECE, PIECE / 2..=2 * PIECE));
     draft.line(format!("tile({axis}: {piece} => {axis}_o)"), "a piece for each workgroup");
     draft.line(format!("rfactor({axis}_o => {part})"), "a second dispatch combines the pieces");
-    draft.line(format!("tile({axis}_o: {threads} => {axis}_r)"), "");
+    let word = tail(pieces(nest, PIECE), threads.value, "");
+    draft.line(format!("tile({axis}_o: {threads}{word} => {axis}_r)"), "");
     draft.line(format!("distribute({axis}_o => thread(x), by: {strategy})"), format!("{threads} invocations"));
     draft.of(&part, format!("distribute({axis}_o => workgroup(x))"), "");
     draft.of(&part, format!("split({axis}, [_, {threads}, {lanes}] => {axis}_r, {axis}_t, {axis}_v)"), "16 bytes an access");
@@ -67,7 +69,8 @@ pub(super) fn columns(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
     let most = power_above(last.most.unwrap_or(i64::MAX));
     let x = machine.invocations().min(most);
     let ones: Vec<String> = outer.iter().map(|side| format!("{}: 1", side.name)).collect();
-    let tiles = |x: &Number| [ones.as_slice(), &[format!("{}: {x}", last.name)]].concat().join(", ");
+    let tile = |x: &Number| format!("{}: {x}{}", last.name, tail(last.exact, x.value, ""));
+    let tiles = |x: &Number| [ones.as_slice(), &[tile(x)]].concat().join(", ");
     let slots = |first: &str| [vec![first; outer.len()], vec!["x"]].concat().join(", ");
     if length.is_some_and(|length| length <= short_column(machine)) {
         let x = draft.number((machine, nest), "THREADS", x, machine.sizes(x));
@@ -92,13 +95,19 @@ pub(super) fn columns(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
         let (x, y) = (x.min(32), machine.invocations() / x.min(32));
         draft.line(format!("tile({}) => workgroup({})", tiles(&x.into()), slots("y")), format!("{x} columns"));
         draft.line(format!("distribute({} => thread(x))", last.name), "");
-        draft.line(format!("tile({axis}_o: {y} => {axis}_r)"), "");
+        let word = tail(pieces(nest, piece.value), y, "");
+        draft.line(format!("tile({axis}_o: {y}{word} => {axis}_r)"), "");
         draft.line(format!("distribute({axis}_o => thread(y), by: tree)"), format!("{y} pieces at a time"));
     }
     draft.of(&part, format!("distribute({axis}_o => workgroup(y))"), "");
     draft.of(&part, format!("tile({}) => workgroup({})", tiles(&threads), slots("z")), format!("{threads} columns"));
     draft.of(&part, format!("distribute({} => thread(x))", last.name), "adjacent columns to adjacent invocations");
     Some(draft)
+}
+
+/// Returns the number of pieces of a reduction, if its length is a literal.
+fn pieces(nest: &Nest, piece: i64) -> Option<i64> {
+    points(&nest.reduced).map(|length| (length + piece - 1) / piece)
 }
 
 /// Returns a fact under which one dispatch is enough.

@@ -4,7 +4,7 @@
 //! row, and the stage that uses them, are one dispatch: the row is read from memory once, and from the cache after that.
 
 use super::draft::Draft;
-use super::form::{Nest, Side, Step, Touch, points};
+use super::form::{Nest, Side, Step, Touch, points, tail};
 use super::machine::{Machine, power_above};
 use super::number::Number;
 use super::pointwise::UNROLLED;
@@ -135,14 +135,15 @@ fn across(columns: &[Side], threads: &Number, lanes: i64) -> Vec<(String, String
     let mut lines = Vec::new();
     let name = joined(columns, "columns", &mut lines);
     let rounds = rounds(columns, threads.value * lanes);
+    let word = tail(points(columns), threads.value, "");
     match lanes {
         1 => {
-            lines.push((format!("tile({name}: {threads} => {name}_o)"), format!("{threads} invocations")));
+            lines.push((format!("tile({name}: {threads}{word} => {name}_o)"), format!("{threads} invocations")));
             lines.push((format!("distribute({name} => thread(x))"), "adjacent elements to adjacent invocations".into()));
         }
         _ => {
             lines.push((
-                format!("split({name}, [_, {threads}, {lanes}] => {name}_o, {name}_t, {name}_v)"),
+                format!("split({name}, [_, {threads}, {lanes}]{word} => {name}_o, {name}_t, {name}_v)"),
                 format!("{threads} invocations"),
             ));
             lines.push((format!("distribute({name}_t => thread(x))"), String::new()));
@@ -159,14 +160,15 @@ fn across(columns: &[Side], threads: &Number, lanes: i64) -> Vec<(String, String
 fn along(nest: &Nest, threads: &Number, lanes: i64, strategy: &str) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     let name = joined(&nest.reduced, "items", &mut lines);
+    let word = tail(points(&nest.reduced), threads.value, "");
     match lanes {
         1 => {
-            lines.push((format!("tile({name}: {threads} => {name}_o)"), format!("{threads} invocations")));
+            lines.push((format!("tile({name}: {threads}{word} => {name}_o)"), format!("{threads} invocations")));
             lines.push((format!("distribute({name} => thread(x), by: {strategy})"), String::new()));
         }
         _ => {
             lines.push((
-                format!("split({name}, [_, {threads}, {lanes}] => {name}_o, {name}_t, {name}_v)"),
+                format!("split({name}, [_, {threads}, {lanes}]{word} => {name}_o, {name}_t, {name}_v)"),
                 format!("{threads} invocations"),
             ));
             lines.push((format!("distribute({name}_t => thread(x), by: {strategy})"), String::new()));

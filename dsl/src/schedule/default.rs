@@ -67,11 +67,14 @@ pub(super) fn apply(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
     if rest.is_empty() {
         return Ok(());
     }
-    if nest.levels.contains(&Level::Workgroup) {
-        return serial::apply(nest, &names(nest, &rest, span));
+    let taken: Vec<Slot> =
+        nest.path.frames.iter().filter_map(|f| f.level()).filter(|(l, _)| *l == Level::Workgroup).map(|(_, s)| s).collect();
+    let free = [Slot::X, Slot::Y, Slot::Z].into_iter().find(|slot| !taken.contains(slot));
+    match free {
+        _ if taken.is_empty() => bind(nest, &rest, Level::Workgroup, slots(rest.len()), span),
+        Some(slot) => bind(nest, &rest, Level::Workgroup, vec![slot; rest.len()], span),
+        None => serial::apply(nest, &names(nest, &rest, span)),
     }
-    let slots = slots(rest.len());
-    bind(nest, &rest, Level::Workgroup, slots, span)
 }
 
 /// Returns the parallel axes that no directive has placed, outermost first.

@@ -149,7 +149,7 @@ impl Look<'_> {
         let of = |(n, figures): (usize, Figures)| (figures, chains_of(&nest, n));
         let dispatches = all.into_iter().enumerate().map(of).collect();
         let instead = format!("remove {removed}, because the planner writes better ones{under}");
-        Some(Replanned { instead, plan: Plan { blocks }, dispatches, known })
+        Some(Replanned { instead, plan: Plan { blocks, ..Plan::default() }, dispatches, known })
     }
 }
 

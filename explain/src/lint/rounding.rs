@@ -41,12 +41,7 @@ impl Look<'_> {
 
 /// Returns the largest rounding error of a chain, relative to the sum of the magnitudes of its items.
 fn loss(length: i64, dtype: DType) -> String {
-    // Half a unit in the last place.
-    let each = match dtype {
-        DType::F16 => 2f64.powi(-11),
-        DType::BF16 => 2f64.powi(-8),
-        _ => 2f64.powi(-24),
-    };
+    let each = dtype.float_format().map_or(0.0, |format| format.roundoff());
     match length as f64 * each * 100.0 {
         percent if percent < 100.0 => format!("{percent:.1} % of the sum of all magnitudes"),
         _ => "all digits".into(),

@@ -50,7 +50,7 @@ impl Source {
     /// `schedule!`.
     ///
     /// # Errors
-    /// The file does not have exactly one such kernel, or the text has no tokens of a schedule.
+    /// The file does not have exactly one such kernel, or the text is not the content of `schedule!`.
     pub fn add_schedule(&mut self, kernel: &str, text: &str) -> Result<(), SourceError> {
         self.asked_kernel(kernel)?;
         let wrong = |what: String| SourceError::Wrong { errors: format!("`{text}`: {what}") };

@@ -11,7 +11,7 @@ mod shared;
 mod split;
 
 use super::draft::Draft;
-use super::form::{Nest, Side, Touch};
+use super::form::{Nest, Side, Touch, points, tail};
 use super::machine::Machine;
 use super::number::Number;
 use crate::expr::{Binary, Expr, ExprId};
@@ -164,7 +164,8 @@ impl Product<'_> {
             );
         }
         let exact = by_channel && channel.divisor >= depth.value;
-        let tail = if exact || !self.plain || self.ragged { "" } else { " round_up" };
+        let items = if by_channel { channel.exact } else { points(&self.nest.reduced) };
+        let tail = if exact || !self.plain || self.ragged { tail(items, depth.value, "") } else { " round_up" };
         draft.first(format!("tile({axis}: {depth}{tail} => {axis}_o)"), format!("{depth} items a step"));
         self.split(&format!("{axis}_o"), depth, by_channel, draft);
         let outer: Vec<&str> = if by_channel { window.iter().map(|side| side.name.as_str()).collect() } else { Vec::new() };

@@ -1,9 +1,10 @@
 //! The sizes for which a product has another plan.
 
 use super::shared::LARGE;
+use super::split::RESULTS;
 use super::{CHANNELS, Product, matrices, split};
 use crate::nest::Program;
-use crate::plan::form::Side;
+use crate::plan::form::{Side, points};
 use crate::plan::machine::{ACCESS, CHAIN, Machine};
 use crate::plan::pointwise::UNROLLED;
 
@@ -21,8 +22,13 @@ impl Product<'_> {
         if let Some(pixels) = self.pixels().filter(|_| machine.profile.subgroup.is_some()) {
             found.push(vec![pixels]);
         }
-        if machine.profile.subgroup.is_some() {
-            found.extend(self.long(program).map(|long| vec![long]));
+        let long = self.long(program);
+        // Without subgroups there is one version besides the general one. In windows and kernels of several stages, other facts are more
+        // frequent than a long sum.
+        match machine.profile.subgroup {
+            Some(_) if !long.is_empty() && !aligned.is_empty() => found.extend([[&long[..], &aligned].concat(), long]),
+            None if machine.several || self.nest.reduced.len() > 1 => {}
+            _ => found.push(long),
         }
         if units {
             let whole = matrices::whole_facts(self, machine);
@@ -48,12 +54,19 @@ impl Product<'_> {
         ends.filter(|side| !side.ragged).filter_map(|side| side.multiple(width)).collect()
     }
 
-    /// Returns the fact that a sum is long enough for several pieces.
-    fn long(&self, program: &Program) -> Option<String> {
-        let (channel, window) = self.nest.reduced.split_last()?;
-        let taps = split::taps(window)?;
-        let open = channel.exact.is_none() && channel.most.is_none_or(|most| most > CHAIN / taps) && channel.least <= CHAIN / taps;
-        (open && self.is_split(program)).then(|| format!("{} > {}", channel.text, CHAIN / taps))
+    /// Returns the facts that a sum is long enough for several pieces, and that its results are few. None if they are proved, or cannot hold.
+    fn long(&self, program: &Program) -> Vec<String> {
+        let Some((channel, window)) = self.nest.reduced.split_last() else { return Vec::new() };
+        let Some(taps) = split::taps(window).filter(|_| self.is_split(program)) else { return Vec::new() };
+        let results = points(&self.nest.parallel);
+        let short = channel.most.is_some_and(|most| most <= CHAIN / taps);
+        if short || results.is_some_and(|results| results > RESULTS) {
+            return Vec::new();
+        }
+        let length = (channel.least <= CHAIN / taps).then(|| format!("{} > {}", channel.text, CHAIN / taps));
+        let all: Vec<String> = self.nest.parallel.iter().map(Side::factor).collect();
+        let few = (!self.has_few_results(program)).then(|| format!("{} <= {RESULTS}", all.join(" * ")));
+        length.into_iter().chain(few).collect()
     }
 
     /// Returns the fact that a window has many channels.

@@ -46,7 +46,7 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, program: &Progr
     };
     let mut draft = Draft::default();
     let of = (machine, product.nest);
-    // A side of one group has no loop over groups, and rows of several elements are vectors.
+    // A loop over one group is left out, so the number of groups stays. Elements of a column are the lanes of a vector.
     let mut side = |name: &str, [groups, threads, each]: [i64; 3], widest: i64| {
         let mut number =
             |what: &str, n: i64, least: i64, most: i64| draft.number(of, &format!("{name}_{what}"), n, near(n, least..=most));

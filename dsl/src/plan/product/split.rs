@@ -1,20 +1,25 @@
 //! Long reductions, which two dispatches compute: one sum of all items would round too often, and few tiles would leave cores idle.
 
 use super::{PIECE_AXIS, Product};
+use crate::facts::Prover;
 use crate::nest::Program;
 use crate::plan::draft::Draft;
-use crate::plan::form::{Nest, Side, points};
+use crate::plan::form::{Nest, Side, points, tail};
 use crate::plan::machine::{CHAIN, Machine};
 
 /// The items of a piece. The last piece has as many, and its items past the end are 0, so a piece is a fraction of the chain that
 /// makes a reduction long.
 const SHORT: i64 = CHAIN / 4;
 
-/// Returns the items of a piece. `None` if the reduction is not split, because it may be short.
+/// The most results that are computed in pieces, because each piece stores as many partial results. 256 tiles of 64 x 64 results use most
+/// devices without pieces.
+pub(super) const RESULTS: i64 = 1 << 20;
+
+/// Returns the items of a piece. `None` if the reduction is not split, because it may be short, or because its results may be many.
 pub(super) fn piece(product: &Product<'_>, program: &Program) -> Option<i64> {
     let (channel, window) = product.nest.reduced.split_last()?;
     let long = channel.least.saturating_mul(taps(window)?) > CHAIN;
-    (long && product.is_split(program)).then_some(SHORT)
+    (long && product.is_split(program) && product.has_few_results(program)).then_some(SHORT)
 }
 
 impl Product<'_> {
@@ -22,6 +27,12 @@ impl Product<'_> {
     pub(super) fn is_split(&self, program: &Program) -> bool {
         let adds = self.nest.monoid.as_ref().and_then(|monoid| monoid.operation(&program.exprs));
         self.plain && !self.ragged && adds.is_some_and(|(_, dtype)| dtype.is_float())
+    }
+
+    /// True if the results are proved to be few.
+    pub(super) fn has_few_results(&self, program: &Program) -> bool {
+        let all = self.nest.parallel.iter().map(|side| side.extent).reduce(|all, more| program.exprs.product(all, more));
+        all.is_none_or(|all| Prover::new(program).less_equal(all, RESULTS))
     }
 }
 
@@ -44,7 +55,8 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, draft: Draft) -
     };
     let threads = machine.invocations();
     let threads = rest.number((machine, product.nest), "SUM_THREADS", threads, machine.sizes(threads));
-    rest.line(format!("tile({axis}: {threads}) => workgroup(x)"), format!("{threads} invocations"));
+    let word = tail(points(&product.nest.parallel), threads.value, "");
+    rest.line(format!("tile({axis}: {threads}{word}) => workgroup(x)"), format!("{threads} invocations"));
     rest.line(format!("distribute({axis} => thread(x))"), "");
     draft.of_part(&part, rest)
 }
