@@ -564,7 +564,7 @@ fn directives_of_other_stages_stay() {
 /// If a plan would not help, or the stage is planned already, the advice is general.
 #[test]
 fn general_advice_without_a_better_plan() {
-    let thin = [("M", 64), ("N", 64), ("K", 1 << 17)];
+    let thin = [("M", 64), ("N", 64), ("K", 4096)];
     let planned = bundled("thin_planned", "matmul", "vulkan_1_1", &thin, "");
     let tiled = "tile(i: 64, j: 64) => workgroup(y, x);\ntile(i: 4, j: 8) => thread(y, x);\nreorder(k, i, j);\nunroll(i, j);";
     let tiled = bundled("thin_tiled", "matmul", "vulkan_1_1", &thin, tiled);

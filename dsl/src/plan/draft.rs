@@ -106,6 +106,12 @@ impl Block {
         if self.stage.is_some() { 4 } else { 0 }
     }
 
+    /// True if another block has the same directives. Its constants may have other names.
+    pub fn reads_like(&self, other: &Block) -> bool {
+        let texts = |block: &Block| block.lines.iter().map(|line| line.text.clone()).collect::<Vec<_>>();
+        self.stage == other.stage && texts(self) == texts(other)
+    }
+
     /// Returns the block as items of a schedule. Their place is `place`, the schedule's name.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use tilewright_dsl::cost::{FloatChain, chains};
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{NodeKind, Program, walk};
-use tilewright_dsl::plan::Plan;
+use tilewright_dsl::plan::{Block, Plan};
 use tilewright_dsl::syntax::kernel::Statement as Definition;
 use tilewright_dsl::syntax::schedule::{DirectiveKind, Item, Schedule};
 use tilewright_dsl::variant::Variant;
@@ -143,7 +143,8 @@ impl Look<'_> {
         };
         let ((program, under), (nest, plan)) = versions.into_iter().find(is_taken).filter(|(_, (_, plan))| !plan.is_empty())?;
         // The planner writes the same directives for the stages that it plans already.
-        let blocks = plan.blocks.into_iter().filter(|block| !self.version.plan.blocks.contains(block)).collect();
+        let is_there = |block: &Block| self.version.plan.blocks.iter().any(|other| other.reads_like(block));
+        let blocks = plan.blocks.into_iter().filter(|block| !is_there(block)).collect();
         let known = DimValues::new(&program, &self.given.dims);
         let all = figures::figures(&nest, &program, &self.subject.profile, &known);
         let of = |(n, figures): (usize, Figures)| (figures, chains_of(&nest, n));
