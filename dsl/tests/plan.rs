@@ -117,6 +117,15 @@ fn stages_that_are_not_mentioned() {
     assert_eq!(stages, [None, Some("s".to_owned())]);
 }
 
+/// A statistic that `root` names has a dispatch of its own, and the others stay in the dispatch that uses them.
+#[test]
+fn roots_stay_apart() {
+    let made = scheduled(SOFTMAX, "", "root(m);", &Profile::vulkan_1_1()).expect("it compiles");
+    assert!(made.refused.is_empty());
+    let dispatches: Vec<&str> = made.program.plan.iter().map(|dispatch| dispatch.name.as_str()).collect();
+    assert_eq!(dispatches, ["m", "y"]);
+}
+
 /// The same kernel has the same plan, whatever its parts are called.
 #[test]
 fn names_do_not_matter() {

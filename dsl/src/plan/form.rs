@@ -104,6 +104,8 @@ pub(super) struct Nest {
     pub(super) result: bool,
     /// True if the planner writes its directives.
     pub(super) open: bool,
+    /// True if the schedule gives it a dispatch of its own.
+    pub(super) rooted: bool,
 }
 
 impl Nest {
@@ -147,6 +149,7 @@ impl Nest {
             monoid,
             result: program.is_result(stage),
             open: true,
+            rooted: false,
         }
     }
 

@@ -247,7 +247,8 @@ fn nests(program: &Program, items: &[Item]) -> Vec<Nest> {
         let is_transform = program.stages[stage].axes.iter().any(|axis| program.rows.contains(axis));
         !is_transform && !is_mentioned(program, items, stage)
     };
-    stages.map(|stage| Nest { open: is_open(stage), ..Nest::of(program, stage) }).collect()
+    let is_rooted = |stage: StageId| roots::is_placed(program, items, stage);
+    stages.map(|stage| Nest { open: is_open(stage), rooted: is_rooted(stage), ..Nest::of(program, stage) }).collect()
 }
 
 /// True if a schedule leaves everything to the planner.

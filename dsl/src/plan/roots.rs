@@ -33,7 +33,7 @@ pub(super) fn line(name: &str) -> Line {
 }
 
 /// True if a schedule places the stage itself.
-fn is_placed(program: &Program, items: &[Item], stage: StageId) -> bool {
+pub(super) fn is_placed(program: &Program, items: &[Item], stage: StageId) -> bool {
     let name = &program.stages[stage].name;
     let inlines = |d: &Directive| matches!(&d.kind, DirectiveKind::Inline(names) | DirectiveKind::Root(names) if names.iter().any(|n| n.text == *name));
     placement::directives(items).any(inlines) || placement::computed_at(items).any(|placed| placed.source.text == *name)

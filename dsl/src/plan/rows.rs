@@ -50,7 +50,7 @@ pub(super) fn group<'n>(host: &'n Nest, nests: &'n [Nest]) -> Option<Group<'n>> 
         None => host.parallel.len().checked_sub(1)?,
     };
     let mut members: Vec<&Nest> =
-        nests.iter().filter(|nest| nest.open && !nest.result && nest.stage != host.stage && is_row(nest)).collect();
+        nests.iter().filter(|nest| nest.open && !nest.rooted && !nest.result && nest.stage != host.stage && is_row(nest)).collect();
     members.retain(|nest| (1..=rows).contains(&nest.parallel.len()));
     // A member is read only by the host and by other members, each at its own row.
     loop {
