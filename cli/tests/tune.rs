@@ -391,6 +391,11 @@ fn plans_are_tuned() {
         "{text}"
     );
     assert_eq!(file.read("src/kernels.rs"), kernel);
+    // A kernel without a plan does not stop the others.
+    let broken = format!("{kernel}kernel! {{ pub fn broken<N>(x: f32[N]) -> y: f32[N] {{ for i in N {{ }} }} }}\n");
+    file.write("src/two.rs", &broken);
+    let two = run(&[&["tune", &file.arg("src/two.rs")], &more[..]].concat()).ends(1).says("`broken` is not tuned");
+    assert!(two.out.contains("ROWS_PLAN_1: rows"), "{}", two.out);
     let usage = |more: &[&str], says: &str| run(&[&["tune", &path], more].concat()).ends(2).says(says);
     usage(&["--plan"], "--for <PROFILE>");
     usage(&["--for", "vulkan_1_1"], "--plan");

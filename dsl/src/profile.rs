@@ -81,6 +81,12 @@ impl Profile {
         }
     }
 
+    /// Returns the invocations of a workgroup that computes elements independently: 256 on a GPU, and eight vectors of eight on a CPU, as
+    /// far as the device allows.
+    pub(crate) fn elementwise(&self) -> i64 {
+        i64::from(self.invocations.min(self.local[0]).min(if self.cpu { 64 } else { 256 }))
+    }
+
     /// Returns the guarantees of every Vulkan 1.1 device (the specification's table of required limits). The figures for estimates are
     /// guesses for a small integrated GPU.
     pub fn vulkan_1_1() -> Profile {

@@ -20,7 +20,7 @@ pub(crate) fn run(options: &Plan) -> Result<Exit, Problem> {
     out::precheck(options)?;
     let source = Source::open(&options.file)?;
     let (mut planned, mut problems) = (Vec::new(), Vec::new());
-    for plan in plans(&options.kernels(), &source)? {
+    for (_, plan) in plans(&options.kernels(), &source)? {
         match plan {
             Ok(plan) => planned.push(plan),
             Err(problem) => problems.push(problem),
@@ -69,23 +69,28 @@ pub(crate) struct Tunable {
     pub(crate) text: String,
 }
 
-/// Plans kernels, and returns the schedules of each in the order in which a launch tries them.
-pub(crate) fn tunable(kernels: &Kernels<'_>, source: &Source) -> Result<Vec<Tunable>, Problem> {
+/// A value for the kernel of this name.
+pub(crate) type OfKernel<T> = (String, T);
+
+/// Plans kernels, and returns the schedules of each in the order in which a launch tries them, and the kernels that have no plan.
+pub(crate) fn tunable(kernels: &Kernels<'_>, source: &Source) -> Result<(Vec<Tunable>, Vec<OfKernel<Problem>>), Problem> {
     let profile = source.profile_path(kernels.profile)?.path;
-    let mut found = Vec::new();
-    for planned in plans(kernels, source)? {
-        let planned = planned?;
-        for (n, version) in (1..).zip(&planned.versions) {
-            let name = planned.name(n);
-            let text = text::schedule(&planned, version, &name, &profile, true);
-            found.push(Tunable { kernel: planned.kernel.name.clone(), name, text });
+    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    for (kernel, planned) in plans(kernels, source)? {
+        match planned {
+            Ok(planned) => found.extend((1..).zip(&planned.versions).map(|(n, version)| {
+                let name = planned.name(n);
+                let text = text::schedule(&planned, version, &name, &profile, true);
+                Tunable { kernel: kernel.clone(), name, text }
+            })),
+            Err(problem) => problems.push((kernel, problem)),
         }
     }
-    Ok(found)
+    Ok((found, problems))
 }
 
-/// Plans the selected kernels. A kernel that cannot be parsed or planned does not stop the others.
-fn plans(options: &Kernels<'_>, source: &Source) -> Result<Vec<Result<Planned, Problem>>, Problem> {
+/// Plans the selected kernels. A kernel that cannot be parsed or planned does not stop the others. Returns each with its name.
+fn plans(options: &Kernels<'_>, source: &Source) -> Result<Vec<OfKernel<Result<Planned, Problem>>>, Problem> {
     let profile = source.profile_named(options.profile)?;
     let there = source.kernels();
     let kernels = asked(options, &there)?;
@@ -105,7 +110,9 @@ fn plans(options: &Kernels<'_>, source: &Source) -> Result<Vec<Result<Planned, P
         _ => format!("{}_", kernel.name.trim_start_matches("r#").to_uppercase()),
     };
     let plan = |(kernel, subject): (&Item, Result<Subject, SourceError>)| {
-        versions::planned(source, &subject?, (kernel, &prefix(kernel)), options.bind)
+        let planned = subject.map_err(Problem::from);
+        let planned = planned.and_then(|subject| versions::planned(source, &subject, (kernel, &prefix(kernel)), options.bind));
+        (kernel.name.clone(), planned)
     };
     Ok(subjects.into_iter().map(plan).collect())
 }

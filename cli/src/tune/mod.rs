@@ -169,10 +169,11 @@ pub(crate) fn run(options: &Tune) -> Result<Exit, Problem> {
     Ok(exit)
 }
 
-/// Returns the schedules to tune. If the options name no schedules, also returns those that cannot be read.
+/// Returns the schedules to tune. If the options name no schedules, also returns those that cannot be read, or kernels that have no plan.
 fn schedules(options: &Tune, origin: &Origin<'_>, source: &Source) -> Result<(Vec<String>, Vec<Named>), Problem> {
     if options.plan {
-        return Ok((origin.planned().map(str::to_owned).collect(), Vec::new()));
+        let unplanned = |(kernel, problem): (&str, &Problem)| Named { schedule: kernel.to_owned(), sizes: Err(problem.clone()) };
+        return Ok((origin.planned().map(str::to_owned).collect(), origin.problems().map(unplanned).collect()));
     }
     let (mut names, mut unread) = (Vec::new(), Vec::new());
     for name in &options.schedule {

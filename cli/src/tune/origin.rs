@@ -3,7 +3,7 @@
 use super::write;
 use crate::exit::Problem;
 use crate::options::Tune;
-use crate::plan::{Tunable, tunable};
+use crate::plan::{OfKernel, Tunable, tunable};
 use std::path::Path;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::Source;
@@ -12,16 +12,18 @@ use tilewright_explain::source::Source;
 pub(super) struct Origin<'o> {
     file: &'o Path,
     planned: Vec<Tunable>,
+    /// The kernels that have no plan, each with the reason.
+    problems: Vec<OfKernel<Problem>>,
 }
 
 impl<'o> Origin<'o> {
     /// Plans the kernels of the file, if the options say so.
     pub(super) fn of(options: &'o Tune) -> Result<Origin<'o>, Problem> {
-        let planned = match options.kernels() {
+        let (planned, problems) = match options.kernels() {
             Some(kernels) => tunable(&kernels, &Source::open(&options.file)?)?,
-            None => Vec::new(),
+            None => Default::default(),
         };
-        Ok(Origin { file: &options.file, planned })
+        Ok(Origin { file: &options.file, planned, problems })
     }
 
     /// Reads the file. Threads do not share the result, because trees and places cannot be shared.
@@ -36,6 +38,11 @@ impl<'o> Origin<'o> {
     /// Returns the names of the planned schedules, in the order in which a launch tries them.
     pub(super) fn planned(&self) -> impl Iterator<Item = &str> {
         self.planned.iter().map(|planned| planned.name.as_str())
+    }
+
+    /// Returns the kernels that have no plan, each with the reason.
+    pub(super) fn problems(&self) -> impl Iterator<Item = (&str, &Problem)> {
+        self.problems.iter().map(|(kernel, problem)| (kernel.as_str(), problem))
     }
 
     /// Returns a planned schedule with the chosen values, as Rust. `None` if the schedule is in the file.

@@ -202,7 +202,7 @@ impl Attention {
         own.extend(self.tile(&queries));
         // The loop over blocks comes first, because all subgroups have its length, also if the number of keys depends on the row.
         own.push(line(format!("reorder({key}_o, {row}, {element})"), ""));
-        own.push(line(format!("tile({row}: {rows}) => subgroup(x)"), format!("{} subgroups", queries.over(rows.clone()))));
+        own.push(line(format!("tile({row}: {rows}) => subgroup(x)"), format!("{} subgroups", queries.over(&rows))));
         own.push(line(format!("serial({key}_o)"), ""));
         own.extend(self.placements(&format!("{key}_o"), &format!("{key}_o"), "fragment"));
         for of in [value_of, key_of] {

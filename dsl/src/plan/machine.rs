@@ -10,10 +10,6 @@ use crate::profile::Profile;
 pub(super) const ACCESS: i64 = 16;
 /// The most additions in one chain before partial sums are combined.
 pub(super) const CHAIN: i64 = 4096;
-/// The invocations of a workgroup of pointwise stages and rows on a GPU.
-const GPU: i64 = 256;
-/// The invocations of a workgroup of pointwise stages on a CPU: eight vectors of eight.
-const CPU: i64 = 64;
 /// The invocations that reduce one row by a tree.
 const TREE: i64 = 32;
 /// The elements of an axis of a reduction for each workgroup, if all elements are reduced.
@@ -31,8 +27,7 @@ pub(super) struct Machine<'p> {
 impl Machine<'_> {
     /// Returns the invocations of a workgroup that computes elements independently.
     pub(super) fn invocations(&self) -> i64 {
-        let most = i64::from(self.profile.invocations.min(self.profile.local[0]));
-        most.min(if self.profile.cpu { CPU } else { GPU })
+        self.profile.elementwise()
     }
 
     /// Returns the numbers of invocations near `planned` that a workgroup can have.
@@ -58,10 +53,13 @@ impl Machine<'_> {
     /// Returns the name of a tuned constant of a stage's plan, which nothing in the kernel has.
     pub(super) fn constant(&self, nest: &Nest, name: &str) -> String {
         let mut name = if self.several { format!("{}_{name}", nest.name.to_uppercase()) } else { name.to_owned() };
-        let Program { dims, axes, buffers, scalars, .. } = self.program;
+        let Program { dims, axes, buffers, scalars, parameters, .. } = self.program;
         let taken = |name: &str| {
             let tensors = buffers.iter().any(|(_, buffer)| buffer.name == *name) || scalars.iter().any(|(_, s)| s.name == *name);
-            tensors || dims.iter().any(|(_, dim)| dim.name == *name) || axes.iter().any(|(_, axis)| axis.name == *name)
+            tensors
+                || parameters.iter().any(|(of, _)| of == name)
+                || dims.iter().any(|(_, dim)| dim.name == *name)
+                || axes.iter().any(|(_, axis)| axis.name == *name)
         };
         while taken(&name) {
             name.push('_');
@@ -77,9 +75,9 @@ impl Machine<'_> {
     }
 
     /// Returns the strategy that combines the partial results of invocations.
-    pub(super) fn strategy(&self, nest: &Nest, program: &Program) -> &'static str {
+    pub(super) fn strategy(&self, nest: &Nest) -> &'static str {
         let profile = self.profile;
-        let sums = nest.monoid.as_ref().is_some_and(|m| m.of_subgroups(&program.exprs).is_some());
+        let sums = nest.monoid.as_ref().is_some_and(|m| m.of_subgroups(&self.program.exprs).is_some());
         let feature = if sums { Feature::SubgroupArithmetic } else { Feature::SubgroupShuffle };
         let has = profile.subgroup.is_some() && profile.has(feature) && profile.has(Feature::SubgroupSize);
         if has { "subgroup" } else { "tree" }
@@ -95,6 +93,11 @@ impl Machine<'_> {
     pub(super) fn vector(&self, nest: &Nest) -> i64 {
         (ACCESS / nest.widest()).min(8)
     }
+}
+
+/// Returns the number of groups of `size` elements that cover `length` elements, at least 1.
+pub(super) fn groups(length: i64, size: i64) -> i64 {
+    (length - 1) / size + 1
 }
 
 /// Returns the least power of two that is at least `n`.

@@ -50,7 +50,7 @@ impl Drafts {
         self.stages.is_empty()
     }
 
-    /// True if a choice has no draft of a stage, and stages could be planned apart.
+    /// True if a choice leaves a stage without a plan, and the stages of a group can be planned one by one.
     pub(crate) fn lacks(&self, chosen: &[Option<usize>]) -> bool {
         self.grouped && chosen.contains(&None)
     }
@@ -157,7 +157,7 @@ pub(crate) fn drafts(program: &Program, rewritten: &Rewritten, schedule: &Schedu
     let mut drafts = Drafts::default();
     for (nest, form) in forms(&nests, &program, grouped) {
         drafts.grouped |= matches!(&form, Form::Rows(group) if !group.members.is_empty());
-        let plans = form.plans(nest, &machine, &program);
+        let plans = form.plans(nest, &machine);
         if !plans.is_empty() {
             let is_named = !(single && nest.result) || schedule.items.iter().any(|item| has_default(item, Some(&nest.name)));
             let name = is_named.then(|| nest.name.clone());
@@ -195,7 +195,7 @@ pub(crate) fn regimes(given: &Program, rewritten: &Rewritten, schedule: &Schedul
         None => Vec::new(),
     };
     let whole = regimes.len();
-    regimes.extend(form.regimes(nest, &machine, &program));
+    regimes.extend(form.regimes(nest, &machine));
     // The other stages share the versions of this one, so their own wishes are added.
     let wishes = forms.iter().filter(|(other, _)| other.stage != nest.stage).flat_map(|(nest, form)| form.wishes(nest, &machine));
     for wish in wishes {
@@ -318,13 +318,13 @@ fn form<'n>(nest: &'n Nest, nests: &'n [Nest], program: &Program) -> Form<'n> {
 
 impl Form<'_> {
     /// Writes the plans of a stage, the best first.
-    fn plans(&self, nest: &Nest, machine: &Machine<'_>, program: &Program) -> Vec<Draft> {
+    fn plans(&self, nest: &Nest, machine: &Machine<'_>) -> Vec<Draft> {
         let own = match self {
             Form::Product(_) => {
-                product::of(nest, program).map_or_else(Vec::new, |product| product::plans(product, machine, program))
+                product::of(nest, machine.program).map_or_else(Vec::new, |product| product::plans(product, machine))
             }
-            Form::Rows(group) => rows::plan(group, machine, program).into_iter().collect(),
-            Form::Total => reductions::total(nest, machine, program).into_iter().collect(),
+            Form::Rows(group) => rows::plan(group, machine).into_iter().collect(),
+            Form::Total => reductions::total(nest, machine).into_iter().collect(),
             Form::Columns => reductions::columns(nest, machine).into_iter().collect(),
             Form::Points => Vec::new(),
         };
@@ -334,9 +334,9 @@ impl Form<'_> {
     }
 
     /// Returns sets of facts under which the stage has another plan, the best first.
-    fn regimes(&self, nest: &Nest, machine: &Machine<'_>, program: &Program) -> Vec<Vec<String>> {
+    fn regimes(&self, nest: &Nest, machine: &Machine<'_>) -> Vec<Vec<String>> {
         match self {
-            Form::Product(product) => product.regimes(machine, program),
+            Form::Product(product) => product.regimes(machine),
             Form::Points => vec![self.wishes(nest, machine), pointwise::whole(nest, machine)],
             _ => vec![self.wishes(nest, machine)],
         }

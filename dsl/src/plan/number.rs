@@ -35,6 +35,12 @@ impl From<i64> for Number {
     }
 }
 
+impl From<&Number> for Number {
+    fn from(number: &Number) -> Number {
+        number.clone()
+    }
+}
+
 impl Number {
     /// Returns the number that a constant stands for.
     pub(super) fn of(constant: &Constant) -> Number {

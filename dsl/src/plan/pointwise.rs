@@ -6,7 +6,7 @@
 
 use super::draft::Draft;
 use super::form::{Nest, Side, Step, Touch, points, tail};
-use super::machine::{Machine, power_above};
+use super::machine::{Machine, groups, power_above};
 use super::number::{Number, near};
 
 /// The largest reduction that each invocation unrolls, in items: a window of 5 x 5, or a 3 x 3 window of few channels.
@@ -52,13 +52,13 @@ fn is_flat(nest: &Nest) -> bool {
 fn flattened(nest: &Nest, machine: &Machine<'_>) -> Draft {
     let mut draft = Draft::default();
     let axis = fused(nest, &mut draft);
-    let lanes = machine.vector(nest);
+    let wide = is_flat(nest) || (nest.parallel.len() == 1 && nest.reduced.is_empty() && is_aligned(nest));
+    let lanes = if wide { machine.vector(nest) } else { 1 };
     let extent = points(&nest.parallel);
-    let accesses = extent.map_or(i64::MAX, |extent| power_above((extent + lanes - 1) / lanes));
+    let accesses = extent.map_or(i64::MAX, |extent| power_above(groups(extent, lanes)));
     let threads = machine.invocations().min(accesses);
     let threads = draft.number((machine, nest), "THREADS", threads, machine.sizes(threads));
-    let wide = is_flat(nest) || (nest.parallel.len() == 1 && nest.reduced.is_empty() && is_aligned(nest));
-    if !wide || lanes == 1 {
+    if lanes == 1 {
         let word = tail(extent, threads.value, "");
         draft.line(format!("tile({axis}: {threads}{word}) => workgroup(x)"), format!("{threads} invocations"));
         draft.line(format!("distribute({axis} => thread(x))"), "adjacent elements to adjacent invocations");
@@ -67,7 +67,8 @@ fn flattened(nest: &Nest, machine: &Machine<'_>) -> Draft {
     }
     let tile = threads.times(lanes);
     let word = tail(extent, tile.value, " peel");
-    draft.line(format!("tile({axis}: {tile}{word}) => workgroup(x)"), "whole tiles run without guards");
+    let why = if word == " peel" { "whole tiles run without guards" } else { "one workgroup" };
+    draft.line(format!("tile({axis}: {tile}{word}) => workgroup(x)"), why);
     draft.line(format!("tile({axis}: {lanes}) => thread(x)"), format!("{threads} invocations"));
     draft.line(format!("vectorize({axis}, {lanes}, unaligned: scalar)"), "16 bytes an access");
     draft
@@ -92,8 +93,7 @@ fn rows(nest: &Nest, machine: &Machine<'_>) -> Draft {
     let lanes = if aligned { machine.vector(nest) } else { 1 };
     let windowed = !nest.reduced.is_empty() && is_aligned(nest);
     // A short last axis leaves invocations for the axes before it.
-    let x =
-        last.most.map_or(i64::MAX, |most| power_above((most + lanes - 1) / lanes)).min(if windowed { WINDOW_X } else { PLAIN_X });
+    let x = last.most.map_or(i64::MAX, |most| power_above(groups(most, lanes))).min(if windowed { WINDOW_X } else { PLAIN_X });
     let x = x.min(machine.invocations());
     let (mut threads, mut left) =
         (vec![draft.number((machine, nest), "THREADS_X", x, machine.sizes(x))], machine.invocations() / x);
@@ -111,7 +111,7 @@ fn rows(nest: &Nest, machine: &Machine<'_>) -> Draft {
     let size = |n: usize| match n.checked_sub(ones) {
         None => 1.into(),
         Some(at) if at + 1 == threads.len() => threads[at].times(lanes),
-        Some(at) if at + 2 == threads.len() => threads[at].times(each.clone()),
+        Some(at) if at + 2 == threads.len() => threads[at].times(&each),
         Some(at) => threads[at].clone(),
     };
     let peeled = |n: usize| if windowed && n + 2 >= nest.parallel.len() { " peel" } else { "" };

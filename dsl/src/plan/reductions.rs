@@ -5,10 +5,9 @@
 
 use super::draft::Draft;
 use super::form::{Nest, Side, Step, points, tail};
-use super::machine::{CHAIN, Machine, PIECE, power_above};
+use super::machine::{CHAIN, Machine, PIECE, groups, power_above};
 use super::number::{Number, near};
 use super::rows::joined;
-use crate::nest::Program;
 
 /// The rows of a column's piece on a GPU.
 const COLUMN_PIECE: i64 = 256;
@@ -22,14 +21,14 @@ pub(super) fn short_column(machine: &Machine<'_>) -> i64 {
 }
 
 /// Plans a reduction to a single element.
-pub(super) fn total(nest: &Nest, machine: &Machine<'_>, program: &Program) -> Option<Draft> {
+pub(super) fn total(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
     if !nest.parallel.is_empty() || !nest.has_parts() {
         return None;
     }
     let (mut draft, mut lines) = (Draft::default(), Vec::new());
     let axis = joined(&nest.reduced, "items", &mut lines);
     lines.into_iter().for_each(|(text, why)| draft.line(text, why));
-    let strategy = machine.strategy(nest, program);
+    let strategy = machine.strategy(nest);
     let threads = machine.invocations();
     let length = nest.items;
     if length.is_some_and(|length| length <= PIECE) {
@@ -107,7 +106,7 @@ pub(super) fn columns(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
 
 /// Returns the number of pieces of a reduction, if its length is a literal.
 fn pieces(nest: &Nest, piece: i64) -> Option<i64> {
-    points(&nest.reduced).map(|length| (length + piece - 1) / piece)
+    points(&nest.reduced).map(|length| groups(length, piece))
 }
 
 /// Returns a fact under which one dispatch is enough.

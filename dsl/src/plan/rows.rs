@@ -5,10 +5,9 @@
 
 use super::draft::Draft;
 use super::form::{Nest, Side, Step, Touch, points, tail};
-use super::machine::{Machine, power_above};
+use super::machine::{Machine, groups, power_above};
 use super::number::Number;
 use super::pointwise::UNROLLED;
-use crate::nest::Program;
 
 /// A stage, and the statistics of rows that only it and other members use.
 pub(super) struct Group<'n> {
@@ -77,7 +76,7 @@ pub(super) fn group<'n>(host: &'n Nest, nests: &'n [Nest]) -> Option<Group<'n>> 
 }
 
 /// Plans a group.
-pub(super) fn plan(group: &Group<'_>, machine: &Machine<'_>, program: &Program) -> Option<Draft> {
+pub(super) fn plan(group: &Group<'_>, machine: &Machine<'_>) -> Option<Draft> {
     let Group { host, members } = group;
     let count = members.first().map_or(host.parallel.len(), |m| m.parallel.len());
     let (rows, columns) = host.parallel.split_at(count);
@@ -98,7 +97,7 @@ pub(super) fn plan(group: &Group<'_>, machine: &Machine<'_>, program: &Program) 
             }
         }
         Some(_) => {
-            for (text, why) in along(host, &threads, lanes, machine.strategy(host, program)) {
+            for (text, why) in along(host, &threads, lanes, machine.strategy(host)) {
                 draft.line(text, why);
             }
         }
@@ -107,7 +106,7 @@ pub(super) fn plan(group: &Group<'_>, machine: &Machine<'_>, program: &Program) 
         draft.line(format!("compute_at({}, workgroup, to: register)", member.name), "in the dispatch that uses it");
     }
     for member in members {
-        for (text, why) in along(member, &threads, lanes, machine.strategy(member, program)) {
+        for (text, why) in along(member, &threads, lanes, machine.strategy(member)) {
             draft.of(&member.name, text, why);
         }
     }
@@ -125,7 +124,7 @@ fn lanes(nest: &Nest, machine: &Machine<'_>) -> i64 {
 /// Returns the invocations for a row: as many as it has accesses, at most as many as a workgroup should have.
 fn threads(nest: &Nest, lanes: i64, machine: &Machine<'_>) -> Option<i64> {
     let length = if nest.reduced.is_empty() { nest.parallel.last()?.most } else { nest.items };
-    let accesses = length.map_or(i64::MAX, |length| power_above((length + lanes - 1) / lanes));
+    let accesses = length.map_or(i64::MAX, |length| power_above(groups(length, lanes)));
     let least = machine.profile.subgroup.map_or(1, i64::from).min(machine.row());
     Some(machine.row().min(accesses).max(least))
 }
@@ -192,7 +191,7 @@ pub(super) fn joined(sides: &[Side], into: &str, lines: &mut Vec<(String, String
 /// Returns the number of rounds in which tiles cover axes, if it is known.
 fn rounds(sides: &[Side], tile: i64) -> Option<i64> {
     let length = points(sides);
-    length.map(|length| (length + tile - 1) / tile)
+    length.map(|length| groups(length, tile))
 }
 
 /// Returns the facts that make the accesses of a group wide.

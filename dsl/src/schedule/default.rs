@@ -16,9 +16,6 @@ use crate::syntax::schedule::{Directive, DirectiveKind, Item, Schedule, Target};
 /// The invocations along the last axis if another axis has invocations, too: 32 elements of 4 bytes are a line of most caches.
 const ALONG: i64 = 32;
 
-/// The most invocations of a workgroup on a CPU and on a GPU, as the planner has them for independent elements.
-const INVOCATIONS: [i64; 2] = [64, 256];
-
 /// True if the directive is `default`.
 pub(crate) fn is_default(directive: &Directive) -> bool {
     directive.kind == DirectiveKind::Default
@@ -86,8 +83,7 @@ fn open(nest: &StageNest<'_>) -> Vec<AxisId> {
 
 /// Distributes literal axes, and tiles of other axes, from the last axis on, as long as a workgroup has room.
 fn to_invocations(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
-    let most = i64::from(nest.profile.invocations.min(nest.profile.local[0]));
-    let mut room = most.min(INVOCATIONS[usize::from(!nest.profile.cpu)]);
+    let mut room = nest.profile.elementwise();
     let (mut chosen, axes) = (Vec::new(), open(nest));
     for (n, axis) in axes.iter().enumerate().rev() {
         let limit = room.min(nest.profile.local.get(chosen.len()).map_or(1, |most| i64::from(*most)));

@@ -6,7 +6,7 @@ use super::{Advice, LintName, Look};
 use crate::figures::Figures;
 use tilewright_dsl::profile::Profile;
 
-/// The cores of a GPU whose profile does not state them, as in `vulkan_1_1`.
+/// The cores of a GPU whose profile does not state them. `vulkan_1_1` has the same guess.
 const CORES: u32 = 8;
 
 /// The size of a subgroup that is not known: 16 is the smallest of the bundled GPUs.

@@ -2,7 +2,7 @@
 
 use super::Product;
 use crate::launch::Feature;
-use crate::nest::{Body, Program};
+use crate::nest::Body;
 use crate::plan::draft::Draft;
 use crate::plan::machine::Machine;
 use crate::plan::number::near;
@@ -28,8 +28,8 @@ const SMALL: Tile = Tile { height: 64, width: 64, depth: 32 };
 const CPU: Tile = Tile { height: 32, width: 32, depth: 32 };
 
 /// Plans a product of f16 factors. `None` if the device does not multiply such matrices.
-pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, program: &Program) -> Option<Draft> {
-    let shape = shape(product, machine, program)?;
+pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>) -> Option<Draft> {
+    let shape = shape(product, machine)?;
     if !product.plain || product.ragged || product.left.buffer == product.right.buffer {
         return None;
     }
@@ -93,7 +93,8 @@ pub(super) fn whole_facts(product: &Product<'_>, machine: &Machine<'_>) -> Vec<S
 }
 
 /// Returns the matrices that the device multiplies with the types of a product.
-pub(super) fn shape(product: &Product<'_>, machine: &Machine<'_>, program: &Program) -> Option<[i64; 3]> {
+pub(super) fn shape(product: &Product<'_>, machine: &Machine<'_>) -> Option<[i64; 3]> {
+    let program = machine.program;
     let Body::Reduce { lift, .. } = &program.stages[product.nest.stage].body else { return None };
     let [item] = lift.as_slice() else { return None };
     let profile = machine.profile;

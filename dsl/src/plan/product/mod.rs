@@ -81,13 +81,14 @@ fn is_plain(program: &Program, nest: &Nest) -> bool {
 }
 
 /// Returns the plans of a product, the best first. The next one is taken if a plan is refused.
-pub(super) fn plans(product: Product<'_>, machine: &Machine<'_>, program: &Program) -> Vec<Draft> {
+pub(super) fn plans(product: Product<'_>, machine: &Machine<'_>) -> Vec<Draft> {
+    let program = machine.program;
     let piece = split::piece(&product, program);
     let mut found = Vec::new();
     for product in [Product { piece, ..product }, Product { piece: None, ..product }] {
         let all = [
-            matrices::plan(&product, machine, program),
-            shared::plan(&product, machine, program),
+            matrices::plan(&product, machine),
+            shared::plan(&product, machine),
             registers::plan(&product, machine, " round_up"),
             registers::plan(&product, machine, ""),
         ];
@@ -186,7 +187,7 @@ impl Product<'_> {
         let window = if by_channel { self.nest.reduced.split_last().map_or(&[][..], |(_, window)| window) } else { &[] };
         let taps = split::taps(window).unwrap_or(1);
         let whole = piece / taps >= depth.value;
-        let steps = if whole { Number::from(piece / taps).over(depth.clone()) } else { 1.into() };
+        let steps = if whole { Number::from(piece / taps).over(depth) } else { 1.into() };
         draft.first(
             format!("tile({step}: {steps} => {PIECE_AXIS})"),
             format!("sums of at most {} products", steps.value.saturating_mul(depth.value).saturating_mul(taps)),

@@ -14,15 +14,15 @@ const PIXEL: i64 = 3;
 impl Product<'_> {
     /// Returns sets of facts under which another plan is better: large tiles that use all cores, steps of channels, and rows that
     /// are aligned.
-    pub(in crate::plan) fn regimes(&self, machine: &Machine<'_>, program: &Program) -> Vec<Vec<String>> {
-        let units = matrices::shape(self, machine, program).is_some();
+    pub(in crate::plan) fn regimes(&self, machine: &Machine<'_>) -> Vec<Vec<String>> {
+        let units = matrices::shape(self, machine).is_some();
         let aligned = self.aligned();
         let many = self.many(machine);
         let mut found = Vec::new();
         if let Some(pixels) = self.pixels().filter(|_| machine.profile.subgroup.is_some()) {
             found.push(vec![pixels]);
         }
-        let long = self.long(program);
+        let long = self.long(machine.program);
         // Without subgroups there is one version besides the general one. In windows and kernels of several stages, other facts are more
         // frequent than a long sum.
         match machine.profile.subgroup {

@@ -23,8 +23,8 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, tail: &str) -> 
     let lanes = draft.number(of, "COLUMN_THREADS", lanes, near(lanes, 4..=32));
     let each = draft.number(of, "ROW_EACH", each, near(each, 2..=16));
     let (row, column) = product.fused(&mut draft);
-    product.tiled((&row, &rows.times(each.clone())), (&column, &lanes.times(vector)), false, &mut draft);
-    let count = lanes.times(rows.clone());
+    product.tiled((&row, &rows.times(&each)), (&column, &lanes.times(vector)), false, &mut draft);
+    let count = lanes.times(&rows);
     match rows.value {
         1 => draft.line(format!("tile({column}: {vector}) => thread(x)"), format!("{count} invocations")),
         _ => draft.line(format!("tile({row}: {each}, {column}: {vector}) => thread(y, x)"), format!("{count} invocations")),

@@ -2,7 +2,6 @@
 
 use super::Product;
 use crate::facts::Prover;
-use crate::nest::Program;
 use crate::plan::draft::Draft;
 use crate::plan::form::Side;
 use crate::plan::machine::Machine;
@@ -33,7 +32,7 @@ pub(super) const THIN: i64 = 16;
 pub(super) const LARGE: i64 = 128;
 
 /// Plans a product. `None` if shared memory is ordinary memory, or if both factors are one tensor, whose copies would have one name.
-pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, program: &Program) -> Option<Draft> {
+pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>) -> Option<Draft> {
     if !machine.shares() || product.left.buffer == product.right.buffer {
         return None;
     }
@@ -41,7 +40,7 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, program: &Progr
     let Tile { rows, columns, depth } = match (thin(product.rows), thin(product.columns)) {
         (true, _) => LOW,
         (false, true) => NARROW,
-        (false, false) if is_large(product, machine, program) => BIG,
+        (false, false) if is_large(product, machine) => BIG,
         (false, false) => SMALL,
     };
     let mut draft = Draft::default();
@@ -57,8 +56,8 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, program: &Progr
     let [column_groups, column_threads, column_each] = &side("COLUMN", columns, 4);
     let depth = draft.number(of, "STEP", depth, near(depth, 8..=32));
     let (row, column) = product.fused(&mut draft);
-    let height = row_groups.times(row_threads.clone()).times(row_each.clone());
-    let width = column_groups.times(column_threads.clone()).times(column_each.clone());
+    let height = row_groups.times(row_threads).times(row_each);
+    let width = column_groups.times(column_threads).times(column_each);
     product.tiled((&row, &height), (&column, &width), false, &mut draft);
     let items = product.steps(&depth, &|k| format!("{k}, {row}, {column}"), &mut draft)?;
     let (left, right, k, step) = (&product.left.name, &product.right.name, &items.axis, &items.step);
@@ -73,10 +72,10 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, program: &Progr
     let split = |axis: &str, [groups, threads, each]: [&Number; 3]| {
         format!("split({axis}, [{groups}, {threads}, {each}] => {axis}_r, {axis}_t, {axis}_v)")
     };
-    let (high, wide) = (row_groups.times(row_each.clone()), column_groups.times(column_each.clone()));
+    let (high, wide) = (row_groups.times(row_each), column_groups.times(column_each));
     draft.line(split(&row, [row_groups, row_threads, row_each]), format!("{high} rows an invocation"));
     draft.line(split(&column, [column_groups, column_threads, column_each]), format!("{wide} columns an invocation"));
-    let threads = row_threads.times(column_threads.clone());
+    let threads = row_threads.times(column_threads);
     draft.line(format!("distribute({row}_t, {column}_t => thread(y, x))"), format!("{threads} invocations"));
     // An axis of one group is not a loop.
     let groups = |axis: &str, count: &Number| if count.value > 1 { format!("{axis}_r, ") } else { String::new() };
@@ -89,9 +88,9 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, program: &Progr
 }
 
 /// True if large tiles provably use all cores.
-fn is_large(product: &Product<'_>, machine: &Machine<'_>, program: &Program) -> bool {
+fn is_large(product: &Product<'_>, machine: &Machine<'_>) -> bool {
     let Some(cores) = machine.large() else { return false };
-    let exprs = &program.exprs;
+    let exprs = &machine.program.exprs;
     let count = |sides: &[Side]| {
         let all = sides.iter().map(|side| side.extent).reduce(|all, more| exprs.product(all, more));
         exprs.ceil_div(all.unwrap_or_else(|| exprs.int(1)), exprs.int(LARGE))
@@ -99,5 +98,5 @@ fn is_large(product: &Product<'_>, machine: &Machine<'_>, program: &Program) -> 
     let tiles = exprs.product(count(product.rows), count(product.columns));
     let all = product.batch.iter().rev().fold(tiles, |all, side| exprs.product(side.extent, all));
     let wide = |sides: &[Side]| !matches!(sides, [one] if one.least < LARGE);
-    wide(product.rows) && wide(product.columns) && Prover::new(program).at_least(all, cores)
+    wide(product.rows) && wide(product.columns) && Prover::new(machine.program).at_least(all, cores)
 }
