@@ -72,7 +72,7 @@ pub(crate) struct Tunable {
 /// A value for the kernel of this name.
 pub(crate) type OfKernel<T> = (String, T);
 
-/// Plans kernels, and returns the schedules of each in the order in which a launch tries them, and the kernels that have no plan.
+/// Plans kernels, and returns the schedules of each in the order in which a launch tries them, and the kernels whose planning fails.
 pub(crate) fn tunable(kernels: &Kernels<'_>, source: &Source) -> Result<(Vec<Tunable>, Vec<OfKernel<Problem>>), Problem> {
     let profile = source.profile_path(kernels.profile)?.path;
     let (mut found, mut problems) = (Vec::new(), Vec::new());

@@ -169,7 +169,7 @@ pub(crate) fn run(options: &Tune) -> Result<Exit, Problem> {
     Ok(exit)
 }
 
-/// Returns the schedules to tune. If the options name no schedules, also returns those that cannot be read, or kernels that have no plan.
+/// Returns the schedules to tune. If the options name no schedules, also returns those that cannot be read, or kernels whose planning fails.
 fn schedules(options: &Tune, origin: &Origin<'_>, source: &Source) -> Result<(Vec<String>, Vec<Named>), Problem> {
     if options.plan {
         let unplanned = |(kernel, problem): (&str, &Problem)| Named { schedule: kernel.to_owned(), sizes: Err(problem.clone()) };

@@ -12,7 +12,7 @@ use tilewright_explain::source::Source;
 pub(super) struct Origin<'o> {
     file: &'o Path,
     planned: Vec<Tunable>,
-    /// The kernels that have no plan, each with the reason.
+    /// The kernels whose planning failed, each with the reason.
     problems: Vec<OfKernel<Problem>>,
 }
 
@@ -40,7 +40,7 @@ impl<'o> Origin<'o> {
         self.planned.iter().map(|planned| planned.name.as_str())
     }
 
-    /// Returns the kernels that have no plan, each with the reason.
+    /// Returns the kernels whose planning failed, each with the reason.
     pub(super) fn problems(&self) -> impl Iterator<Item = (&str, &Problem)> {
         self.problems.iter().map(|(kernel, problem)| (kernel.as_str(), problem))
     }
