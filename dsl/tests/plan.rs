@@ -295,3 +295,83 @@ fn constants_of_plans() {
         }
     }
 }
+
+/// A window is computed in registers of the stage that reads it, if that is one stage, and reads each element once.
+#[test]
+fn windows_where_they_are_used() {
+    let normalized = "fn k<H, W, R = 2>(x: f32[H, W], s: f32) -> y: f32[H, W] {
+        let w[i, j]: f32[H, W] = sum(u in -R..=R, v in -R..=R) { (s * (x.clamp()[i + u, j + v] - x[i, j])).exp() };
+        y[i, j] = sum(u in -R..=R, v in -R..=R) { (s * (x.clamp()[i + u, j + v] - x[i, j])).exp() * x.clamp()[i + u, j + v] } / w[i, j];
+    }";
+    insta::assert_snapshot!("normalized", plans(normalized, &[""]));
+    let matched = "fn k<H, W, D = 5>(a: f32[H, W], b: f32[H, W]) -> best: i32[H, W] {
+        let cost[i, j, d]: f32[H, W, D] = sum(u in -1..=1, v in -1..=1) {
+            (a.clamp()[i + u, j + v] - b.clamp()[i + u, j + v - d]).abs()
+        };
+        best[i, j] = argmin(d in 0..D) { cost[i, j, d] };
+    }";
+    insta::assert_snapshot!("matched", plans(matched, &[""]));
+    let activated = "fn k<H, W, C>(x: f32[H + 2, W + 2, C], f: f32[3, 3, C], b: f32[C]) -> y: f32[H, W, C] {
+        let s[i, j, c]: f32[H, W, C] = sum(u in 0..3, v in 0..3) { x[i + u, j + v, c] * f[u, v, c] };
+        y[i, j, c] = (s[i, j, c] + b[c]).max(0.0);
+    }";
+    insta::assert_snapshot!("activated", plans(activated, &["", "C % 4 == 0, C >= 32"]));
+}
+
+/// A window has a dispatch of its own if two stages read it, or one stage at other places, or if `root` names it.
+#[test]
+fn windows_apart() {
+    let sums = "let s[i, j]: f32[H, W] = sum(u in 0..3, v in 0..3) { x[i + u, j + v] };";
+    let two = format!(
+        "fn k<H, W>(x: f32[H + 2, W + 2]) -> (y: f32[H, W], z: f32[H, W]) {{ {sums} y[i, j] = s[i, j] * 2.0; z[i, j] = -s[i, j]; }}"
+    );
+    let other = format!("fn k<H, W>(x: f32[H + 2, W + 2]) -> y: f32[H, W] {{ {sums} y[i, j] = s[i, j] + s.clamp()[i, j + 1]; }}");
+    let one = format!("fn k<H, W>(x: f32[H + 2, W + 2]) -> y: f32[H, W] {{ {sums} y[i, j] = s[i, j] * 2.0; }}");
+    for (kernel, items, count) in [(&two, "", 3), (&other, "", 2), (&one, "root(s);", 2), (&one, "", 1)] {
+        let made = scheduled(kernel, "", items, &Profile::nvidia_hopper()).expect("it compiles");
+        assert!(made.refused.is_empty(), "{kernel}");
+        assert_eq!(made.program.plan.len(), count, "{kernel} {items}");
+    }
+}
+
+/// An intermediate that a stencil reads at several places is stored if inlining it would read too many elements.
+#[test]
+fn stencils_of_stencils() {
+    let edges = "fn k<H, W>(x: f32[H, W]) -> y: f32[H, W] {
+        let m[i, j]: f32[H, W] = (x.clamp()[i - 1, j] - x.clamp()[i + 1, j]).abs() + (x.clamp()[i, j - 1] - x.clamp()[i, j + 1]).abs();
+        let n[i, j]: f32[H, W] = m.clamp()[i, j] + m.clamp()[i, j + 3] + m.clamp()[i + 3, j] + m.clamp()[i, j - 3];
+        y[i, j] = n.clamp()[i, j] + n.clamp()[i - 1, j - 1] + n.clamp()[i + 1, j - 1] + n.clamp()[i - 1, j + 1] + n.clamp()[i + 1, j + 1];
+    }";
+    insta::assert_snapshot!(plans(edges, &["W >= 32"]));
+    // The planner does not change what a stage with directives inlines.
+    let tiled = "tile(i: 4, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x));";
+    let made = scheduled(edges, "", tiled, &Profile::nvidia_hopper()).expect("it compiles");
+    assert_eq!(made.program.plan.len(), 1);
+}
+
+/// The columns of a position are computed together if they are few.
+#[test]
+fn few_columns() {
+    let forces = "fn k<N>(p: f32[N, 4]) -> a: f32[N, 3] {
+        a[i, c] = sum(j in 0..N) { p[j, 3] * (p[j, c] - p[i, c]) * ((p[j, 0] - p[i, 0]).powi(2) + (p[j, 1] - p[i, 1]).powi(2) + 0.1).rsqrt() };
+    }";
+    insta::assert_snapshot!(plans(forces, &["", "N <= 256"]));
+}
+
+/// Reads at an offset along rows are not wide, and reads at other offsets are.
+#[test]
+fn stencils_with_wide_reads() {
+    let points = |reads: &str| format!("fn k<H, W>(x: f32[H, W]) -> y: f32[H, W] {{ y[i, j] = {reads}; }}");
+    let across = points("x.clamp()[i - 1, j] + x.clamp()[i, j - 1] + x[i, j] + x.clamp()[i, j + 1] + x.clamp()[i + 1, j]");
+    let along = points("x.clamp()[i, j - 2] + x.clamp()[i, j - 1] + x[i, j] + x.clamp()[i, j + 1]");
+    insta::assert_snapshot!("across", plans(&across, &["W % 4 == 0, W >= 32"]));
+    insta::assert_snapshot!("along", plans(&along, &["W % 4 == 0, W >= 32"]));
+}
+
+/// A fact about the number of items counts if facts bound each extent, too.
+#[test]
+fn items_of_several_axes() {
+    let kernel = "fn k<N, P, C>(x: f32[N, P, C]) -> y: f32[C] { y[c] = sum(n in 0..N, p in 0..P) { x[n, p, c] }; }";
+    let plan = |facts: &str| planned(kernel, facts, &Profile::mesa_lavapipe()).plan.source(0);
+    assert_eq!(plan("N * P <= 4096, N >= 1, P >= 1"), plan("N * P <= 4096"));
+}

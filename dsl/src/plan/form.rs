@@ -4,7 +4,7 @@
 
 use crate::expr::{ExprId, Read};
 use crate::facts::Prover;
-use crate::nest::{AxisId, Body, BufferId, Monoid, Program, StageId};
+use crate::nest::{AxisId, Body, BufferId, Monoid, Program, Stage, StageId};
 use tilewright_launch::DType;
 
 /// An axis of a stage.
@@ -70,12 +70,27 @@ pub(super) struct Touch {
     pub(super) prefix: bool,
     /// True if the indices are all of its parallel axes, and the result has the same shape.
     pub(super) same: bool,
+    /// True if the indices are all of its parallel axes, in order, and then axes of its reduction.
+    pub(super) whole: bool,
+    /// The number of accesses that move like this one, at other offsets.
+    pub(super) count: usize,
+    /// The number of those accesses with an offset along the last axis of the buffer.
+    pub(super) shifted: usize,
 }
 
 impl Touch {
     /// True if the index depends on the axis with this number.
     pub(super) fn uses(&self, axis: usize) -> bool {
         self.steps[axis] != Step::Stays
+    }
+
+    /// Joins an access that moves equally, and whose indices may have other offsets.
+    fn join(&mut self, other: &Touch) {
+        self.prefix &= other.prefix;
+        self.same &= other.same;
+        self.whole &= other.whole;
+        self.count += other.count;
+        self.shifted += other.shifted;
     }
 }
 
@@ -127,9 +142,10 @@ impl Nest {
             let mut found: Vec<Touch> = Vec::new();
             for read in values.iter().flat_map(|v| program.exprs.reads(*v)) {
                 if program.buffers[read.buffer].space.is_global() {
-                    let touch = touch(program, &read, &all, &of.axes, of.buffer);
-                    if !found.iter().any(|t| t.buffer == touch.buffer && t.steps == touch.steps) {
-                        found.push(touch);
+                    let touch = touch(program, &read, &all, of);
+                    match found.iter_mut().find(|t| t.buffer == touch.buffer && t.steps == touch.steps) {
+                        Some(other) => other.join(&touch),
+                        None => found.push(touch),
                     }
                 }
             }
@@ -142,7 +158,7 @@ impl Nest {
             name: of.name.clone(),
             reads: touches(&values),
             finish: touches(&last),
-            write: touch(program, &write, &all, &of.axes, of.buffer),
+            write: touch(program, &write, &all, of),
             parallel,
             reduced,
             items,
@@ -192,14 +208,15 @@ pub(super) fn tail(extent: Option<i64>, n: i64, word: &'static str) -> &'static 
     if extent.is_some_and(|extent| extent.max(1) < n) { " guard" } else { word }
 }
 
-/// Returns an upper bound of the number of items of a reduction.
+/// Returns an upper bound of the number of items of a reduction. A fact can bound the product of extents more tightly than each extent.
 fn items_of(program: &Program, prover: &Prover<'_>, reduced: &[Side]) -> Option<i64> {
     let apart: Option<i64> = reduced.iter().map(|side| side.most).try_fold(1i64, |all, most| all.checked_mul(most?));
-    let together = || {
-        let extents = reduced.iter().map(|side| side.extent);
-        prover.upper(extents.reduce(|all, more| program.exprs.product(all, more))?)
-    };
-    apart.or_else(|| if reduced.len() > 1 { together() } else { None })
+    if reduced.len() < 2 || points(reduced).is_some() {
+        return apart;
+    }
+    let extents = reduced.iter().map(|side| side.extent);
+    let together = extents.reduce(|all, more| program.exprs.product(all, more)).and_then(|product| prover.upper(product));
+    apart.into_iter().chain(together).min()
 }
 
 /// Returns an axis with the bounds of its extent that facts prove.
@@ -220,8 +237,8 @@ fn side(program: &Program, prover: &Prover<'_>, axis: AxisId) -> Side {
     }
 }
 
-/// Returns how an access moves along the axes.
-fn touch(program: &Program, read: &Read, all: &[AxisId], own: &[AxisId], result: BufferId) -> Touch {
+/// Returns how an access of a stage moves along the axes.
+fn touch(program: &Program, read: &Read, all: &[AxisId], stage: &Stage) -> Touch {
     let sums: Vec<_> = read.index.iter().map(|index| program.exprs.linear(*index)).collect();
     let step = |axis: &AxisId| {
         let last = sums.len().saturating_sub(1);
@@ -239,8 +256,17 @@ fn touch(program: &Program, read: &Read, all: &[AxisId], own: &[AxisId], result:
         step
     };
     let is_own = |(index, axis): (&ExprId, &AxisId)| program.exprs.axis(*axis) == *index;
-    let prefix = read.index.len() <= own.len() && read.index.iter().zip(own).all(is_own);
-    let same = prefix && read.index.len() == own.len() && program.buffers[read.buffer].shape == program.buffers[result].shape;
+    let own = &stage.axes;
+    let equal = read.index.iter().zip(own).all(is_own);
+    let prefix = equal && read.index.len() <= own.len();
+    let shape = |buffer: BufferId| &program.buffers[buffer].shape;
+    let same = prefix && read.index.len() == own.len() && shape(read.buffer) == shape(stage.buffer);
+    let over: &[AxisId] = match &stage.body {
+        Body::Map(_) => &[],
+        Body::Reduce { over, .. } => over,
+    };
+    let is_reduced = |index: &ExprId| over.iter().any(|axis| program.exprs.axis(*axis) == *index);
+    let whole = equal && read.index.len() >= own.len() && read.index[own.len()..].iter().all(is_reduced);
     let name = program.buffers[read.buffer].name.clone();
     Touch {
         buffer: read.buffer,
@@ -249,5 +275,8 @@ fn touch(program: &Program, read: &Read, all: &[AxisId], own: &[AxisId], result:
         steps: all.iter().map(step).collect(),
         prefix,
         same,
+        whole,
+        count: 1,
+        shifted: usize::from(sums.last().is_some_and(|sum| sum.constant != 0)),
     }
 }

@@ -17,6 +17,8 @@ mod product;
 mod reductions;
 mod roots;
 mod rows;
+mod tiles;
+mod windows;
 
 pub use draft::{Block, Line, Plan};
 pub use number::Constant;
@@ -40,7 +42,7 @@ pub(crate) struct Drafts {
     roots: Vec<Line>,
     /// For each stage its name, or `None` for the only result, and its plans, the best first.
     stages: Vec<(Option<String>, Vec<Draft>)>,
-    /// True if a plan is for several stages: statistics of rows, and the stage that uses them.
+    /// True if a plan is for several stages: statistics of rows or windows, and the stage that uses them.
     grouped: bool,
 }
 
@@ -156,7 +158,7 @@ pub(crate) fn drafts(program: &Program, rewritten: &Rewritten, schedule: &Schedu
     let single = program.stages.ids().filter(|s| program.is_result(*s)).count() == 1;
     let mut drafts = Drafts::default();
     for (nest, form) in forms(&nests, &program, grouped) {
-        drafts.grouped |= matches!(&form, Form::Rows(group) if !group.members.is_empty());
+        drafts.grouped |= !form.members().is_empty();
         let plans = form.plans(nest, &machine);
         if !plans.is_empty() {
             let is_named = !(single && nest.result) || schedule.items.iter().any(|item| has_default(item, Some(&nest.name)));
@@ -229,14 +231,32 @@ const MOST_ANYWHERE: usize = 1;
 /// Returns the program with naive nests, as the placements of the schedule and of the plan leave it, and the plan's placements.
 /// `None` if the schedule's placements have errors.
 fn prepared(program: &Program, rewritten: &Rewritten, schedule: &Schedule) -> Option<(Program, Vec<Line>)> {
-    let mut program = program.clone();
-    let kept = placement::kept(&program, &schedule.items).ok()?;
-    let roots = roots::of(&program, &schedule.items);
-    let keeps = |stage: &StageId| kept.contains(stage) || rewritten.stored.contains(stage) || roots.contains(stage);
-    inline_those(&mut program, &|_, stage| !keeps(&stage));
-    build::naive(&mut program);
-    let line = |stage: &StageId| roots::line(&program.stages[*stage].name);
-    let roots = roots.iter().filter(|stage| program.is_planned(**stage)).map(line).collect();
+    let kept = placement::kept(program, &schedule.items).ok()?;
+    let with = |roots: &[(StageId, &'static str)]| {
+        let mut program = program.clone();
+        let is_root = |stage: StageId| roots.iter().any(|(root, _)| *root == stage);
+        let keeps = |stage: StageId| kept.contains(&stage) || rewritten.stored.contains(&stage) || is_root(stage);
+        inline_those(&mut program, &|_, stage| !keeps(stage));
+        build::naive(&mut program);
+        program
+    };
+    let mut roots = roots::of(program, &schedule.items);
+    let mut program = with(&roots);
+    // The planner does not change what a stage with directives inlines.
+    let count = roots.len();
+    roots.retain(|(stage, _)| {
+        let buffer = program.stages[*stage].buffer;
+        let reads = |reader: &StageId| {
+            let values = program.stages[*reader].values();
+            values.into_iter().any(|value| program.exprs.reads(value).iter().any(|read| read.buffer == buffer))
+        };
+        !program.stages.ids().filter(reads).any(|reader| is_mentioned(&program, &schedule.items, reader))
+    });
+    if roots.len() < count {
+        program = with(&roots);
+    }
+    let line = |(stage, why): &(StageId, &'static str)| roots::line(&program.stages[*stage].name, why);
+    let roots = roots.iter().filter(|(stage, _)| program.is_planned(*stage)).map(line).collect();
     Some((program, roots))
 }
 
@@ -279,10 +299,10 @@ enum Form<'n> {
     Rows(rows::Group<'n>),
     Total,
     Columns,
-    Points,
+    Points(Vec<windows::Member<'n>>),
 }
 
-/// Assigns a rule to each stage. If `grouped`, statistics of rows are part of the stage that uses them.
+/// Assigns a rule to each stage. If `grouped`, statistics of rows and windows are part of the stage that uses them.
 fn forms<'n>(nests: &'n [Nest], program: &Program, grouped: bool) -> Vec<(&'n Nest, Form<'n>)> {
     let mut forms: Vec<(&Nest, Form<'_>)> = Vec::new();
     let mut hosted: Vec<StageId> = Vec::new();
@@ -291,9 +311,7 @@ fn forms<'n>(nests: &'n [Nest], program: &Program, grouped: bool) -> Vec<(&'n Ne
             continue;
         }
         let form = form(nest, if grouped { nests } else { std::slice::from_ref(nest) }, program);
-        if let Form::Rows(group) = &form {
-            hosted.extend(group.members.iter().map(|member| member.stage));
-        }
+        hosted.extend(form.members());
         forms.push((nest, form));
     }
     forms.reverse();
@@ -309,14 +327,23 @@ fn form<'n>(nest: &'n Nest, nests: &'n [Nest], program: &Program) -> Form<'n> {
         return Form::Rows(group);
     }
     match nest.monoid {
-        Some(_) if rows::is_window(nest) || rows::is_sliding(nest) => Form::Points,
+        Some(_) if rows::is_window(nest) || rows::is_sliding(nest) => Form::Points(windows::members(nest, nests)),
         Some(_) if nest.parallel.is_empty() => Form::Total,
         Some(_) => Form::Columns,
-        None => Form::Points,
+        None => Form::Points(windows::members(nest, nests)),
     }
 }
 
 impl Form<'_> {
+    /// Returns the stages that are computed in the dispatch of this one.
+    fn members(&self) -> Vec<StageId> {
+        match self {
+            Form::Rows(group) => group.members.iter().map(|member| member.stage).collect(),
+            Form::Points(members) => members.iter().map(|member| member.nest.stage).collect(),
+            Form::Product(_) | Form::Total | Form::Columns => Vec::new(),
+        }
+    }
+
     /// Writes the plans of a stage, the best first.
     fn plans(&self, nest: &Nest, machine: &Machine<'_>) -> Vec<Draft> {
         let own = match self {
@@ -326,18 +353,20 @@ impl Form<'_> {
             Form::Rows(group) => rows::plan(group, machine).into_iter().collect(),
             Form::Total => reductions::total(nest, machine).into_iter().collect(),
             Form::Columns => reductions::columns(nest, machine).into_iter().collect(),
-            Form::Points => Vec::new(),
+            Form::Points(members) => return pointwise::plan(nest, members, machine).into_iter().collect(),
         };
         // Independent elements, each computed by one invocation, are possible for every form but a group of stages.
-        let alone = matches!(self, Form::Rows(group) if !group.members.is_empty());
-        own.into_iter().chain(pointwise::plan(nest, machine).filter(|_| !alone)).collect()
+        let alone = !self.members().is_empty();
+        own.into_iter().chain(pointwise::plan(nest, &[], machine).filter(|_| !alone)).collect()
     }
 
     /// Returns sets of facts under which the stage has another plan, the best first.
     fn regimes(&self, nest: &Nest, machine: &Machine<'_>) -> Vec<Vec<String>> {
         match self {
             Form::Product(product) => product.regimes(machine),
-            Form::Points => vec![self.wishes(nest, machine), pointwise::whole(nest, machine)],
+            Form::Points(members) => {
+                vec![self.wishes(nest, machine), pointwise::whole(nest, machine), pointwise::long(nest, members)]
+            }
             _ => vec![self.wishes(nest, machine)],
         }
     }
@@ -348,8 +377,8 @@ impl Form<'_> {
             Form::Product(product) => product.wishes(),
             Form::Rows(group) => rows::aligned(group, machine),
             Form::Total => reductions::short(nest, machine::PIECE),
-            Form::Columns => reductions::short(nest, reductions::short_column(machine)),
-            Form::Points => pointwise::aligned(nest, machine),
+            Form::Columns => reductions::short_columns(nest, machine),
+            Form::Points(members) => pointwise::aligned(nest, members, machine),
         }
     }
 }

@@ -5,9 +5,11 @@
 //! at a time if the alignment is proved.
 
 use super::draft::Draft;
-use super::form::{Nest, Side, Step, Touch, points, tail};
+use super::form::{Nest, Step, Touch, points, tail};
 use super::machine::{Machine, groups, power_above};
-use super::number::{Number, near};
+use super::number::near;
+use super::tiles::{self, unroll};
+use super::windows::{self, Member};
 
 /// The largest reduction that each invocation unrolls, in items: a window of 5 x 5, or a 3 x 3 window of few channels.
 pub(super) const UNROLLED: i64 = 32;
@@ -18,11 +20,15 @@ const LONG: i64 = 32;
 /// The side of a square tile that is transposed through shared memory.
 const SQUARE: i64 = 32;
 
-/// Plans a stage.
-pub(super) fn plan(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
+/// Plans a stage, with the windows that it computes itself.
+pub(super) fn plan(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Option<Draft> {
     let last = nest.parallel.last()?;
     if last.ragged || nest.parallel.iter().any(|side| side.ragged) {
         return None;
+    }
+    if !members.is_empty() {
+        let short = nest.monoid.is_none() && last.least < LONG && last.exact.is_none();
+        return Some(if short { flattened(nest, members, machine) } else { tiles::plan(nest, members, machine) });
     }
     if let Some(read) = transposed(nest).filter(|_| machine.shares()) {
         return transpose(nest, read, machine);
@@ -32,15 +38,15 @@ pub(super) fn plan(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
         return positions(nest, machine);
     }
     if is_flat(nest) || nest.parallel.len() == 1 {
-        return Some(flattened(nest, machine));
+        return Some(flattened(nest, &[], machine));
     }
     if whole || (has_positions(nest) && last.least < LONG) {
         return positions(nest, machine);
     }
     if nest.monoid.is_none() && last.least < LONG && last.exact.is_none() {
-        return Some(flattened(nest, machine));
+        return Some(flattened(nest, &[], machine));
     }
-    Some(rows(nest, machine))
+    Some(tiles::plan(nest, &[], machine))
 }
 
 /// True if all tensors have the layout of the result, or are one element.
@@ -49,10 +55,11 @@ fn is_flat(nest: &Nest) -> bool {
 }
 
 /// Fuses all axes: if all tensors have one layout, or if rows may be short.
-fn flattened(nest: &Nest, machine: &Machine<'_>) -> Draft {
+fn flattened(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Draft {
     let mut draft = Draft::default();
     let axis = fused(nest, &mut draft);
-    let wide = is_flat(nest) || (nest.parallel.len() == 1 && nest.reduced.is_empty() && is_aligned(nest));
+    let is_wide = is_flat(nest) || (nest.parallel.len() == 1 && nest.reduced.is_empty() && is_aligned(nest));
+    let wide = is_wide && members.is_empty();
     let lanes = if wide { machine.vector(nest) } else { 1 };
     let extent = points(&nest.parallel);
     let accesses = extent.map_or(i64::MAX, |extent| power_above(groups(extent, lanes)));
@@ -62,7 +69,8 @@ fn flattened(nest: &Nest, machine: &Machine<'_>) -> Draft {
         let word = tail(extent, threads.value, "");
         draft.line(format!("tile({axis}: {threads}{word}) => workgroup(x)"), format!("{threads} invocations"));
         draft.line(format!("distribute({axis} => thread(x))"), "adjacent elements to adjacent invocations");
-        unroll(nest, &mut draft, &[]);
+        windows::place(members, None, 1, &mut draft);
+        unroll(nest, members, &mut draft, &[]);
         return draft;
     }
     let tile = threads.times(lanes);
@@ -79,86 +87,12 @@ fn fused(nest: &Nest, draft: &mut Draft) -> String {
     match nest.parallel.as_slice() {
         [one] => one.name.clone(),
         all => {
-            draft.line(format!("fuse({} => points)", Nest::names(all)), "all tensors have one layout");
+            let why = if is_flat(nest) { "all tensors have one layout" } else { "rows may be short" };
+            draft.line(format!("fuse({} => points)", Nest::names(all)), why);
             "points".to_owned()
         }
     }
 }
-
-/// Distributes the last axis and the ones before it, because tensors differ in layout or neighbours share reads.
-fn rows(nest: &Nest, machine: &Machine<'_>) -> Draft {
-    let mut draft = Draft::default();
-    let Some((last, outer)) = nest.parallel.split_last() else { return draft };
-    let aligned = is_aligned(nest) && last.divisor >= machine.vector(nest);
-    let lanes = if aligned { machine.vector(nest) } else { 1 };
-    let windowed = !nest.reduced.is_empty() && is_aligned(nest);
-    // A short last axis leaves invocations for the axes before it.
-    let x = last.most.map_or(i64::MAX, |most| power_above(groups(most, lanes))).min(if windowed { WINDOW_X } else { PLAIN_X });
-    let x = x.min(machine.invocations());
-    let (mut threads, mut left) =
-        (vec![draft.number((machine, nest), "THREADS_X", x, machine.sizes(x))], machine.invocations() / x);
-    // Neighbours of a window share reads, so an invocation computes several of them, and whole tiles run without guards.
-    let each = if windowed { EACH } else { 1 };
-    for (n, side) in outer.iter().rev().take(if windowed { 2 } else { 1 }).enumerate() {
-        let most = power_above(side.most.unwrap_or(i64::MAX)).min(i64::from(machine.profile.local[n + 1]));
-        let y = left.min(most).min(if windowed { EACH } else { i64::MAX });
-        threads.push(draft.number((machine, nest), ["THREADS_Y", "THREADS_Z"][n], y, near(y, 1..=16)));
-        left /= y;
-    }
-    threads.reverse();
-    let each = draft.number((machine, nest), "EACH", each, if windowed { near(each, 2..=8) } else { vec![each] });
-    let ones = nest.parallel.len() - threads.len();
-    let size = |n: usize| match n.checked_sub(ones) {
-        None => 1.into(),
-        Some(at) if at + 1 == threads.len() => threads[at].times(lanes),
-        Some(at) if at + 2 == threads.len() => threads[at].times(&each),
-        Some(at) => threads[at].clone(),
-    };
-    let peeled = |n: usize| if windowed && n + 2 >= nest.parallel.len() { " peel" } else { "" };
-    let tile = |(n, side): (usize, &Side)| {
-        let size: Number = size(n);
-        format!("{}: {size}{}", side.name, tail(side.exact, size.value, peeled(n)))
-    };
-    let tiles: Vec<String> = nest.parallel.iter().enumerate().map(tile).collect();
-    let slots: Vec<&str> = (0..nest.parallel.len()).rev().map(|n| ["x", "y", "z"][n.min(2)]).collect();
-    let count: Vec<String> = threads.iter().map(Number::to_string).collect();
-    draft.line(
-        format!("tile({}) => workgroup({})", tiles.join(", "), slots.join(", ")),
-        format!("{} invocations", count.join(" x ")),
-    );
-    let inner = &nest.parallel[ones..];
-    let places = &slots[ones..];
-    if each.value == 1 && lanes == 1 {
-        draft.line(format!("distribute({} => thread({}))", Nest::names(inner), places.join(", ")), "contiguous elements in x");
-    } else {
-        let size = |n: usize| {
-            if n + 1 == inner.len() {
-                lanes.into()
-            } else if n + 2 == inner.len() {
-                each.clone()
-            } else {
-                Number::from(1)
-            }
-        };
-        let tiles: Vec<String> = inner.iter().enumerate().map(|(n, side)| format!("{}: {}", side.name, size(n))).collect();
-        draft.line(format!("tile({}) => thread({})", tiles.join(", "), places.join(", ")), "contiguous elements in x");
-    }
-    let shared: Vec<&str> = outer.last().filter(|_| each.value > 1).map(|side| side.name.as_str()).into_iter().collect();
-    unroll(nest, &mut draft, &shared);
-    if lanes > 1 {
-        draft.line(format!("vectorize({}, {lanes}, unaligned: scalar)", last.name), "16 bytes an access");
-    }
-    draft
-}
-
-/// The invocations along the last axis: enough for whole lines of a cache.
-const PLAIN_X: i64 = 32;
-
-/// The same for windows whose elements are vectors of channels.
-const WINDOW_X: i64 = 8;
-
-/// The neighbours of a window that an invocation computes.
-const EACH: i64 = 4;
 
 /// Gives all elements along the last axis to one invocation, because they share the computation of a position.
 fn positions(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
@@ -193,25 +127,13 @@ fn has_positions(nest: &Nest) -> bool {
     nest.monoid.is_none() && nest.parallel.len() > 1 && nest.reads.iter().any(gathers)
 }
 
-/// Unrolls the items of a window, around the points `within` that share reads.
-fn unroll(nest: &Nest, draft: &mut Draft, within: &[&str]) {
-    let small = |n: &i64| *n <= UNROLLED;
-    let count = points(&nest.reduced);
-    let reduced: Vec<&str> = nest.reduced.iter().map(|side| side.name.as_str()).collect();
-    let all: Vec<&str> = reduced.iter().chain(within).copied().collect();
-    if !reduced.is_empty() && !within.is_empty() {
-        draft.line(format!("reorder({})", all.join(", ")), "one step of the window for all points");
-    }
-    if count.filter(small).is_some() && !all.is_empty() {
-        draft.line(format!("unroll({})", all.join(", ")), "a window of literal size");
-    } else if !within.is_empty() {
-        draft.line(format!("unroll({})", within.join(", ")), "");
-    }
-}
-
-/// True if no access reads a stencil along the last axis, so that wide accesses can be aligned.
-fn is_aligned(nest: &Nest) -> bool {
+/// True if no window slides along the last axis, and at most half of the reads have an offset there, so that most accesses can be wide.
+pub(super) fn is_aligned(nest: &Nest) -> bool {
     let last = nest.parallel.len() - 1;
+    let (count, shifted) = nest.all_reads().fold((0, 0), |(n, m), read| (n + read.count, m + read.shifted));
+    if 2 * shifted > count {
+        return false;
+    }
     let aligned = |touch: &Touch| match touch.steps[last] {
         Step::Next => (nest.parallel.len()..touch.steps.len()).all(|n| touch.steps[n] != Step::Next),
         Step::Stays => true,
@@ -221,7 +143,7 @@ fn is_aligned(nest: &Nest) -> bool {
 }
 
 /// Returns the read that is contiguous along another axis than the result.
-fn transposed(nest: &Nest) -> Option<&Touch> {
+pub(super) fn transposed(nest: &Nest) -> Option<&Touch> {
     let last = nest.parallel.len().checked_sub(1)?;
     let across = |read: &&Touch| read.steps[last] == Step::Far && read.steps[..last].contains(&Step::Next);
     let found: Vec<&Touch> = nest.reads.iter().filter(across).collect();
@@ -273,14 +195,18 @@ fn transpose(nest: &Nest, read: &Touch, machine: &Machine<'_>) -> Option<Draft> 
 }
 
 /// Returns the facts under which accesses are wide and rows are long.
-pub(super) fn aligned(nest: &Nest, machine: &Machine<'_>) -> Vec<String> {
-    let Some(last) = nest.parallel.last() else { return Vec::new() };
-    if nest.parallel.len() == 1 || last.ragged || last.exact.is_some() {
-        return Vec::new();
-    }
-    let multiple = last.multiple(machine.vector(nest)).filter(|_| is_aligned(nest));
-    let long = (nest.monoid.is_none() && last.least < LONG && !is_flat(nest)).then(|| format!("{} >= {LONG}", last.text));
-    multiple.into_iter().chain(long).collect()
+pub(super) fn aligned(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Vec<String> {
+    let is_wide = nest.parallel.len() > 1 && is_aligned(nest) && members.iter().all(|member| is_aligned(member.nest));
+    let last = nest.parallel.last().filter(|side| is_wide && !side.ragged);
+    last.and_then(|side| side.multiple(machine.vector(nest))).into_iter().chain(long(nest, members)).collect()
+}
+
+/// Returns the fact under which rows are long, if short ones have another plan.
+pub(super) fn long(nest: &Nest, members: &[Member<'_>]) -> Vec<String> {
+    let is_fused = is_flat(nest) && members.is_empty();
+    let last = nest.parallel.last().filter(|_| nest.parallel.len() > 1 && nest.monoid.is_none() && !is_fused);
+    let short = last.filter(|side| side.least < LONG && side.exact.is_none() && !side.ragged);
+    short.map(|side| format!("{} >= {LONG}", side.text)).into_iter().collect()
 }
 
 /// Returns the fact that makes accesses wide, if elements along the last axis share a position and are few.

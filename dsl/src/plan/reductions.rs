@@ -16,7 +16,7 @@ const COLUMN_PIECE: i64 = 256;
 const SHORT: i64 = 2048;
 
 /// Returns the longest column, in items, that one dispatch reduces.
-pub(super) fn short_column(machine: &Machine<'_>) -> i64 {
+fn short_column(machine: &Machine<'_>) -> i64 {
     if machine.profile.cpu { CHAIN } else { SHORT }
 }
 
@@ -62,6 +62,9 @@ pub(super) fn columns(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
     if nest.parallel.iter().chain(&nest.reduced).any(|side| side.ragged) || nest.reads.iter().all(|r| r.steps[at] != Step::Next) {
         return None;
     }
+    if are_few(nest, machine) {
+        return few_columns(nest, machine);
+    }
     let (mut draft, mut lines) = (Draft::default(), Vec::new());
     let axis = joined(&nest.reduced, "items", &mut lines);
     let length = nest.items;
@@ -104,9 +107,60 @@ pub(super) fn columns(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
     Some(draft)
 }
 
+/// True if the columns of a position fit in one access, and the result has several positions.
+fn are_few(nest: &Nest, machine: &Machine<'_>) -> bool {
+    let last = nest.parallel.last().and_then(|side| side.exact);
+    nest.parallel.len() > 1 && last.is_some_and(|n| n <= machine.vector(nest))
+}
+
+/// Plans the reduction of a few columns, as the three coordinates of a force: an invocation computes all columns of a position, because they
+/// share the rest of the computation.
+fn few_columns(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
+    let (last, outer) = nest.parallel.split_last()?;
+    let mut draft = Draft::default();
+    let threads = machine.invocations();
+    let threads = draft.number((machine, nest), "THREADS", threads, machine.sizes(threads));
+    let word = tail(points(outer), threads.value, "");
+    let place = |lines: &mut Vec<(String, String)>, over: &[&str]| {
+        let axis = joined(outer, "positions", lines);
+        lines.push((format!("tile({axis}: {threads}{word}) => workgroup(x)"), format!("{threads} positions")));
+        lines.push((format!("distribute({axis} => thread(x))"), String::new()));
+        lines
+            .push((format!("reorder({})", [over, &[&last.name]].concat().join(", ")), "all columns of a position together".into()));
+        lines.push((format!("unroll({})", last.name), String::new()));
+    };
+    let mut lines = Vec::new();
+    let over: Vec<&str> = nest.reduced.iter().map(|side| side.name.as_str()).collect();
+    if nest.items.is_some_and(|items| items <= COLUMN_PIECE) {
+        place(&mut lines, &over);
+        lines.into_iter().for_each(|(text, why)| draft.line(text, why));
+        return Some(draft);
+    }
+    if !nest.has_parts() {
+        return None;
+    }
+    let axis = joined(&nest.reduced, "items", &mut lines);
+    let piece = if machine.profile.cpu { CHAIN } else { COLUMN_PIECE };
+    let piece = draft.number((machine, nest), "PIECE", piece, near(piece, 64..=CHAIN));
+    let part = format!("{}_part", nest.name);
+    lines.push((format!("tile({axis}: {piece} => {axis}_o)"), "a piece for each workgroup".into()));
+    lines.push((format!("rfactor({axis}_o => {part})"), "a second dispatch combines the pieces".into()));
+    place(&mut lines, &[&format!("{axis}_o")]);
+    lines.into_iter().for_each(|(text, why)| draft.line(text, why));
+    let mut lines = vec![(format!("distribute({axis}_o => workgroup(y))"), String::new())];
+    place(&mut lines, &[&axis]);
+    lines.into_iter().for_each(|(text, why)| draft.of(&part, text, why));
+    Some(draft)
+}
+
 /// Returns the number of pieces of a reduction, if its length is a literal.
 fn pieces(nest: &Nest, piece: i64) -> Option<i64> {
     points(&nest.reduced).map(|length| groups(length, piece))
+}
+
+/// Returns a fact under which one dispatch of columns is enough.
+pub(super) fn short_columns(nest: &Nest, machine: &Machine<'_>) -> Vec<String> {
+    if are_few(nest, machine) { Vec::new() } else { short(nest, short_column(machine)) }
 }
 
 /// Returns a fact under which one dispatch is enough.

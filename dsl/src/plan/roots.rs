@@ -1,18 +1,33 @@
-//! Pointwise intermediates that are stored: the factors of products whose elements are expensive.
+//! Pointwise intermediates that are stored, because inlining them would compute their elements again and again.
 //!
 //! A product reads each element of a factor many times. If an intermediate with functions were inlined there, as the exponentials
-//! of attention would be, each read would compute it again.
+//! of attention would be, each read would compute it again. A stencil reads each element of an intermediate at several places. If each
+//! of these reads would read several elements of other tensors, the stencil would read too many.
 
 use super::draft::Line;
 use super::form::Nest;
+use super::pointwise::UNROLLED;
 use super::product;
-use crate::expr::{Binary, Expr, Unary};
-use crate::nest::{Body, Program, StageId};
+use crate::algorithm::inline::inline_those;
+use crate::expr::{Binary, Expr, ExprId, Read, Unary};
+use crate::nest::{AxisId, Body, BufferId, Program, StageId};
 use crate::schedule::placement;
 use crate::syntax::schedule::{Directive, DirectiveKind, Item};
+use std::collections::HashSet;
 
-/// Returns the intermediates that are stored, of those that the schedule does not place.
-pub(super) fn of(program: &Program, items: &[Item]) -> Vec<StageId> {
+/// The most reads of a value that inlining an intermediate may make from its reads at several places.
+const READS: usize = 64;
+
+/// Returns the intermediates that are stored, each with the reason, of those that the schedule does not place.
+pub(super) fn of(program: &Program, items: &[Item]) -> Vec<(StageId, &'static str)> {
+    let factors = factors(program, items);
+    let stencils = stencils(program, items, &factors);
+    let factors = factors.into_iter().map(|stage| (stage, "a product reads each element many times"));
+    factors.chain(stencils.into_iter().map(|stage| (stage, "a stencil reads each element several times"))).collect()
+}
+
+/// Returns the factors of products whose elements are expensive.
+fn factors(program: &Program, items: &[Item]) -> Vec<StageId> {
     let stages: Vec<StageId> = program.stages.ids().collect();
     let reductions = stages.iter().filter(|stage| matches!(program.stages[**stage].body, Body::Reduce { .. }));
     let mut found = Vec::new();
@@ -27,9 +42,47 @@ pub(super) fn of(program: &Program, items: &[Item]) -> Vec<StageId> {
     found
 }
 
+/// Finds intermediates which a stage reads at several places, so that inlining them would make too many reads. An intermediate is judged
+/// after the earlier ones were inlined into it, so that an element counts once if several of its reads share it.
+fn stencils(program: &Program, items: &[Item], stored: &[StageId]) -> Vec<StageId> {
+    let mut program = program.clone();
+    let mut found = Vec::new();
+    for stage in program.stages.ids().collect::<Vec<_>>() {
+        let Body::Map(value) = program.stages[stage].body else { continue };
+        if program.is_result(stage) || stored.contains(&stage) || is_placed(&program, items, stage) {
+            continue;
+        }
+        let buffer = program.stages[stage].buffer;
+        let places = program.stages.ids().map(|reader| places(&program, reader, buffer)).max().unwrap_or(0);
+        let global = |read: &Read| program.buffers[read.buffer].space.is_global();
+        let reads = program.exprs.reads(value).iter().filter(|read| global(read)).count();
+        if places > 1 && places * reads >= READS {
+            found.push(stage);
+        } else {
+            inline_those(&mut program, &|_, other| other == stage);
+        }
+    }
+    found
+}
+
+/// Returns the number of elements of a buffer that a stage reads for one of its own, or for a window of literal size.
+fn places(program: &Program, reader: StageId, buffer: BufferId) -> usize {
+    let stage = &program.stages[reader];
+    let reads = stage.values().into_iter().flat_map(|value| program.exprs.reads(value));
+    let at: HashSet<Vec<ExprId>> = reads.filter(|read| read.buffer == buffer).map(|read| read.index.to_vec()).collect();
+    let items = match &stage.body {
+        Body::Map(_) => Some(1),
+        Body::Reduce { over, .. } => {
+            let extent = |axis: &AxisId| program.exprs.as_int(program.axes[*axis].extent);
+            over.iter().try_fold(1i64, |all, axis| all.checked_mul(extent(axis)?)).filter(|items| *items <= UNROLLED)
+        }
+    };
+    at.len() * items.and_then(|items| usize::try_from(items).ok()).unwrap_or(1)
+}
+
 /// Returns the directive that stores an intermediate.
-pub(super) fn line(name: &str) -> Line {
-    Line::new(format!("root({name})"), "a product reads each element many times")
+pub(super) fn line(name: &str, why: &str) -> Line {
+    Line::new(format!("root({name})"), why)
 }
 
 /// True if a schedule places the stage itself.

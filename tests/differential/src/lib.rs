@@ -22,6 +22,7 @@ pub mod memory;
 pub mod mutants;
 pub mod mutate;
 pub mod positions;
+pub mod race;
 pub mod report;
 pub mod run;
 pub mod schedule;

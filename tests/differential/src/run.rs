@@ -69,58 +69,97 @@ pub fn launch(
     algorithm: &Program,
     inputs: &Inputs,
 ) -> Result<Vec<(BufferId, Vec<Value>)>> {
-    let device = kernel.device();
-    let of = |id: BufferId| algorithm.buffers[id].dtype;
-    let (mut reads, mut updates, mut wholes) = (HashMap::new(), HashMap::new(), Vec::new());
-    for (id, tensor) in &inputs.given.tensors {
-        let buffer = &algorithm.buffers[*id];
-        let uploaded = place(device, program, &buffer.name, buffer.dtype, tensor, &mut wholes)?;
-        let packed = program.tensors.iter().any(|t| t.name == buffer.name && t.layout.is_some());
-        let is = |n: u32| program.tensors.get(n as usize).is_some_and(|t| t.name == buffer.name);
-        let uploaded = match program.preparations.iter().any(|p| is(p.input)) {
-            true => kernel.prepare(&buffer.name, &uploaded)?,
-            false if packed => kernel.pack(&buffer.name, &uploaded)?,
-            false => uploaded,
-        };
-        if buffer.space == Space::Update {
-            updates.insert(*id, uploaded)
-        } else {
-            reads.insert(*id, uploaded)
-        };
-    }
-    let mut slots: HashMap<BufferId, &mut AnyTensor> = updates.iter_mut().map(|(id, t)| (*id, t)).collect();
-    let mut args = Vec::new();
-    for argument in &algorithm.arguments {
-        args.push(match argument {
-            nest::Argument::Tensor(id) => match slots.remove(id) {
-                Some(update) => Argument::Update(update),
-                None => Argument::Read(&reads[id]),
-            },
-            nest::Argument::Scalar(id) => Argument::Scalar(scalar(inputs.given.scalars[id], algorithm.scalars[*id].dtype)),
-            nest::Argument::Dim(id) => {
-                // A dim that a fact equates with a literal is not given.
-                let literal = || algorithm.dims[*id].derived.and_then(|value| algorithm.exprs.as_int(value));
-                let size = inputs.given.dims.get(id).copied().or_else(literal);
-                Argument::Size(size.and_then(|n| usize::try_from(n).ok()).unwrap_or_default())
-            }
-        });
-    }
-    let outputs = match program.tensors.iter().any(|t| t.role == launch::Role::Output && t.layout.is_some()) {
-        true => unpacked(kernel, algorithm, kernel.run(args)?)?,
-        false => {
-            let mut outputs: Vec<AnyTensor> = Vec::new();
-            for id in &algorithm.outputs {
-                let tensor = poison(of(*id), &inputs.shapes[id]);
-                outputs.push(place(device, program, &algorithm.buffers[*id].name, of(*id), &tensor, &mut wholes)?);
-            }
-            kernel.run_into(args, outputs.iter_mut())?;
-            outputs
+    let mut placed = Placed::new(kernel, program, algorithm, inputs)?;
+    placed.run()?;
+    placed.results()
+}
+
+/// The arguments of a launch on a device, with poisoned outputs.
+pub struct Placed<'a> {
+    kernel: &'a DynKernel,
+    algorithm: &'a Program,
+    given: &'a Given,
+    reads: HashMap<BufferId, AnyTensor>,
+    updates: HashMap<BufferId, AnyTensor>,
+    outputs: Vec<AnyTensor>,
+    /// True if the program packs outputs by their types. It then makes them itself.
+    packs: bool,
+    wholes: Vec<Whole>,
+}
+
+impl<'a> Placed<'a> {
+    /// Uploads inputs, and packs those that are packed by their types.
+    ///
+    /// # Errors
+    /// The device's errors.
+    pub fn new(kernel: &'a DynKernel, program: &launch::Program, algorithm: &'a Program, inputs: &'a Inputs) -> Result<Placed<'a>> {
+        let device = kernel.device();
+        let (mut reads, mut updates, mut wholes) = (HashMap::new(), HashMap::new(), Vec::new());
+        for (id, tensor) in &inputs.given.tensors {
+            let buffer = &algorithm.buffers[*id];
+            let uploaded = place(device, program, &buffer.name, buffer.dtype, tensor, &mut wholes)?;
+            let packed = program.tensors.iter().any(|t| t.name == buffer.name && t.layout.is_some());
+            let is = |n: u32| program.tensors.get(n as usize).is_some_and(|t| t.name == buffer.name);
+            let uploaded = match program.preparations.iter().any(|p| is(p.input)) {
+                true => kernel.prepare(&buffer.name, &uploaded)?,
+                false if packed => kernel.pack(&buffer.name, &uploaded)?,
+                false => uploaded,
+            };
+            let tensors = if buffer.space == Space::Update { &mut updates } else { &mut reads };
+            tensors.insert(*id, uploaded);
         }
-    };
-    let results = algorithm.outputs.iter().copied().zip(outputs).chain(updates);
-    let results = results.map(|(id, tensor)| Ok((id, download(of(id), &tensor)?))).collect();
-    wholes.into_iter().try_for_each(Whole::check)?;
-    results
+        let packs = program.tensors.iter().any(|t| t.role == launch::Role::Output && t.layout.is_some());
+        let mut outputs = Vec::new();
+        if !packs {
+            for id in &algorithm.outputs {
+                let buffer = &algorithm.buffers[*id];
+                let tensor = poison(buffer.dtype, &inputs.shapes[id]);
+                outputs.push(place(device, program, &buffer.name, buffer.dtype, &tensor, &mut wholes)?);
+            }
+        }
+        Ok(Placed { kernel, algorithm, given: &inputs.given, reads, updates, outputs, packs, wholes })
+    }
+
+    /// Launches the kernel, and waits until it ends.
+    ///
+    /// # Errors
+    /// The device's errors.
+    pub fn run(&mut self) -> Result<()> {
+        let mut slots: HashMap<BufferId, &mut AnyTensor> = self.updates.iter_mut().map(|(id, t)| (*id, t)).collect();
+        let mut args = Vec::new();
+        for argument in &self.algorithm.arguments {
+            args.push(match argument {
+                nest::Argument::Tensor(id) => match slots.remove(id) {
+                    Some(update) => Argument::Update(update),
+                    None => Argument::Read(&self.reads[id]),
+                },
+                nest::Argument::Scalar(id) => Argument::Scalar(scalar(self.given.scalars[id], self.algorithm.scalars[*id].dtype)),
+                nest::Argument::Dim(id) => {
+                    // A dim that a fact equates with a literal is not given.
+                    let literal = || self.algorithm.dims[*id].derived.and_then(|value| self.algorithm.exprs.as_int(value));
+                    let size = self.given.dims.get(id).copied().or_else(literal);
+                    Argument::Size(size.and_then(|n| usize::try_from(n).ok()).unwrap_or_default())
+                }
+            });
+        }
+        if self.packs {
+            self.outputs = unpacked(self.kernel, self.algorithm, self.kernel.run(args)?)?;
+            return Ok(());
+        }
+        self.kernel.run_into(args, self.outputs.iter_mut())
+    }
+
+    /// Downloads the results, and checks that no launch has changed elements around a view.
+    ///
+    /// # Errors
+    /// The device's errors.
+    pub fn results(self) -> Result<Vec<(BufferId, Vec<Value>)>> {
+        let results = self.algorithm.outputs.iter().copied().zip(self.outputs).chain(self.updates);
+        let dtype = |id: BufferId| self.algorithm.buffers[id].dtype;
+        let results = results.map(|(id, tensor)| Ok((id, download(dtype(id), &tensor)?))).collect();
+        self.wholes.into_iter().try_for_each(Whole::check)?;
+        results
+    }
 }
 
 /// Unpacks packed results on the device and on the host, and checks that both agree.
