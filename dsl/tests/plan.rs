@@ -202,6 +202,9 @@ fn attention_in_one_dispatch() {
     }
     insta::assert_snapshot!(text);
     assert!(planned(&attention("i + 1"), heads, &hopper).program.plan.len() > 1);
+    let few = planned(&attention("N"), "D == 64, E == 64, N % 64 == 0", &hopper);
+    assert_eq!(few.program.plan.len(), 1);
+    assert!(few.plan.source(0).contains("// 64 queries"), "{}", few.plan.source(0));
 }
 
 /// `default` alone has the plan of an empty schedule.
@@ -374,4 +377,10 @@ fn items_of_several_axes() {
     let kernel = "fn k<N, P, C>(x: f32[N, P, C]) -> y: f32[C] { y[c] = sum(n in 0..N, p in 0..P) { x[n, p, c] }; }";
     let plan = |facts: &str| planned(kernel, facts, &Profile::mesa_lavapipe()).plan.source(0);
     assert_eq!(plan("N * P <= 4096, N >= 1, P >= 1"), plan("N * P <= 4096"));
+}
+
+/// A subgroup reduces a short row, and a workgroup a long one.
+#[test]
+fn short_rows() {
+    insta::assert_snapshot!(plans(SOFTMAX, &["C % 4 == 0, C <= 256", "C <= 256"]));
 }

@@ -19,6 +19,8 @@ const HEADS: [i64; 2] = [64, 128];
 
 /// The queries of a workgroup and the keys of a block on matrix units.
 const QUERIES: i64 = 128;
+/// The same if 128 do not divide the number of queries, for the shorter heads.
+const FEW_QUERIES: i64 = 64;
 const KEYS: i64 = 64;
 
 /// The stages and axes of an attention.
@@ -127,23 +129,34 @@ impl Attention {
             return Vec::new();
         }
         let heads = HEADS.iter().filter(|n| [depth, element].iter().all(|side| side.exact.is_none_or(|exact| exact == **n)));
-        let facts = |n: &i64| {
-            let lengths = [exactly(depth, *n), exactly(element, *n)];
+        let facts = |n: i64, queries: i64| {
+            let lengths = [exactly(depth, n), exactly(element, n)];
             let keys = key.multiple(KEYS).filter(|_| !self.is_masked());
-            let tiles = [row.multiple(QUERIES), keys].into_iter().filter(|_| units);
+            let tiles = [row.multiple(queries), keys].into_iter().filter(|_| units);
             lengths.into_iter().chain(tiles).flatten().collect()
         };
-        heads.take(if units { HEADS.len() } else { 1 }).map(facts).collect()
+        let few = heads.clone().filter(|n| units && **n == HEADS[0] && row.divisor % QUERIES != 0).map(|n| (*n, FEW_QUERIES));
+        let all = heads.take(if units { HEADS.len() } else { 1 }).map(|n| (*n, QUERIES));
+        all.chain(few).map(|(n, queries)| facts(n, queries)).collect()
+    }
+
+    /// Returns the queries of a workgroup that divide the number of all queries.
+    fn queries(&self, row: &Side, length: i64) -> Option<i64> {
+        let fits = |queries: &i64| row.divisor % queries == 0 && (*queries == QUERIES || length == HEADS[0]);
+        [QUERIES, FEW_QUERIES].into_iter().find(fits)
     }
 
     /// Plans all stages, the best plan first. Returns none if the facts do not state the lengths.
     pub(super) fn plans(&self, machine: &Machine<'_>) -> Vec<Plan> {
         let Some([row, key, depth, element]) = self.axes() else { return Vec::new() };
         let Some(length) = depth.exact.filter(|n| HEADS.contains(n) && element.exact == Some(*n)) else { return Vec::new() };
-        if self.has_units(machine) && row.divisor % QUERIES == 0 && (self.is_masked() || key.divisor % KEYS == 0) {
+        if self.has_units(machine)
+            && let Some(queries) = self.queries(row, length)
+            && (self.is_masked() || key.divisor % KEYS == 0)
+        {
             // A mask of the scores costs less than masks of all their readers, but needs finite scores.
             let masks = (self.is_masked() && self.finite == [true; 3]).then_some(true);
-            return masks.into_iter().chain([false]).map(|mask| self.on_units(machine, length, mask)).collect();
+            return masks.into_iter().chain([false]).map(|mask| self.on_units(machine, (queries, length), mask)).collect();
         }
         self.has_registers(machine).then(|| self.in_registers(machine)).into_iter().collect()
     }
@@ -184,8 +197,8 @@ impl Attention {
         [place(output, output_at)].into_iter().chain(inner.map(|name| place(name, at))).collect()
     }
 
-    /// Plans fragments of matrix units, for heads of `length` elements.
-    fn on_units(&self, machine: &Machine<'_>, length: i64, mask: bool) -> Plan {
+    /// Plans fragments of matrix units, for `queries` of a workgroup and heads of `length` elements.
+    fn on_units(&self, machine: &Machine<'_>, (queries, length): (i64, i64), mask: bool) -> Plan {
         let [i, j] = last_two(&self.score);
         let d = name(self.score.reduced.last());
         let [row, element] = last_two(&self.output);
@@ -195,7 +208,7 @@ impl Attention {
         let mut numbers = Draft::default();
         let mut number = |name: &str, n: i64, least: i64| numbers.number((machine, &self.output), name, n, near(n, least..=n));
         // Facts state that these numbers divide the lengths, so larger ones are not tried.
-        let (queries, rows, keys) = (number("QUERIES", QUERIES, 64), number("ROWS", rows, 16), number("KEYS", KEYS, 32));
+        let (queries, rows, keys) = (number("QUERIES", queries, FEW_QUERIES), number("ROWS", rows, 16), number("KEYS", KEYS, 32));
         let constants = numbers.constants();
         let subgroups = |i: &str| line(format!("tile({i}: {rows}) => subgroup(x)"), "");
         let mut own = vec![self.decomposition(&keys, mask)];

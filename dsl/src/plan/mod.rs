@@ -364,6 +364,7 @@ impl Form<'_> {
     fn regimes(&self, nest: &Nest, machine: &Machine<'_>) -> Vec<Vec<String>> {
         match self {
             Form::Product(product) => product.regimes(machine),
+            Form::Rows(group) => rows::regimes(group, machine),
             Form::Points(members) => {
                 vec![self.wishes(nest, machine), pointwise::whole(nest, machine), pointwise::long(nest, members)]
             }

@@ -9,6 +9,9 @@ use super::machine::{Machine, groups, power_above};
 use super::number::Number;
 use super::pointwise::UNROLLED;
 
+/// The longest row that one subgroup reduces, in elements.
+const SHORT: i64 = 256;
+
 /// A stage, and the statistics of rows that only it and other members use.
 pub(super) struct Group<'n> {
     /// The stage that the statistics are computed in.
@@ -126,7 +129,9 @@ fn threads(nest: &Nest, lanes: i64, machine: &Machine<'_>) -> Option<i64> {
     let length = if nest.reduced.is_empty() { nest.parallel.last()?.most } else { nest.items };
     let accesses = length.map_or(i64::MAX, |length| power_above(groups(length, lanes)));
     let least = machine.profile.subgroup.map_or(1, i64::from).min(machine.row());
-    Some(machine.row().min(accesses).max(least))
+    let most =
+        if length.is_some_and(|length| length <= SHORT) && machine.profile.subgroup.is_some() { least } else { machine.row() };
+    Some(most.min(accesses).max(least))
 }
 
 /// Returns the directives that spread the columns of a row over invocations.
@@ -192,6 +197,31 @@ pub(super) fn joined(sides: &[Side], into: &str, lines: &mut Vec<(String, String
 fn rounds(sides: &[Side], tile: i64) -> Option<i64> {
     let length = points(sides);
     length.map(|length| groups(length, tile))
+}
+
+/// Returns sets of facts under which a group has another plan, the best first.
+pub(super) fn regimes(group: &Group<'_>, machine: &Machine<'_>) -> Vec<Vec<String>> {
+    let (aligned, short) = (aligned(group, machine), short(group, machine));
+    if short.is_empty() {
+        return vec![aligned];
+    }
+    vec![[aligned.clone(), short.clone()].concat(), aligned, short]
+}
+
+/// Returns the facts under which a subgroup reduces a row, if more invocations reduce longer ones.
+fn short(group: &Group<'_>, machine: &Machine<'_>) -> Vec<String> {
+    let mut facts: Vec<String> = Vec::new();
+    if machine.profile.subgroup.is_none_or(|lanes| i64::from(lanes) >= machine.row()) {
+        return facts;
+    }
+    for nest in group.members.iter().copied().chain([group.host]).filter(|nest| nest.monoid.is_some() && nest.items.is_none()) {
+        let length: Vec<String> = nest.reduced.iter().map(Side::factor).collect();
+        let fact = format!("{} <= {SHORT}", length.join(" * "));
+        if !facts.contains(&fact) {
+            facts.push(fact);
+        }
+    }
+    facts
 }
 
 /// Returns the facts that make the accesses of a group wide.

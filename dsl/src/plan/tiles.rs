@@ -15,11 +15,8 @@ use std::ops::Range;
 /// The invocations along the last axis: enough for whole lines of a cache.
 const PLAIN_X: i64 = 32;
 
-/// The same for windows whose elements are vectors of channels.
+/// The same for windows whose elements are vectors of channels, and for windows and stencils on a CPU: one vector.
 const WINDOW_X: i64 = 8;
-
-/// The same for stencils on a CPU, where an invocation computes neighbours along the axis.
-const STENCIL_X: i64 = 16;
 
 /// The neighbours of a window that an invocation computes, and of a stencil on a CPU.
 const EACH: i64 = 4;
@@ -47,15 +44,15 @@ pub(super) fn plan(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -
     let Some((last, outer)) = nest.parallel.split_last() else { return draft };
     let tile = Tile::of(nest, members, machine, &mut draft);
     tile.distribute(nest, &mut draft);
+    let row = outer.last().filter(|_| tile.each.value > 1).map(|side| side.name.as_str());
+    windows::place(members, row, tile.lanes, &mut draft);
+    // The copy comes after the windows, so that they read it, too.
     if is_window(nest) && is_sliding(nest) && points(&nest.reduced).is_some_and(|items| items > SHARED) && machine.shares() {
         share(nest, machine, &mut draft);
     }
-    let row = outer.last().filter(|_| tile.each.value > 1).map(|side| side.name.as_str());
-    windows::place(members, row, tile.lanes, &mut draft);
-    unroll(nest, members, &mut draft, row.as_slice());
-    if tile.along > 1 {
-        draft.line(format!("unroll({})", last.name), "neighbours share reads");
-    }
+    let along = Some(last.name.as_str()).filter(|_| tile.along > 1);
+    let neighbours: Vec<&str> = row.into_iter().chain(along).collect();
+    unroll(nest, members, &mut draft, &neighbours);
     if tile.lanes > 1 {
         draft.line(format!("vectorize({}, {}, unaligned: scalar)", last.name, tile.lanes), "16 bytes an access");
     }
@@ -66,7 +63,8 @@ impl Tile {
     fn of(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>, draft: &mut Draft) -> Tile {
         let all = || members.iter().map(|member| member.nest).chain([nest]);
         let is_wide = all().all(is_aligned);
-        let along = if machine.profile.cpu && members.is_empty() && is_stencil(nest) { EACH } else { 1 };
+        let slides_along = is_stencil(nest) || (is_window(nest) && is_sliding(nest) && !slides_across(nest));
+        let along = if machine.profile.cpu && members.is_empty() && slides_along { EACH } else { 1 };
         let vector = all().map(|nest| machine.vector(nest)).min().unwrap_or(1);
         let divides = nest.parallel.last().is_some_and(|last| last.divisor >= vector);
         let lanes = if along == 1 && is_wide && divides { vector } else { 1 };
@@ -115,13 +113,8 @@ impl Tile {
 /// Returns the invocations along the last axes, the innermost last. A short last axis leaves invocations for the axes before it.
 fn threads(nest: &Nest, (along, lanes, peels): (i64, i64, bool), machine: &Machine<'_>, draft: &mut Draft) -> Vec<Number> {
     let Some((last, outer)) = nest.parallel.split_last() else { return Vec::new() };
-    let most = if peels {
-        WINDOW_X
-    } else if along > 1 {
-        STENCIL_X
-    } else {
-        PLAIN_X
-    };
+    let is_shared = is_stencil(nest) || is_window(nest);
+    let most = if peels || (machine.profile.cpu && is_shared) { WINDOW_X } else { PLAIN_X };
     let x = last.most.map_or(i64::MAX, |length| power_above(groups(length, lanes * along)));
     let x = x.min(most).min(machine.invocations());
     let (mut threads, mut left) =
@@ -171,7 +164,9 @@ pub(super) fn unroll(nest: &Nest, members: &[Member<'_>], draft: &mut Draft, wit
     if !reduced.is_empty() && !within.is_empty() {
         draft.line(format!("reorder({})", all.join(", ")), "one step of the window for all points");
     }
-    if windows::unrolls(nest, members) && !all.is_empty() {
+    if reduced.is_empty() && !within.is_empty() {
+        draft.line(format!("unroll({})", within.join(", ")), "neighbours share reads");
+    } else if windows::unrolls(nest, members) && !all.is_empty() {
         draft.line(format!("unroll({})", all.join(", ")), "a window of literal size");
     } else if !within.is_empty() {
         draft.line(format!("unroll({})", within.join(", ")), "");
