@@ -9,7 +9,7 @@ use super::machine::{Machine, groups, power_above};
 use super::number::Number;
 use super::pointwise::UNROLLED;
 
-/// The longest row that one subgroup reduces, in elements.
+/// The most elements of a row for one subgroup.
 const SHORT: i64 = 256;
 
 /// A stage, and the statistics of rows that only it and other members use.

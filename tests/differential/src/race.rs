@@ -24,7 +24,7 @@ const SIZES: i64 = 400;
 /// The attempts for each legal schedule.
 const ATTEMPTS: usize = 20;
 
-/// The launches of a schedule, of which the fastest counts.
+/// The launches of a schedule. The fastest counts.
 const LAUNCHES: usize = 3;
 
 /// A schedule is launched once if its first launch takes this many times as long as the planned one.
