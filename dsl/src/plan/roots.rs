@@ -45,15 +45,23 @@ fn factors(program: &Program, items: &[Item]) -> Vec<StageId> {
 /// Finds intermediates which a stage reads at several places, so that inlining them would make too many reads. An intermediate is judged
 /// after the earlier ones were inlined into it, so that an element counts once if several of its reads share it.
 fn stencils(program: &Program, items: &[Item], stored: &[StageId]) -> Vec<StageId> {
+    let most_places = |program: &Program, stage: StageId| {
+        let buffer = program.stages[stage].buffer;
+        program.stages.ids().map(|reader| places(program, reader, buffer)).max().unwrap_or(0)
+    };
+    let is_open = |stage: &StageId| {
+        let is_map = matches!(program.stages[*stage].body, Body::Map(_));
+        is_map && !program.is_result(*stage) && !stored.contains(stage) && !is_placed(program, items, *stage)
+    };
+    let open: Vec<StageId> = program.stages.ids().filter(is_open).collect();
+    if open.iter().all(|stage| most_places(program, *stage) < 2) {
+        return Vec::new();
+    }
     let mut program = program.clone();
     let mut found = Vec::new();
-    for stage in program.stages.ids().collect::<Vec<_>>() {
+    for stage in open {
         let Body::Map(value) = program.stages[stage].body else { continue };
-        if program.is_result(stage) || stored.contains(&stage) || is_placed(&program, items, stage) {
-            continue;
-        }
-        let buffer = program.stages[stage].buffer;
-        let places = program.stages.ids().map(|reader| places(&program, reader, buffer)).max().unwrap_or(0);
+        let places = most_places(&program, stage);
         let global = |read: &Read| program.buffers[read.buffer].space.is_global();
         let reads = program.exprs.reads(value).iter().filter(|read| global(read)).count();
         if places > 1 && places * reads >= READS {

@@ -6,7 +6,7 @@ use super::{CHANNELS, Product, matrices, split};
 use crate::nest::Program;
 use crate::plan::form::{Side, points};
 use crate::plan::machine::{ACCESS, CHAIN, Machine};
-use crate::plan::pointwise::UNROLLED;
+use crate::plan::pointwise::{UNROLLED, is_aligned};
 
 /// The channels of a colour image.
 const PIXEL: i64 = 3;
@@ -20,7 +20,10 @@ impl Product<'_> {
         let many = self.many(machine);
         let mut found = Vec::new();
         if let Some(pixels) = self.pixels().filter(|_| machine.profile.subgroup.is_some()) {
-            found.push(vec![pixels]);
+            // The rows of filters and results are wide, unless the window slides along them.
+            let row = self.columns.last().filter(|side| !side.ragged && is_aligned(self.nest));
+            let wide = row.and_then(|side| side.multiple(machine.vector(self.nest)));
+            found.push([pixels].into_iter().chain(wide).collect());
         }
         let long = self.long(machine.program);
         // Without subgroups there is one version besides the general one. In windows and kernels of several stages, other facts are more
