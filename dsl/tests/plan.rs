@@ -337,6 +337,31 @@ fn windows_apart() {
     }
 }
 
+/// Windows whose stage reads them beyond their ends have plans, too.
+#[test]
+fn windows_with_borders() {
+    for (extent, read) in
+        [("1", "s.pad(0.0)[i, j]"), ("N", "s.pad(0.0)[i, j]"), ("N", "s.clamp()[i, j]"), ("N - 1", "s.pad(1.0)[i, j]")]
+    {
+        let kernel = format!(
+            "fn k<N, M>(x: f32[N + 2, M]) -> y: f32[N, M] where N >= 1 {{
+                let s[i, j]: f32[{extent}, M] = sum(u in 0..3) {{ x[i + u, j] }};
+                y[i, j] = x[i, j] + {read};
+            }}"
+        );
+        for profile in Profile::all_bundled() {
+            planned(&kernel, "", &profile);
+        }
+    }
+    let single = "fn k<N>(x: f32[N + 2]) -> y: f32[N] where N >= 1 {
+        let s[i]: f32[1] = sum(u in 0..3) { x[i + u] };
+        y[i] = x[i] + s.pad(0.0)[i];
+    }";
+    for profile in Profile::all_bundled() {
+        planned(single, "", &profile);
+    }
+}
+
 /// An intermediate that a stencil reads at several places is stored if inlining it would read too many elements.
 #[test]
 fn stencils_of_stencils() {

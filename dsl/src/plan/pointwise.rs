@@ -129,7 +129,7 @@ fn has_positions(nest: &Nest) -> bool {
 
 /// True if no window slides along the last axis, and at most half of the reads have an offset there, so that most accesses can be wide.
 pub(super) fn is_aligned(nest: &Nest) -> bool {
-    let last = nest.parallel.len() - 1;
+    let Some(last) = nest.parallel.len().checked_sub(1) else { return false };
     let (count, shifted) = nest.all_reads().fold((0, 0), |(n, m), read| (n + read.count, m + read.shifted));
     if 2 * shifted > count {
         return false;
