@@ -47,11 +47,14 @@ fn clamped(of: &str, tap: usize) -> String {
     format!("{of}.clamp()[i + {tap} - 1]")
 }
 
+/// Directives of the last stage. The planner does not store what it reads then.
+const LAST: &str = "tile(i: 64) => workgroup(x); distribute(i => thread(x));";
+
 #[test]
 fn equal_places_are_one_read() {
     // The inlined stage reads 33 elements and has 768 operations.
-    assert_eq!(compiled(&chain(16, &inside), ""), Ok((1, String::new())));
-    assert_eq!(compiled(&chain(1, &inside), ""), Ok((1, String::new())));
+    assert_eq!(compiled(&chain(16, &inside), LAST), Ok((1, String::new())));
+    assert_eq!(compiled(&chain(1, &inside), LAST), Ok((1, String::new())));
 }
 
 #[test]
@@ -75,9 +78,12 @@ fn a_stage_as_large_as_the_limit_is_inlined_into_a_large_reader() {
 
 #[test]
 fn what_a_schedule_asks_for_is_refused() {
-    let kernel = chain(16, &clamped);
-    let errors = (1..=15).filter_map(|n| compiled(&kernel, &format!("inline(s{n});")).err()).collect::<Vec<_>>();
-    let error = errors.first().expect("one of them is too large");
+    let terms: Vec<String> = (0..100).map(|n| format!("x[i] * {n}.5")).collect();
+    let sums: Vec<String> = terms.chunks(20).map(|terms| format!("({})", terms.join(" + "))).collect();
+    let reads: Vec<String> = (0..16).map(|n| format!("s.clamp()[i + {n}]")).collect();
+    let (own, reads) = (sums.join(" + "), reads.join(" + "));
+    let kernel = format!("fn k<N>(x: f32[N]) -> y: f32[N] where N >= 1 {{ let s[i]: f32[N] = {own}; y[i] = {reads}; }}");
+    let error = compiled(&kernel, "inline(s);").expect_err("it is too large");
     assert!(error.contains("cannot be inlined into `"), "{error}");
     assert!(error.contains("would have more than 2000 operations"), "{error}");
     assert!(error.contains("help: write `root(s") && error.contains("`compute_at(s"), "{error}");
@@ -85,21 +91,22 @@ fn what_a_schedule_asks_for_is_refused() {
 
 #[test]
 fn a_schedule_of_the_reader_is_warned() {
-    let last = "tile(i: 64) => workgroup(x); distribute(i => thread(x));";
     let named = |warning: &str| warning.split("write `root(").nth(1).and_then(|rest| rest.split(')').next()).map(str::to_owned);
     let mut warned = 0;
     for count in 3..=9 {
         let from = format!("y[i] = s{count}[i];");
         let to = (0..4).map(|tap| clamped(&format!("s{count}"), tap)).collect::<Vec<_>>().join(" + ");
         let kernel = chain(count, &clamped).replace(&from, &format!("y[i] = {to};"));
-        let (dispatches, warnings) = compiled(&kernel, last).expect("it compiles");
+        let (dispatches, warnings) = compiled(&kernel, LAST).expect("it compiles");
         let Some(root) = named(&warnings) else { continue };
         warned += 1;
         assert!(warnings.contains("is not inlined into `y`: it has a dispatch of its own"), "{warnings}");
-        // The line from the help changes no result and suppresses the warning.
-        assert_eq!(compiled(&kernel, &format!("root({root}); {last}")), Ok((dispatches, String::new())));
+        // The line from the help suppresses the warning. The planner can store more for the stage that it names.
+        let (rooted, warnings) = compiled(&kernel, &format!("root({root}); {LAST}")).expect("it compiles");
+        assert!(rooted >= dispatches && warnings.is_empty(), "{rooted} of {dispatches}: {warnings}");
         // Without a schedule for the reader, no warning is given.
-        assert_eq!(compiled(&kernel, ""), Ok((dispatches, String::new())));
+        let (planned, warnings) = compiled(&kernel, "").expect("it compiles");
+        assert!(planned >= dispatches && warnings.is_empty(), "{planned} of {dispatches}: {warnings}");
     }
     assert!(warned > 0, "the chains are too short for this test");
 }

@@ -242,17 +242,14 @@ fn prepared(program: &Program, rewritten: &Rewritten, schedule: &Schedule) -> Op
     };
     let mut roots = roots::of(program, &schedule.items);
     let mut program = with(&roots);
-    // The planner does not change what a stage with directives inlines.
-    let count = roots.len();
-    roots.retain(|(stage, _)| {
-        let buffer = program.stages[*stage].buffer;
-        let reads = |reader: &StageId| {
-            let values = program.stages[*reader].values();
-            values.into_iter().any(|value| program.exprs.reads(value).iter().any(|read| read.buffer == buffer))
-        };
-        !program.stages.ids().filter(reads).any(|reader| is_mentioned(&program, &schedule.items, reader))
-    });
-    if roots.len() < count {
+    // The planner does not change what a stage with directives inlines. A stage that is inlined after all is read by its reader, which can
+    // have directives, too.
+    loop {
+        let count = roots.len();
+        roots.retain(|(stage, _)| !roots::is_read_by(&program, *stage, &|reader| is_mentioned(&program, &schedule.items, reader)));
+        if roots.len() == count {
+            break;
+        }
         program = with(&roots);
     }
     let line = |(stage, why): &(StageId, &'static str)| roots::line(&program.stages[*stage].name, why);

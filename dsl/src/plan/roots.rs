@@ -88,6 +88,16 @@ fn places(program: &Program, reader: StageId, buffer: BufferId) -> usize {
     at.len() * items.and_then(|items| usize::try_from(items).ok()).unwrap_or(1)
 }
 
+/// True if a stage that `is` accepts reads another stage.
+pub(super) fn is_read_by(program: &Program, stage: StageId, is: &dyn Fn(StageId) -> bool) -> bool {
+    let buffer = program.stages[stage].buffer;
+    let reads = |reader: &StageId| {
+        let values = program.stages[*reader].values();
+        values.into_iter().any(|value| program.exprs.reads(value).iter().any(|read| read.buffer == buffer))
+    };
+    program.stages.ids().filter(reads).any(is)
+}
+
 /// Returns the directive that stores an intermediate.
 pub(super) fn line(name: &str, why: &str) -> Line {
     Line::new(format!("root({name})"), why)
