@@ -47,7 +47,7 @@ fn clamped(of: &str, tap: usize) -> String {
     format!("{of}.clamp()[i + {tap} - 1]")
 }
 
-/// Directives of the last stage. The planner does not store what it reads then.
+/// Directives of the last stage. With them, the planner stores no intermediate of the stage.
 const LAST: &str = "tile(i: 64) => workgroup(x); distribute(i => thread(x));";
 
 #[test]
