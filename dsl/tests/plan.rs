@@ -337,15 +337,27 @@ fn windows_apart() {
     }
 }
 
+/// A window whose copy does not fit in shared memory is read from the cache.
+#[test]
+fn windows_too_large_to_share() {
+    let kernel =
+        "fn k<H, W>(x: f32[64 * H + 5, W + 5]) -> y: f32[H, W] { y[i, j] = sum(u in 0..5, v in 0..5) { x[64 * i + u, j + v] }; }";
+    for profile in [Profile::vulkan_1_1(), Profile::nvidia_hopper()] {
+        let made = planned(kernel, "", &profile);
+        let plan = made.plan.source(0);
+        assert!(!made.refused.is_empty() && plan.contains("unroll(u, v, i)") && !plan.contains("promote"), "{plan}");
+    }
+}
+
 /// Windows whose stage reads them beyond their ends have plans, too.
 #[test]
 fn windows_with_borders() {
-    for (extent, read) in
-        [("1", "s.pad(0.0)[i, j]"), ("N", "s.pad(0.0)[i, j]"), ("N", "s.clamp()[i, j]"), ("N - 1", "s.pad(1.0)[i, j]")]
+    for (shape, read) in
+        [("1, 1", "s.pad(0.0)[i, j]"), ("1, M", "s.pad(0.0)[i, j]"), ("N, M", "s.clamp()[i, j]"), ("N - 1, M", "s.pad(1.0)[i, j]")]
     {
         let kernel = format!(
             "fn k<N, M>(x: f32[N + 2, M]) -> y: f32[N, M] where N >= 1 {{
-                let s[i, j]: f32[{extent}, M] = sum(u in 0..3) {{ x[i + u, j] }};
+                let s[i, j]: f32[{shape}] = sum(u in 0..3) {{ x[i + u, j] }};
                 y[i, j] = x[i, j] + {read};
             }}"
         );

@@ -17,10 +17,13 @@ use tilewright_launch::DType;
 /// The lengths of heads for which the block plan is written.
 const HEADS: [i64; 2] = [64, 128];
 
-/// The queries of a workgroup and the keys of a block on matrix units.
+/// The queries of a workgroup on matrix units.
 const QUERIES: i64 = 128;
-/// The same if 128 do not divide the number of queries, for the shorter heads.
+
+/// The queries of a workgroup for the shorter heads, if 128 does not divide the number of queries.
 const FEW_QUERIES: i64 = 64;
+
+/// The keys of a block on matrix units.
 const KEYS: i64 = 64;
 
 /// The stages and axes of an attention.

@@ -242,8 +242,8 @@ fn prepared(program: &Program, rewritten: &Rewritten, schedule: &Schedule) -> Op
     };
     let mut roots = roots::of(program, &schedule.items);
     let mut program = with(&roots);
-    // The planner does not change what a stage with directives inlines. A stage that is inlined after all is read by its reader, which can
-    // have directives, too.
+    // The planner does not change what a stage with directives inlines. If an intermediate is not stored for this reason, that stage reads
+    // the intermediates before it, so they are judged again.
     loop {
         let count = roots.len();
         roots.retain(|(stage, _)| !roots::is_read_by(&program, *stage, &|reader| is_mentioned(&program, &schedule.items, reader)));
@@ -350,11 +350,11 @@ impl Form<'_> {
             Form::Rows(group) => rows::plan(group, machine).into_iter().collect(),
             Form::Total => reductions::total(nest, machine).into_iter().collect(),
             Form::Columns => reductions::columns(nest, machine).into_iter().collect(),
-            Form::Points(members) => return pointwise::plan(nest, members, machine).into_iter().collect(),
+            Form::Points(members) => return pointwise::plans(nest, members, machine),
         };
         // Independent elements, each computed by one invocation, are possible for every form but a group of stages.
         let alone = !self.members().is_empty();
-        own.into_iter().chain(pointwise::plan(nest, &[], machine).filter(|_| !alone)).collect()
+        if alone { own } else { own.into_iter().chain(pointwise::plans(nest, &[], machine)).collect() }
     }
 
     /// Returns sets of facts under which the stage has another plan, the best first.

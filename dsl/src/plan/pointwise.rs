@@ -20,33 +20,30 @@ const LONG: i64 = 32;
 /// The side of a square tile that is transposed through shared memory.
 const SQUARE: i64 = 32;
 
-/// Plans a stage, with the windows that it computes itself.
-pub(super) fn plan(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Option<Draft> {
-    let last = nest.parallel.last()?;
-    if last.ragged || nest.parallel.iter().any(|side| side.ragged) {
-        return None;
+/// Plans a stage, with the windows that it computes itself, the best plan first.
+pub(super) fn plans(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Vec<Draft> {
+    let Some(last) = nest.parallel.last() else { return Vec::new() };
+    if nest.parallel.iter().any(|side| side.ragged) {
+        return Vec::new();
     }
+    let may_be_short = nest.monoid.is_none() && last.least < LONG && last.exact.is_none();
     if !members.is_empty() {
-        let short = nest.monoid.is_none() && last.least < LONG && last.exact.is_none();
-        return Some(if short { flattened(nest, members, machine) } else { tiles::plan(nest, members, machine) });
+        return if may_be_short { vec![flattened(nest, members, machine)] } else { tiles::plans(nest, members, machine) };
     }
     if let Some(read) = transposed(nest).filter(|_| machine.shares()) {
-        return transpose(nest, read, machine);
+        return transpose(nest, read, machine).into_iter().collect();
     }
     let whole = nest.monoid.is_none() && nest.parallel.len() > 1 && last.exact.is_some_and(|n| n <= machine.vector(nest));
     if whole && nest.reads.is_empty() {
-        return positions(nest, machine);
+        return positions(nest, machine).into_iter().collect();
     }
     if is_flat(nest) || nest.parallel.len() == 1 {
-        return Some(flattened(nest, &[], machine));
+        return vec![flattened(nest, &[], machine)];
     }
     if whole || (has_positions(nest) && last.least < LONG) {
-        return positions(nest, machine);
+        return positions(nest, machine).into_iter().collect();
     }
-    if nest.monoid.is_none() && last.least < LONG && last.exact.is_none() {
-        return Some(flattened(nest, &[], machine));
-    }
-    Some(tiles::plan(nest, &[], machine))
+    if may_be_short { vec![flattened(nest, &[], machine)] } else { tiles::plans(nest, &[], machine) }
 }
 
 /// True if all tensors have the layout of the result, or are one element.

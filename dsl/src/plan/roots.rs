@@ -1,8 +1,8 @@
 //! Pointwise intermediates that are stored, because inlining them would compute their elements again and again.
 //!
 //! A product reads each element of a factor many times. If an intermediate with functions were inlined there, as the exponentials
-//! of attention would be, each read would compute it again. A stencil reads each element of an intermediate at several places. If each
-//! of these reads would read several elements of other tensors, the stencil would read too many.
+//! of attention would be, each read would compute it again. A stencil reads an intermediate at several places. Inlining replaces
+//! each of these reads by all reads of the intermediate, which can be too many.
 
 use super::draft::Line;
 use super::form::Nest;
@@ -15,7 +15,7 @@ use crate::schedule::placement;
 use crate::syntax::schedule::{Directive, DirectiveKind, Item};
 use std::collections::HashSet;
 
-/// The most reads of a value that inlining an intermediate may make from its reads at several places.
+/// The number of reads from which on an intermediate is stored: its own reads times the places at which a stage reads it.
 const READS: usize = 64;
 
 /// Returns the intermediates that are stored, each with the reason, of those that the schedule does not place.
@@ -88,7 +88,7 @@ fn places(program: &Program, reader: StageId, buffer: BufferId) -> usize {
     at.len() * items.and_then(|items| usize::try_from(items).ok()).unwrap_or(1)
 }
 
-/// True if a stage that `is` accepts reads another stage.
+/// True if one of the readers of a stage is accepted by `is`.
 pub(super) fn is_read_by(program: &Program, stage: StageId, is: &dyn Fn(StageId) -> bool) -> bool {
     let buffer = program.stages[stage].buffer;
     let reads = |reader: &StageId| {

@@ -8,6 +8,7 @@ use super::form::{Nest, Side, Step, Touch, points, tail};
 use super::machine::{Machine, groups, power_above};
 use super::number::Number;
 use super::pointwise::UNROLLED;
+use super::reductions;
 
 /// The most elements of a row for one subgroup.
 const SHORT: i64 = 256;
@@ -34,9 +35,13 @@ pub(super) fn is_window(nest: &Nest) -> bool {
 
 /// True if a window slides along memory: neighbouring elements of the result read overlapping items.
 pub(super) fn is_sliding(nest: &Nest) -> bool {
-    let next = |read: &Touch, range: std::ops::Range<usize>| read.steps[range].contains(&Step::Next);
-    let count = nest.parallel.len();
-    nest.monoid.is_some() && dominant(nest).is_some_and(|read| next(read, 0..count) && next(read, count..read.steps.len()))
+    nest.monoid.is_some() && dominant(nest).is_some_and(|read| slides(nest, read))
+}
+
+/// True if a parallel axis and an axis of the reduction both move a read to the next element.
+pub(super) fn slides(nest: &Nest, read: &Touch) -> bool {
+    let (parallel, reduced) = read.steps.split_at(nest.parallel.len());
+    parallel.contains(&Step::Next) && reduced.contains(&Step::Next)
 }
 
 /// Returns the read of the items that depends on the most axes.
@@ -214,12 +219,8 @@ fn short(group: &Group<'_>, machine: &Machine<'_>) -> Vec<String> {
     if machine.profile.subgroup.is_none_or(|lanes| i64::from(lanes) >= machine.row()) {
         return facts;
     }
-    for nest in group.members.iter().copied().chain([group.host]).filter(|nest| nest.monoid.is_some() && nest.items.is_none()) {
-        let length: Vec<String> = nest.reduced.iter().map(Side::factor).collect();
-        let fact = format!("{} <= {SHORT}", length.join(" * "));
-        if !facts.contains(&fact) {
-            facts.push(fact);
-        }
+    for nest in group.members.iter().copied().chain([group.host]).filter(|nest| nest.monoid.is_some()) {
+        facts.extend(reductions::short(nest, SHORT).into_iter().filter(|fact| !facts.contains(fact)).collect::<Vec<_>>());
     }
     facts
 }

@@ -8,14 +8,13 @@ use super::form::{Nest, Side, Step, Touch, points, tail};
 use super::machine::{Machine, groups, power_above};
 use super::number::{Number, near};
 use super::pointwise::is_aligned;
-use super::rows::{is_sliding, is_window};
+use super::rows::{is_sliding, is_window, slides};
 use super::windows::{self, Member};
-use std::ops::Range;
 
 /// The invocations along the last axis: enough for whole lines of a cache.
 const PLAIN_X: i64 = 32;
 
-/// The same for windows whose elements are vectors of channels, and for windows and stencils on a CPU: one vector.
+/// The invocations along the last axis for windows whose elements are vectors of channels, and for windows and stencils on a CPU.
 const WINDOW_X: i64 = 8;
 
 /// The neighbours of a window that an invocation computes, and of a stencil on a CPU.
@@ -38,8 +37,16 @@ struct Tile {
     peels: bool,
 }
 
-/// Plans a stage, with the windows that it computes itself.
-pub(super) fn plan(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Draft {
+/// Plans a stage, with the windows that it computes itself. If the best plan copies elements to shared memory, the next one does not, because
+/// the copy can be too large.
+pub(super) fn plans(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Vec<Draft> {
+    let is_large = points(&nest.reduced).is_some_and(|items| items > SHARED);
+    let copies = is_window(nest) && is_sliding(nest) && is_large && machine.shares();
+    let orders = if copies { &[true, false][..] } else { &[false] };
+    orders.iter().map(|copies| plan(nest, members, *copies, machine)).collect()
+}
+
+fn plan(nest: &Nest, members: &[Member<'_>], copies: bool, machine: &Machine<'_>) -> Draft {
     let mut draft = Draft::default();
     let Some((last, outer)) = nest.parallel.split_last() else { return draft };
     let tile = Tile::of(nest, members, machine, &mut draft);
@@ -47,7 +54,7 @@ pub(super) fn plan(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -
     let row = outer.last().filter(|_| tile.each.value > 1).map(|side| side.name.as_str());
     windows::place(members, row, tile.lanes, &mut draft);
     // The copy comes after the windows, so that they read it, too.
-    if is_window(nest) && is_sliding(nest) && points(&nest.reduced).is_some_and(|items| items > SHARED) && machine.shares() {
+    if copies {
         share(nest, machine, &mut draft);
     }
     let along = Some(last.name.as_str()).filter(|_| tile.along > 1);
@@ -144,11 +151,8 @@ fn slides_across(nest: &Nest) -> bool {
 
 /// Copies the elements that the windows of a workgroup share.
 fn share(nest: &Nest, machine: &Machine<'_>, draft: &mut Draft) {
-    let next = |read: &Touch, range: Range<usize>| read.steps[range].contains(&Step::Next);
-    let count = nest.parallel.len();
-    let slides = |read: &&Touch| next(read, 0..count) && next(read, count..read.steps.len());
     let mut done = Vec::new();
-    for read in nest.reads.iter().filter(slides) {
+    for read in nest.reads.iter().filter(|read| slides(nest, read)) {
         if !done.contains(&read.buffer) {
             let (source, copy) = (&read.name, machine.copy(nest, &read.name));
             draft.line(format!("promote({source} => {copy}_s, at: workgroup, to: shared)"), "neighbours read the same elements");

@@ -54,8 +54,8 @@ pub(super) fn unrolls(host: &Nest, members: &[Member<'_>]) -> bool {
     items(host).saturating_mul(within) <= most
 }
 
-/// Writes the directives that place windows in the nest of a stage. An invocation computes `each` neighbours along `row`, with accesses of
-/// `lanes` elements.
+/// Writes the directives that place windows in the nest of a stage. An invocation computes several neighbours along the axis `row`, if there
+/// is one, and accesses `lanes` elements at a time.
 pub(super) fn place(members: &[Member<'_>], row: Option<&str>, lanes: i64, draft: &mut Draft) {
     for Member { nest, at } in members {
         let name = &nest.name;
