@@ -356,7 +356,7 @@ fn windows_with_borders() {
         [("1, 1", "s.pad(0.0)[i, j]"), ("1, M", "s.pad(0.0)[i, j]"), ("N, M", "s.clamp()[i, j]"), ("N - 1, M", "s.pad(1.0)[i, j]")]
     {
         let kernel = format!(
-            "fn k<N, M>(x: f32[N + 2, M]) -> y: f32[N, M] where N >= 1 {{
+            "fn k<N, M>(x: f32[N + 2, M]) -> y: f32[N, M] where N >= 1, M >= 1 {{
                 let s[i, j]: f32[{shape}] = sum(u in 0..3) {{ x[i + u, j] }};
                 y[i, j] = x[i, j] + {read};
             }}"
