@@ -421,3 +421,32 @@ fn items_of_several_axes() {
 fn short_rows() {
     insta::assert_snapshot!(plans(SOFTMAX, &["C % 4 == 0, C <= 256", "C <= 256"]));
 }
+
+/// A reduction is computed where it is read if only few of its elements are read.
+#[test]
+fn sparse_reductions() {
+    let diagonal = "fn k<N>(a: f32[N, N], b: f32[N, N]) -> y: f32[N] where N >= 9 {
+        let s[i, j]: f32[N, N] = sum(k in 0..9) { a[i, k] * b[k, j] };
+        y[i] = s[i, i] + a[i, 0];
+    }";
+    insta::assert_snapshot!(plans(diagonal, &[""]));
+    let dispatches = |kernel: &str, profile: &Profile| planned(kernel, "", profile).program.plan.len();
+    // An invocation of a GPU does not compute a long sum, and a CPU computes a chain of sparse reductions at once.
+    let long = diagonal.replace("0..9", "0..N");
+    assert_eq!((dispatches(&long, &Profile::nvidia_hopper()), dispatches(&long, &Profile::mesa_lavapipe())), (2, 1));
+    let chain = "fn k<N>(a: f32[N, N]) -> y: f32[N] where N >= 9 {
+        let s[i, j]: f32[N, N] = max(k in 0..N) { a[i, k] * a[k, j] };
+        let t[i, j]: f32[N, N] = sum(k in 0..3) { s[i, j] * a[k, j] };
+        y[i] = t[i, 0] + a[i, i];
+    }";
+    assert_eq!(dispatches(chain, &Profile::mesa_lavapipe()), 1);
+    // Two reads would compute an element twice, and a lookup can read an element many times.
+    let twice = diagonal.replace("+ a[i, 0]", "+ s[0, i]");
+    let lookup = "fn k<N, M>(a: f32[N, N], at: i32[M]) -> y: f32[M] where N >= 9 {
+        let s[i, j]: f32[N, N] = sum(k in 0..9) { a[i, k] * a[k, j] };
+        y[i] = s.clamp()[at[i], 0];
+    }";
+    for kernel in [&twice, lookup] {
+        assert_eq!(dispatches(kernel, &Profile::mesa_lavapipe()), 2, "{kernel}");
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! [`Nest`] is all that the rules of the planner look at. Two stages with equal forms get equal plans.
 
-use crate::expr::{ExprId, Read};
+use crate::expr::{Expr, ExprId, Read};
 use crate::facts::Prover;
 use crate::nest::{AxisId, Body, BufferId, Monoid, Program, Stage, StageId};
 use tilewright_launch::DType;
@@ -115,6 +115,8 @@ pub(super) struct Nest {
     pub(super) write: Touch,
     /// The reduction, if the stage is one.
     pub(super) monoid: Option<Monoid>,
+    /// True if the value depends on the axes by itself, not only by the indices of reads.
+    pub(super) positioned: bool,
     /// True if it defines an output or updates a tensor.
     pub(super) result: bool,
     /// True if the planner writes its directives.
@@ -163,6 +165,7 @@ impl Nest {
             reduced,
             items,
             monoid,
+            positioned: values.iter().chain(&last).any(|value| is_positioned(program, *value)),
             result: program.is_result(stage),
             open: true,
             rooted: false,
@@ -235,6 +238,19 @@ fn side(program: &Program, prover: &Prover<'_>, axis: AxisId) -> Side {
         divisor: [128, 64, 32, 16, 8, 4, 2].into_iter().find(|n| prover.divides(*n, extent)).unwrap_or(1),
         ragged,
     }
+}
+
+/// True if an axis is an operand of the expression, other than as the index of a read.
+fn is_positioned(program: &Program, value: ExprId) -> bool {
+    let is_axis = |id: ExprId| matches!(program.exprs.get(id), Expr::Axis(_));
+    is_axis(value)
+        || program.exprs.any(value, &mut |part| {
+            let mut found = false;
+            if !matches!(part, Expr::Read(_)) {
+                part.each_operand(&mut |operand| found |= is_axis(operand));
+            }
+            found
+        })
 }
 
 /// Returns how an access of a stage moves along the axes.

@@ -17,7 +17,9 @@ mod product;
 mod reductions;
 mod roots;
 mod rows;
+mod sparse;
 mod tiles;
+mod vectors;
 mod windows;
 
 pub use draft::{Block, Line, Plan};
@@ -42,7 +44,7 @@ pub(crate) struct Drafts {
     roots: Vec<Line>,
     /// For each stage its name, or `None` for the only result, and its plans, the best first.
     stages: Vec<(Option<String>, Vec<Draft>)>,
-    /// True if a plan is for several stages: statistics of rows or windows, and the stage that uses them.
+    /// True if a plan is for several stages: statistics of rows, windows or sparse reductions, and the stage that uses them.
     grouped: bool,
 }
 
@@ -157,7 +159,7 @@ pub(crate) fn drafts(program: &Program, rewritten: &Rewritten, schedule: &Schedu
     let machine = Machine { profile, program: &program, several: nests.iter().filter(|nest| nest.open).count() > 1 };
     let single = program.stages.ids().filter(|s| program.is_result(*s)).count() == 1;
     let mut drafts = Drafts::default();
-    for (nest, form) in forms(&nests, &program, grouped) {
+    for (nest, form) in forms(&nests, &machine, grouped) {
         drafts.grouped |= !form.members().is_empty();
         let plans = form.plans(nest, &machine);
         if !plans.is_empty() {
@@ -188,8 +190,8 @@ pub(crate) fn regimes(given: &Program, rewritten: &Rewritten, schedule: &Schedul
     let Some((program, _)) = prepared(given, rewritten, schedule) else { return Vec::new() };
     let nests = nests(&program, &schedule.items);
     let machine = Machine { profile, program: &program, several: nests.iter().filter(|nest| nest.open).count() > 1 };
-    let forms = forms(&nests, &program, true);
-    let Some((nest, form)) = forms.iter().rev().find(|(_, form)| matches!(form, Form::Product(_))).or(forms.last()) else {
+    let forms = forms(&nests, &machine, true);
+    let Some((nest, form)) = forms.iter().rev().find(|(_, form)| matches!(form.rule, Rule::Product(_))).or(forms.last()) else {
         return Vec::new();
     };
     let mut regimes = match is_open(schedule).then(|| attention::find(given)).flatten() {
@@ -290,8 +292,14 @@ fn is_mentioned(program: &Program, items: &[Item], stage: StageId) -> bool {
     own || is_placed
 }
 
-/// The rule that plans a stage.
-enum Form<'n> {
+/// The rule that plans a stage, and the reductions that the stage computes itself because it reads few of their elements.
+struct Form<'n> {
+    rule: Rule<'n>,
+    sparse: Vec<&'n Nest>,
+}
+
+/// A rule with the other stages that its plan is for.
+enum Rule<'n> {
     Product(product::Product<'n>),
     Rows(rows::Group<'n>),
     Total,
@@ -299,15 +307,15 @@ enum Form<'n> {
     Points(Vec<windows::Member<'n>>),
 }
 
-/// Assigns a rule to each stage. If `grouped`, statistics of rows and windows are part of the stage that uses them.
-fn forms<'n>(nests: &'n [Nest], program: &Program, grouped: bool) -> Vec<(&'n Nest, Form<'n>)> {
+/// Assigns a rule to each stage. If `grouped`, statistics of rows, windows and sparse reductions are part of the stage that uses them.
+fn forms<'n>(nests: &'n [Nest], machine: &Machine<'_>, grouped: bool) -> Vec<(&'n Nest, Form<'n>)> {
     let mut forms: Vec<(&Nest, Form<'_>)> = Vec::new();
     let mut hosted: Vec<StageId> = Vec::new();
     for nest in nests.iter().rev() {
         if !nest.open || hosted.contains(&nest.stage) {
             continue;
         }
-        let form = form(nest, if grouped { nests } else { std::slice::from_ref(nest) }, program);
+        let form = Form::of(nest, if grouped { nests } else { std::slice::from_ref(nest) }, machine);
         hosted.extend(form.members());
         forms.push((nest, form));
     }
@@ -316,54 +324,81 @@ fn forms<'n>(nests: &'n [Nest], program: &Program, grouped: bool) -> Vec<(&'n Ne
 }
 
 /// Returns the rule for a stage.
-fn form<'n>(nest: &'n Nest, nests: &'n [Nest], program: &Program) -> Form<'n> {
+fn rule<'n>(nest: &'n Nest, nests: &'n [Nest], program: &Program) -> Rule<'n> {
     if let Some(product) = product::of(nest, program).filter(|_| !rows::is_window(nest)) {
-        return Form::Product(product);
+        return Rule::Product(product);
     }
     if let Some(group) = rows::group(nest, nests).filter(|_| !nest.parallel.is_empty()) {
-        return Form::Rows(group);
+        return Rule::Rows(group);
     }
     match nest.monoid {
-        Some(_) if rows::is_window(nest) || rows::is_sliding(nest) => Form::Points(windows::members(nest, nests)),
-        Some(_) if nest.parallel.is_empty() => Form::Total,
-        Some(_) => Form::Columns,
-        None => Form::Points(windows::members(nest, nests)),
+        Some(_) if rows::is_window(nest) || rows::is_sliding(nest) => Rule::Points(windows::members(nest, nests)),
+        Some(_) if nest.parallel.is_empty() => Rule::Total,
+        Some(_) => Rule::Columns,
+        None => Rule::Points(windows::members(nest, nests)),
     }
 }
 
-impl Form<'_> {
+impl<'n> Form<'n> {
+    fn of(nest: &'n Nest, nests: &'n [Nest], machine: &Machine<'_>) -> Form<'n> {
+        let rule = rule(nest, nests, machine.program);
+        let mut form = Form { rule, sparse: Vec::new() };
+        if form.place(machine).is_some() {
+            let taken = form.members();
+            form.sparse = sparse::members(nest, nests, machine);
+            form.sparse.retain(|member| !taken.contains(&member.stage));
+        }
+        form
+    }
+
+    /// Returns the place of sparse reductions: a loop over one element of the stage. `None` if the plan has no such loop.
+    fn place(&self, machine: &Machine<'_>) -> Option<&'static str> {
+        match &self.rule {
+            Rule::Rows(group) if group.host.monoid.is_some() && rows::is_by_lanes(group, machine) => Some("thread"),
+            Rule::Rows(group) => group.host.monoid.is_some().then_some("workgroup"),
+            Rule::Total => Some("workgroup"),
+            Rule::Columns | Rule::Points(_) => Some("thread"),
+            Rule::Product(_) => None,
+        }
+    }
+
     /// Returns the stages that are computed in the dispatch of this one.
     fn members(&self) -> Vec<StageId> {
-        match self {
-            Form::Rows(group) => group.members.iter().map(|member| member.stage).collect(),
-            Form::Points(members) => members.iter().map(|member| member.nest.stage).collect(),
-            Form::Product(_) | Form::Total | Form::Columns => Vec::new(),
+        let sparse = self.sparse.iter().map(|member| member.stage);
+        match &self.rule {
+            Rule::Rows(group) => group.members.iter().map(|member| member.stage).chain(sparse).collect(),
+            Rule::Points(members) => members.iter().map(|member| member.nest.stage).chain(sparse).collect(),
+            Rule::Product(_) | Rule::Total | Rule::Columns => sparse.collect(),
         }
     }
 
     /// Writes the plans of a stage, the best first.
     fn plans(&self, nest: &Nest, machine: &Machine<'_>) -> Vec<Draft> {
-        let own = match self {
-            Form::Product(_) => {
+        let mut own: Vec<Draft> = match &self.rule {
+            Rule::Product(_) => {
                 product::of(nest, machine.program).map_or_else(Vec::new, |product| product::plans(product, machine))
             }
-            Form::Rows(group) => rows::plan(group, machine).into_iter().collect(),
-            Form::Total => reductions::total(nest, machine).into_iter().collect(),
-            Form::Columns => reductions::columns(nest, machine).into_iter().collect(),
-            Form::Points(members) => return pointwise::plans(nest, members, machine),
+            Rule::Rows(group) => rows::plan(group, machine).into_iter().collect(),
+            Rule::Total => reductions::total(nest, machine).into_iter().collect(),
+            Rule::Columns => reductions::columns(nest, machine).into_iter().collect(),
+            Rule::Points(members) if self.sparse.is_empty() => pointwise::plans(nest, members, machine),
+            Rule::Points(members) => pointwise::single(nest, members, machine).into_iter().collect(),
         };
+        if let Some(place) = self.place(machine) {
+            own.iter_mut().for_each(|draft| sparse::place(&self.sparse, place, draft));
+        }
         // Independent elements, each computed by one invocation, are possible for every form but a group of stages.
-        let alone = !self.members().is_empty();
-        if alone { own } else { own.into_iter().chain(pointwise::plans(nest, &[], machine)).collect() }
+        let is_alone = self.members().is_empty() && !matches!(self.rule, Rule::Points(_));
+        if is_alone { own.into_iter().chain(pointwise::plans(nest, &[], machine)).collect() } else { own }
     }
 
     /// Returns sets of facts under which the stage has another plan, the best first.
     fn regimes(&self, nest: &Nest, machine: &Machine<'_>) -> Vec<Vec<String>> {
-        match self {
-            Form::Product(product) => product.regimes(machine),
-            Form::Rows(group) => rows::regimes(group, machine),
-            Form::Points(members) => {
-                vec![self.wishes(nest, machine), pointwise::whole(nest, machine), pointwise::long(nest, members)]
+        match &self.rule {
+            Rule::Product(product) => product.regimes(machine),
+            Rule::Rows(group) => rows::regimes(group, machine),
+            Rule::Points(members) if self.sparse.is_empty() => {
+                vec![self.wishes(nest, machine), pointwise::whole(nest, machine), pointwise::long(nest, members, machine)]
             }
             _ => vec![self.wishes(nest, machine)],
         }
@@ -371,12 +406,13 @@ impl Form<'_> {
 
     /// Returns the facts that most sizes meet, and under which the stage has its best plan.
     fn wishes(&self, nest: &Nest, machine: &Machine<'_>) -> Vec<String> {
-        match self {
-            Form::Product(product) => product.wishes(),
-            Form::Rows(group) => rows::aligned(group, machine),
-            Form::Total => reductions::short(nest, machine::PIECE),
-            Form::Columns => reductions::short_columns(nest, machine),
-            Form::Points(members) => pointwise::aligned(nest, members, machine),
+        match &self.rule {
+            Rule::Product(product) => product.wishes(machine),
+            Rule::Rows(group) => rows::wishes(group, machine),
+            Rule::Total => reductions::short(nest, machine::PIECE),
+            Rule::Columns => reductions::short_columns(nest, machine),
+            Rule::Points(members) if self.sparse.is_empty() => pointwise::aligned(nest, members, machine),
+            Rule::Points(_) => Vec::new(),
         }
     }
 }

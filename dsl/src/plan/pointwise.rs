@@ -9,12 +9,13 @@ use super::form::{Nest, Step, Touch, points, tail};
 use super::machine::{Machine, groups, power_above};
 use super::number::near;
 use super::tiles::{self, unroll};
+use super::vectors;
 use super::windows::{self, Member};
 
 /// The largest reduction that each invocation unrolls, in items: a window of 5 x 5, or a 3 x 3 window of few channels.
 pub(super) const UNROLLED: i64 = 32;
 
-/// The length from which on an axis has enough elements for the invocations of a row.
+/// The length from which on an axis has enough elements for the invocations of a row on a GPU.
 const LONG: i64 = 32;
 
 /// The side of a square tile that is transposed through shared memory.
@@ -26,9 +27,12 @@ pub(super) fn plans(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) 
     if nest.parallel.iter().any(|side| side.ragged) {
         return Vec::new();
     }
-    let may_be_short = nest.monoid.is_none() && last.least < LONG && last.exact.is_none();
     if !members.is_empty() {
-        return if may_be_short { vec![flattened(nest, members, machine)] } else { tiles::plans(nest, members, machine) };
+        return if may_be_short(nest, machine) {
+            vec![flattened(nest, members, (1, false), machine)]
+        } else {
+            tiles::plans(nest, members, machine)
+        };
     }
     if let Some(read) = transposed(nest).filter(|_| machine.shares()) {
         return transpose(nest, read, machine).into_iter().collect();
@@ -38,27 +42,56 @@ pub(super) fn plans(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) 
         return positions(nest, machine).into_iter().collect();
     }
     if is_flat(nest) || nest.parallel.len() == 1 {
-        return vec![flattened(nest, &[], machine)];
+        let is_wide = is_flat(nest) || (nest.reduced.is_empty() && is_aligned(nest));
+        return vec![flattened(nest, &[], (if is_wide { machine.vector(nest) } else { 1 }, true), machine)];
     }
-    if whole || (has_positions(nest) && last.least < LONG) {
+    if whole || (has_positions(nest) && (machine.profile.cpu || last.least < LONG)) {
         return positions(nest, machine).into_iter().collect();
     }
-    if may_be_short { vec![flattened(nest, &[], machine)] } else { tiles::plans(nest, &[], machine) }
+    if may_be_short(nest, machine) {
+        let plan = || flattened(nest, &[], (1, true), machine);
+        return vec![if machine.profile.cpu { positions(nest, machine).unwrap_or_else(plan) } else { plan() }];
+    }
+    if machine.profile.cpu && nest.monoid.is_none() {
+        vec![vectors::rows(nest, &nest.parallel, machine)]
+    } else {
+        tiles::plans(nest, &[], machine)
+    }
 }
 
-/// True if all tensors have the layout of the result, or are one element.
+/// True if the last axis may have too few elements for the invocations of a row.
+fn may_be_short(nest: &Nest, machine: &Machine<'_>) -> bool {
+    let last = nest.parallel.last();
+    nest.monoid.is_none() && last.is_some_and(|last| last.least < long_row(machine) && last.exact.is_none())
+}
+
+/// Returns the length from which on an axis has enough elements for the invocations of a row.
+fn long_row(machine: &Machine<'_>) -> i64 {
+    if machine.profile.cpu { vectors::LANES } else { LONG }
+}
+
+/// True if all tensors have the layout of the result, or are one element. Then the index of an element needs no division after a fusion.
 fn is_flat(nest: &Nest) -> bool {
-    nest.monoid.is_none() && nest.all_reads().all(|read| read.same || read.steps.iter().all(|s| *s == Step::Stays))
+    nest.monoid.is_none()
+        && !nest.positioned
+        && nest.all_reads().all(|read| read.same || read.steps.iter().all(|s| *s == Step::Stays))
 }
 
-/// Fuses all axes: if all tensors have one layout, or if rows may be short.
-fn flattened(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Draft {
+/// Plans a stage whose invocations compute one element each, with the windows that it computes itself.
+pub(super) fn single(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Option<Draft> {
+    let is_ragged = nest.parallel.iter().any(|side| side.ragged);
+    (!nest.parallel.is_empty() && !is_ragged).then(|| flattened(nest, members, (1, false), machine))
+}
+
+/// Fuses all axes. An access has `lanes` elements. If it `loops`, an invocation of a CPU computes many elements.
+fn flattened(nest: &Nest, members: &[Member<'_>], (lanes, loops): (i64, bool), machine: &Machine<'_>) -> Draft {
     let mut draft = Draft::default();
-    let axis = fused(nest, &mut draft);
-    let is_wide = is_flat(nest) || (nest.parallel.len() == 1 && nest.reduced.is_empty() && is_aligned(nest));
-    let wide = is_wide && members.is_empty();
-    let lanes = if wide { machine.vector(nest) } else { 1 };
+    let axis = fused(nest, machine, &mut draft);
     let extent = points(&nest.parallel);
+    if machine.profile.cpu && nest.monoid.is_none() && loops {
+        vectors::line(nest, (&axis, extent), lanes, machine, &mut draft);
+        return draft;
+    }
     let accesses = extent.map_or(i64::MAX, |extent| power_above(groups(extent, lanes)));
     let threads = machine.invocations().min(accesses);
     let threads = draft.number((machine, nest), "THREADS", threads, machine.sizes(threads));
@@ -80,11 +113,15 @@ fn flattened(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Draf
 }
 
 /// Fuses all parallel axes, and returns the name of the result.
-fn fused(nest: &Nest, draft: &mut Draft) -> String {
+fn fused(nest: &Nest, machine: &Machine<'_>, draft: &mut Draft) -> String {
     match nest.parallel.as_slice() {
         [one] => one.name.clone(),
         all => {
-            let why = if is_flat(nest) { "all tensors have one layout" } else { "rows may be short" };
+            let why = match () {
+                () if is_flat(nest) => "all tensors have one layout",
+                () if may_be_short(nest, machine) => "rows may be short",
+                () => "an element for each invocation",
+            };
             draft.line(format!("fuse({} => points)", Nest::names(all)), why);
             "points".to_owned()
         }
@@ -94,6 +131,9 @@ fn fused(nest: &Nest, draft: &mut Draft) -> String {
 /// Gives all elements along the last axis to one invocation, because they share the computation of a position.
 fn positions(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
     let (last, outer) = nest.parallel.split_last()?;
+    if machine.profile.cpu {
+        return Some(vectors::rows(nest, outer, machine));
+    }
     let mut draft = Draft::default();
     let axis = match outer {
         [one] => one.name.clone(),
@@ -193,21 +233,22 @@ fn transpose(nest: &Nest, read: &Touch, machine: &Machine<'_>) -> Option<Draft> 
 
 /// Returns the facts under which accesses are wide and rows are long.
 pub(super) fn aligned(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Vec<String> {
-    let is_wide = nest.parallel.len() > 1 && is_aligned(nest) && members.iter().all(|member| is_aligned(member.nest));
+    let is_row = machine.profile.cpu && members.is_empty();
+    let is_wide = nest.parallel.len() > 1 && !is_row && is_aligned(nest) && members.iter().all(|member| is_aligned(member.nest));
     let last = nest.parallel.last().filter(|side| is_wide && !side.ragged);
-    last.and_then(|side| side.multiple(machine.vector(nest))).into_iter().chain(long(nest, members)).collect()
+    last.and_then(|side| side.multiple(machine.vector(nest))).into_iter().chain(long(nest, members, machine)).collect()
 }
 
 /// Returns the fact under which rows are long, if short ones have another plan.
-pub(super) fn long(nest: &Nest, members: &[Member<'_>]) -> Vec<String> {
-    let is_fused = is_flat(nest) && members.is_empty();
+pub(super) fn long(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Vec<String> {
+    let is_fused = is_flat(nest) && members.is_empty() || machine.profile.cpu && has_positions(nest);
     let last = nest.parallel.last().filter(|_| nest.parallel.len() > 1 && nest.monoid.is_none() && !is_fused);
-    let short = last.filter(|side| side.least < LONG && side.exact.is_none() && !side.ragged);
-    short.map(|side| format!("{} >= {LONG}", side.text)).into_iter().collect()
+    let short = last.filter(|side| side.least < long_row(machine) && side.exact.is_none() && !side.ragged);
+    short.map(|side| format!("{} >= {}", side.text, long_row(machine))).into_iter().collect()
 }
 
 /// Returns the fact that makes accesses wide, if elements along the last axis share a position and are few.
 pub(super) fn whole(nest: &Nest, machine: &Machine<'_>) -> Vec<String> {
-    let last = nest.parallel.last().filter(|side| has_positions(nest) && !side.ragged && is_aligned(nest));
+    let last = nest.parallel.last().filter(|side| has_positions(nest) && !machine.profile.cpu && !side.ragged && is_aligned(nest));
     last.and_then(|side| side.multiple(machine.vector(nest))).into_iter().collect()
 }

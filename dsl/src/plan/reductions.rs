@@ -29,7 +29,7 @@ pub(super) fn total(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
     let axis = joined(&nest.reduced, "items", &mut lines);
     lines.into_iter().for_each(|(text, why)| draft.line(text, why));
     let strategy = machine.strategy(nest);
-    let threads = machine.invocations();
+    let threads = if machine.profile.cpu { machine.row() } else { machine.invocations() };
     let length = nest.items;
     if length.is_some_and(|length| length <= PIECE) {
         let threads = threads.min(power_above(length.unwrap_or(threads))).max(machine.row().min(32));

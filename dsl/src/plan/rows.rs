@@ -9,9 +9,16 @@ use super::machine::{Machine, groups, power_above};
 use super::number::Number;
 use super::pointwise::UNROLLED;
 use super::reductions;
+use super::vectors::LANES;
 
 /// The most elements of a row for one subgroup.
 const SHORT: i64 = 256;
+
+/// The most elements of a row for one invocation of a CPU. Eight such rows of floats fit in half of a first cache.
+const SHORT_ON_CPU: i64 = 512;
+
+/// The invocations of a workgroup if each has a row.
+const ROWS: i64 = 64;
 
 /// A stage, and the statistics of rows that only it and other members use.
 pub(super) struct Group<'n> {
@@ -83,13 +90,29 @@ pub(super) fn group<'n>(host: &'n Nest, nests: &'n [Nest]) -> Option<Group<'n>> 
     fits.then_some(Group { host, members })
 }
 
+impl<'n> Group<'n> {
+    /// Returns the axes of the rows, and the axes along each row of a stage without a reduction.
+    fn sides(&self) -> (&'n [Side], &'n [Side]) {
+        let count = self.members.first().map_or(self.host.parallel.len(), |member| member.parallel.len());
+        self.host.parallel.split_at(count)
+    }
+
+    /// Returns the reductions.
+    fn reductions(&self) -> impl Iterator<Item = &'n Nest> {
+        self.members.iter().copied().chain([self.host]).filter(|nest| nest.monoid.is_some())
+    }
+}
+
 /// Plans a group.
 pub(super) fn plan(group: &Group<'_>, machine: &Machine<'_>) -> Option<Draft> {
     let Group { host, members } = group;
-    let count = members.first().map_or(host.parallel.len(), |m| m.parallel.len());
-    let (rows, columns) = host.parallel.split_at(count);
+    let (rows, columns) = group.sides();
+    let count = rows.len();
     if rows.is_empty() || rows.iter().any(|side| side.ragged) {
         return None;
+    }
+    if is_by_lanes(group, machine) {
+        return Some(by_lanes(group, machine));
     }
     let all = || members.iter().copied().chain([*host]);
     let lanes = all().map(|nest| lanes(nest, machine)).min()?;
@@ -105,7 +128,7 @@ pub(super) fn plan(group: &Group<'_>, machine: &Machine<'_>) -> Option<Draft> {
             }
         }
         Some(_) => {
-            for (text, why) in along(host, &threads, lanes, machine.strategy(host)) {
+            for (text, why) in along(host, &threads, lanes, machine) {
                 draft.line(text, why);
             }
         }
@@ -114,11 +137,37 @@ pub(super) fn plan(group: &Group<'_>, machine: &Machine<'_>) -> Option<Draft> {
         draft.line(format!("compute_at({}, workgroup, to: register)", member.name), "in the dispatch that uses it");
     }
     for member in members {
-        for (text, why) in along(member, &threads, lanes, machine.strategy(member)) {
+        for (text, why) in along(member, &threads, lanes, machine) {
             draft.of(&member.name, text, why);
         }
     }
     Some(draft)
+}
+
+/// True if each invocation of a plan has a row.
+pub(super) fn is_by_lanes(group: &Group<'_>, machine: &Machine<'_>) -> bool {
+    machine.profile.cpu && group.reductions().all(|nest| nest.items.is_some_and(|items| items <= SHORT_ON_CPU))
+}
+
+/// Plans a group of short rows for a CPU: an invocation has a row, because a workgroup for each would cost more than the row.
+fn by_lanes(group: &Group<'_>, machine: &Machine<'_>) -> Draft {
+    let (rows, columns) = group.sides();
+    let (mut draft, mut lines) = (Draft::default(), Vec::new());
+    let axis = joined(rows, "rows", &mut lines);
+    lines.into_iter().for_each(|(text, why)| draft.line(text, why));
+    let extent = points(rows);
+    let threads = ROWS.min(extent.map_or(ROWS, power_above));
+    let threads = draft.number((machine, group.host), "THREADS", threads, machine.sizes(threads));
+    let word = tail(extent, threads.value, "");
+    draft.line(format!("tile({axis}: {threads}{word}) => workgroup(x)"), format!("{threads} rows"));
+    draft.line(format!("distribute({axis} => thread(x))"), "a short row for each invocation");
+    if !columns.is_empty() {
+        draft.line(format!("serial({})", Nest::names(columns)), "");
+    }
+    for member in group.members.iter().rev() {
+        draft.line(format!("compute_at({}, thread, to: register)", member.name), "in the dispatch that uses it");
+    }
+    draft
 }
 
 /// Returns the elements of one access: several if rows are aligned.
@@ -166,10 +215,11 @@ fn across(columns: &[Side], threads: &Number, lanes: i64) -> Vec<(String, String
 }
 
 /// Returns the directives that spread a reduction over invocations.
-fn along(nest: &Nest, threads: &Number, lanes: i64, strategy: &str) -> Vec<(String, String)> {
-    let mut lines = Vec::new();
-    let name = joined(&nest.reduced, "items", &mut lines);
-    let word = tail(points(&nest.reduced), threads.value, "");
+fn along(nest: &Nest, threads: &Number, lanes: i64, machine: &Machine<'_>) -> Vec<(String, String)> {
+    let (mut lines, strategy) = (Vec::new(), machine.strategy(nest));
+    let sides = if machine.profile.cpu { vector(&nest.reduced) } else { &nest.reduced };
+    let name = joined(sides, "items", &mut lines);
+    let word = tail(points(sides), threads.value, "");
     match lanes {
         1 => {
             lines.push((format!("tile({name}: {threads}{word} => {name}_o)"), format!("{threads} invocations")));
@@ -185,6 +235,14 @@ fn along(nest: &Nest, threads: &Number, lanes: i64, strategy: &str) -> Vec<(Stri
         }
     }
     lines
+}
+
+/// Returns the last axes that have a vector of elements. The others remain loops on a CPU, because a vector of indices is divided lane by lane
+/// there.
+fn vector(sides: &[Side]) -> &[Side] {
+    let is_enough = |from: &usize| points(&sides[*from..]).is_none_or(|n| n >= LANES);
+    let from = (0..sides.len()).rev().find(is_enough).unwrap_or(0);
+    &sides[from..]
 }
 
 /// Fuses axes, if there are several, and returns the name of the result.
@@ -210,23 +268,34 @@ pub(super) fn regimes(group: &Group<'_>, machine: &Machine<'_>) -> Vec<Vec<Strin
     if short.is_empty() {
         return vec![aligned];
     }
-    vec![[aligned.clone(), short.clone()].concat(), aligned, short]
+    match machine.profile.cpu {
+        true => vec![short, aligned],
+        false => vec![[aligned.clone(), short.clone()].concat(), aligned, short],
+    }
 }
 
-/// Returns the facts under which a subgroup reduces a row, if more invocations reduce longer ones.
+/// Returns the facts that most sizes meet.
+pub(super) fn wishes(group: &Group<'_>, machine: &Machine<'_>) -> Vec<String> {
+    if machine.profile.cpu { short(group, machine) } else { aligned(group, machine) }
+}
+
+/// Returns the facts under which fewer invocations reduce a row: on a GPU a subgroup, and on a CPU one.
 fn short(group: &Group<'_>, machine: &Machine<'_>) -> Vec<String> {
     let mut facts: Vec<String> = Vec::new();
-    if machine.profile.subgroup.is_none_or(|lanes| i64::from(lanes) >= machine.row()) {
-        return facts;
-    }
-    for nest in group.members.iter().copied().chain([group.host]).filter(|nest| nest.monoid.is_some()) {
-        facts.extend(reductions::short(nest, SHORT).into_iter().filter(|fact| !facts.contains(fact)).collect::<Vec<_>>());
+    let is_least = machine.profile.subgroup.is_none_or(|lanes| i64::from(lanes) >= machine.row());
+    let most = match machine.profile.cpu {
+        true => SHORT_ON_CPU,
+        false if is_least => return facts,
+        false => SHORT,
+    };
+    for nest in group.reductions() {
+        facts.extend(reductions::short(nest, most).into_iter().filter(|fact| !facts.contains(fact)).collect::<Vec<_>>());
     }
     facts
 }
 
 /// Returns the facts that make the accesses of a group wide.
-pub(super) fn aligned(group: &Group<'_>, machine: &Machine<'_>) -> Vec<String> {
+fn aligned(group: &Group<'_>, machine: &Machine<'_>) -> Vec<String> {
     let mut facts: Vec<String> = Vec::new();
     for nest in group.members.iter().copied().chain([group.host]) {
         let last = nest.reduced.last().or(nest.parallel.last());

@@ -9,15 +9,16 @@ use super::machine::{Machine, groups, power_above};
 use super::number::{Number, near};
 use super::pointwise::is_aligned;
 use super::rows::{is_sliding, is_window, slides};
+use super::vectors;
 use super::windows::{self, Member};
 
 /// The invocations along the last axis: enough for whole lines of a cache.
 const PLAIN_X: i64 = 32;
 
-/// The invocations along the last axis for windows whose elements are vectors of channels, and for windows and stencils on a CPU.
+/// The invocations along the last axis for windows whose elements are vectors of channels, and on a CPU.
 const WINDOW_X: i64 = 8;
 
-/// The neighbours of a window that an invocation computes, and of a stencil on a CPU.
+/// The neighbours of a window that an invocation computes.
 const EACH: i64 = 4;
 
 /// The most items of a sliding window whose reads of neighbours are left to the cache.
@@ -29,8 +30,6 @@ struct Tile {
     threads: Vec<Number>,
     /// The elements of an invocation along the axis before the last.
     each: Number,
-    /// The elements of an invocation along the last axis, which are unrolled.
-    along: i64,
     /// The elements of an access along the last axis.
     lanes: i64,
     /// True if whole tiles run without guards.
@@ -40,6 +39,9 @@ struct Tile {
 /// Plans a stage, with the windows that it computes itself. If the best plan copies elements to shared memory, the next one does not, because
 /// the copy can be too large.
 pub(super) fn plans(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Vec<Draft> {
+    if machine.profile.cpu && members.is_empty() && is_window(nest) && nest.parallel.len() > 1 {
+        return vec![vectors::window(nest, is_sliding(nest) && !slides_across(nest), machine)];
+    }
     let is_large = points(&nest.reduced).is_some_and(|items| items > SHARED);
     let copies = is_window(nest) && is_sliding(nest) && is_large && machine.shares();
     let orders = if copies { &[true, false][..] } else { &[false] };
@@ -57,9 +59,7 @@ fn plan(nest: &Nest, members: &[Member<'_>], copies: bool, machine: &Machine<'_>
     if copies {
         share(nest, machine, &mut draft);
     }
-    let along = Some(last.name.as_str()).filter(|_| tile.along > 1);
-    let neighbours: Vec<&str> = row.into_iter().chain(along).collect();
-    unroll(nest, members, &mut draft, &neighbours);
+    unroll(nest, members, &mut draft, row.as_slice());
     if tile.lanes > 1 {
         draft.line(format!("vectorize({}, {}, unaligned: scalar)", last.name, tile.lanes), "16 bytes an access");
     }
@@ -70,22 +70,20 @@ impl Tile {
     fn of(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>, draft: &mut Draft) -> Tile {
         let all = || members.iter().map(|member| member.nest).chain([nest]);
         let is_wide = all().all(is_aligned);
-        let slides_along = is_stencil(nest) || (is_window(nest) && is_sliding(nest) && !slides_across(nest));
-        let along = if machine.profile.cpu && members.is_empty() && slides_along { EACH } else { 1 };
         let vector = all().map(|nest| machine.vector(nest)).min().unwrap_or(1);
         let divides = nest.parallel.last().is_some_and(|last| last.divisor >= vector);
-        let lanes = if along == 1 && is_wide && divides { vector } else { 1 };
+        let lanes = if is_wide && divides { vector } else { 1 };
         let peels = is_wide && all().any(|nest| !nest.reduced.is_empty());
-        let threads = threads(nest, (along, lanes, peels), machine, draft);
+        let threads = threads(nest, (lanes, peels), machine, draft);
         let each = if peels || (slides_across(nest) && members.is_empty()) { EACH } else { 1 };
         let each = draft.number((machine, nest), "EACH", each, if each > 1 { near(each, 2..=8) } else { vec![each] });
-        Tile { threads, each, along, lanes, peels }
+        Tile { threads, each, lanes, peels }
     }
 
     /// Returns the elements of an invocation along the axis `n` steps before the last.
     fn elements(&self, n: usize) -> Number {
         match n {
-            0 => (self.lanes * self.along).into(),
+            0 => self.lanes.into(),
             1 => self.each.clone(),
             _ => 1.into(),
         }
@@ -107,7 +105,7 @@ impl Tile {
         let invocations = format!("{} invocations", count.join(" x "));
         draft.line(format!("tile({}) => workgroup({})", tiles.join(", "), slots.join(", ")), invocations);
         let (inner, places) = (&nest.parallel[ones..], slots[ones..].join(", "));
-        if self.each.value * self.lanes * self.along == 1 {
+        if self.each.value * self.lanes == 1 {
             draft.line(format!("distribute({} => thread({places}))", Nest::names(inner)), "contiguous elements in x");
             return;
         }
@@ -118,11 +116,10 @@ impl Tile {
 }
 
 /// Returns the invocations along the last axes, the innermost last. A short last axis leaves invocations for the axes before it.
-fn threads(nest: &Nest, (along, lanes, peels): (i64, i64, bool), machine: &Machine<'_>, draft: &mut Draft) -> Vec<Number> {
+fn threads(nest: &Nest, (lanes, peels): (i64, bool), machine: &Machine<'_>, draft: &mut Draft) -> Vec<Number> {
     let Some((last, outer)) = nest.parallel.split_last() else { return Vec::new() };
-    let is_shared = is_stencil(nest) || is_window(nest);
-    let most = if peels || (machine.profile.cpu && is_shared) { WINDOW_X } else { PLAIN_X };
-    let x = last.most.map_or(i64::MAX, |length| power_above(groups(length, lanes * along)));
+    let most = if peels || machine.profile.cpu { WINDOW_X } else { PLAIN_X };
+    let x = last.most.map_or(i64::MAX, |length| power_above(groups(length, lanes)));
     let x = x.min(most).min(machine.invocations());
     let (mut threads, mut left) =
         (vec![draft.number((machine, nest), "THREADS_X", x, machine.sizes(x))], machine.invocations() / x);
@@ -134,12 +131,6 @@ fn threads(nest: &Nest, (along, lanes, peels): (i64, i64, bool), machine: &Machi
     }
     threads.reverse();
     threads
-}
-
-/// True if a value reads neighbours along the last axis.
-fn is_stencil(nest: &Nest) -> bool {
-    let last = nest.parallel.len() - 1;
-    nest.monoid.is_none() && nest.reads.iter().any(|read| read.steps[last] == Step::Next && read.shifted > 0)
 }
 
 /// True if the axis before the last moves a window, so that neighbours along it share reads.

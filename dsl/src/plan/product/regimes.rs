@@ -1,5 +1,6 @@
 //! The sizes for which a product has another plan.
 
+use super::registers::COLUMNS;
 use super::shared::LARGE;
 use super::split::RESULTS;
 use super::{CHANNELS, Product, matrices, split};
@@ -16,7 +17,7 @@ impl Product<'_> {
     /// are aligned.
     pub(in crate::plan) fn regimes(&self, machine: &Machine<'_>) -> Vec<Vec<String>> {
         let units = matrices::shape(self, machine).is_some();
-        let aligned = self.aligned();
+        let aligned = self.aligned(machine);
         let many = self.many(machine);
         let mut found = Vec::new();
         if let Some(pixels) = self.pixels().filter(|_| machine.profile.subgroup.is_some()) {
@@ -41,17 +42,26 @@ impl Product<'_> {
         } else if !many.is_empty() && self.nest.reduced.len() == 1 {
             found.push([&many[..], &aligned].concat());
         }
-        found.push(self.wishes());
+        found.push(self.wishes(machine));
         found
     }
 
-    /// Returns the facts that most sizes meet: many channels, and rows that are aligned.
-    pub(in crate::plan) fn wishes(&self) -> Vec<String> {
-        [self.channels(), self.aligned()].concat()
+    /// Returns the facts that most sizes meet: many channels, and rows that are aligned, or long on a CPU.
+    pub(in crate::plan) fn wishes(&self, machine: &Machine<'_>) -> Vec<String> {
+        let wide = match self.columns {
+            [one] if machine.profile.cpu && one.exact.is_none() && one.least < COLUMNS => {
+                Some(format!("{} >= {COLUMNS}", one.text))
+            }
+            _ => None,
+        };
+        [self.channels(), wide.into_iter().collect(), self.aligned(machine)].concat()
     }
 
-    /// Returns the facts under which the rows of factors and results are aligned.
-    fn aligned(&self) -> Vec<String> {
+    /// Returns the facts under which the rows of factors and results are aligned. A CPU gains nothing from them if items out of bounds are 0.
+    fn aligned(&self, machine: &Machine<'_>) -> Vec<String> {
+        if machine.profile.cpu && self.plain && !self.ragged {
+            return Vec::new();
+        }
         let width = (ACCESS / self.left.dtype.bytes() as i64).min(8);
         let ends = [self.nest.reduced.last(), self.columns.last()].into_iter().flatten();
         ends.filter(|side| !side.ragged).filter_map(|side| side.multiple(width)).collect()

@@ -5,29 +5,50 @@ use crate::plan::draft::Draft;
 use crate::plan::machine::Machine;
 use crate::plan::number::near;
 
-/// The rows and columns of a workgroup and the rows of an invocation on a CPU. All invocations of a vector read the same row, so
-/// its elements are uniform.
-const CPU: [i64; 2] = [8, 8];
+/// The rows of a workgroup, and the rows and columns of an invocation.
+struct Tile {
+    height: i64,
+    each: [i64; 2],
+}
 
-/// The same on a GPU, for 128 invocations.
-const GPU: [i64; 2] = [32, 4];
+/// For a CPU. All invocations of a vector read the same rows, so the elements of these are uniform.
+const CPU: Tile = Tile { height: 16, each: [16, 4] };
+
+/// The same for many columns.
+const WIDE: Tile = Tile { height: 16, each: [16, 8] };
+
+/// The columns from which on a tile for a CPU is wide.
+pub(super) const COLUMNS: i64 = 64;
+
+/// For a GPU, for 128 invocations.
+const GPU: Tile = Tile { height: 32, each: [4, 4] };
 
 /// Plans a product. `tail` is the treatment of items past the end.
 pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, tail: &str) -> Option<Draft> {
     let cpu = machine.profile.cpu;
-    let (lanes, [height, each]) = if cpu { (machine.row(), CPU) } else { (16, GPU) };
+    let is_wide = product.columns.iter().any(|side| side.least >= COLUMNS);
+    let tile = if is_wide { WIDE } else { CPU };
+    let (lanes, Tile { height, each: [each, wide] }) = if cpu { (machine.row(), tile) } else { (16, GPU) };
     let vector = machine.vector(product.nest).min(4);
     let mut draft = Draft::default();
     let of = (machine, product.nest);
     let rows = draft.number(of, "ROW_THREADS", height / each, if cpu { vec![1] } else { near(height / each, 4..=32) });
     let lanes = draft.number(of, "COLUMN_THREADS", lanes, near(lanes, 4..=32));
-    let each = draft.number(of, "ROW_EACH", each, near(each, 2..=16));
+    let each = draft.number(of, "ROW_EACH", each, near(each, 2..=32));
+    // An invocation of a GPU computes one access of a row.
+    let wide = if cpu { draft.number(of, "COLUMN_EACH", wide, near(wide, vector..=16)) } else { vector.into() };
     let (row, column) = product.fused(&mut draft);
-    product.tiled((&row, &rows.times(&each)), (&column, &lanes.times(vector)), false, &mut draft);
+    product.tiled((&row, &rows.times(&each)), (&column, &lanes.times(&wide)), false, &mut draft);
     let count = lanes.times(&rows);
     match rows.value {
-        1 => draft.line(format!("tile({column}: {vector}) => thread(x)"), format!("{count} invocations")),
-        _ => draft.line(format!("tile({row}: {each}, {column}: {vector}) => thread(y, x)"), format!("{count} invocations")),
+        1 => draft.line(format!("tile({column}: {wide}) => thread(x)"), format!("{count} invocations")),
+        _ => draft.line(format!("tile({row}: {each}, {column}: {wide}) => thread(y, x)"), format!("{count} invocations")),
+    }
+    // Several accesses of a row are a loop, which is reordered with the others.
+    let accesses = wide.value > vector;
+    let vectorize = |draft: &mut Draft| draft.line(format!("vectorize({column}, {vector}, unaligned: scalar)"), "");
+    if accesses {
+        vectorize(&mut draft);
     }
     let (channel, window) = product.nest.reduced.split_last()?;
     let k = &channel.name;
@@ -46,7 +67,10 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, tail: &str) -> 
     let steps = if grouped { format!("{k}_o, ") } else { String::new() };
     draft.line(format!("reorder({loops}{steps}{k}, {row}, {column})"), "");
     let unrolled = if grouped || short { format!("{k}, ") } else { String::new() };
-    draft.line(format!("unroll({unrolled}{row})"), format!("{} accumulators", each.times(vector)));
-    draft.line(format!("vectorize({column}, {vector}, unaligned: scalar)"), "");
+    let along = if accesses { format!(", {column}") } else { String::new() };
+    draft.line(format!("unroll({unrolled}{row}{along})"), format!("{} accumulators", each.times(&wide)));
+    if !accesses {
+        vectorize(&mut draft);
+    }
     Some(draft)
 }
