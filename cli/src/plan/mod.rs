@@ -13,6 +13,7 @@ use crate::options::Plan;
 use crate::output;
 use serde_json::{Value, json};
 use std::path::Path;
+use text::Form;
 use tilewright_explain::source::{Bound, Item, Source, SourceError, Subject};
 use versions::Planned;
 
@@ -32,7 +33,8 @@ pub(crate) fn run(options: &Plan) -> Result<Exit, Problem> {
         problems.iter().for_each(|problem| problem.report(false));
         return Err(last);
     }
-    let text = text::file(&planned, &source.profile_path(&options.profile)?, source.tilewright(), options.tune);
+    let form = if options.tune { Form::Tuned } else { Form::Plain };
+    let text = text::file(&planned, &source.profile_path(&options.profile)?, source.tilewright(), form);
     let exit = match options.write.as_ref().or(options.check.as_ref()) {
         Some(file) if !problems.is_empty() => {
             let help = "select kernels with `--kernel`, without those that fail";
@@ -59,7 +61,7 @@ pub(crate) struct Kernels<'o> {
     pub(crate) bind: &'o [Bound],
 }
 
-/// A planned schedule whose numbers are tuned constants.
+/// A planned schedule whose numbers are tuned constants, and whose dims are pinned.
 pub(crate) struct Tunable {
     /// The kernel's name.
     pub(crate) kernel: String,
@@ -80,7 +82,7 @@ pub(crate) fn tunable(kernels: &Kernels<'_>, source: &Source) -> Result<(Vec<Tun
         match planned {
             Ok(planned) => found.extend((1..).zip(&planned.versions).map(|(n, version)| {
                 let name = planned.name(n);
-                let text = text::schedule(&planned, version, &name, &profile, true);
+                let text = text::schedule(&planned, version, &name, &profile, Form::Pinned);
                 Tunable { kernel: kernel.clone(), name, text }
             })),
             Err(problem) => problems.push((kernel, problem)),

@@ -1,6 +1,7 @@
 //! Plans a kernel: its dtypes, and the directives of each version.
 
 use crate::exit::Problem;
+use crate::sizes::{dims, literal};
 use serde_json::{Value, json};
 use tilewright_dsl::diag::Errors;
 use tilewright_dsl::plan::{Block, Plan};
@@ -9,6 +10,7 @@ use tilewright_dsl::syntax::Kernel;
 use tilewright_dsl::syntax::kernel::GenericKind;
 use tilewright_dsl::variant;
 use tilewright_explain::source::{Bound, Item, Source, Subject};
+use tilewright_launch::Fact;
 
 /// A kernel with its plan.
 pub(super) struct Planned {
@@ -34,6 +36,8 @@ pub(super) struct Version {
     pub(super) plan: Plan,
     /// The stages that the plan does not mention.
     pub(super) open: Vec<String>,
+    /// The dims that a caller chooses and the facts leave open.
+    pub(super) dims: Vec<String>,
 }
 
 /// Plans a kernel under the given values of generics. The other dtypes have the first choice that compiles.
@@ -81,12 +85,14 @@ fn candidates(kernel: &Kernel, given: &[Bound]) -> Vec<Vec<Bound>> {
 fn versions(subject: &Subject) -> Result<Vec<Version>, Errors> {
     let Subject { kernel, schedule, profile, .. } = subject;
     let made = variant::compile(kernel, schedule, profile, &Choice::default(), &|_| None, tilewright_spirv::compile)?;
-    let special = made.program.specialized.into_iter().map(|version| version.under).zip(made.plans);
-    let version = |(facts, plan): (String, Plan)| {
+    let program = &made.program;
+    let dims = |facts: &[Fact]| dims(kernel).into_iter().filter(|name| literal(program, facts, name).is_none()).collect();
+    let special = program.specialized.iter().map(|version| (version.under.clone(), dims(&version.facts))).zip(made.plans);
+    let version = |((facts, dims), plan): ((String, Vec<String>), Plan)| {
         let open = variant::unplanned(kernel, schedule, &facts, &plan)?;
-        Ok(Version { facts, plan, open })
+        Ok(Version { facts, plan, open, dims })
     };
-    special.chain([(String::new(), made.plan)]).map(version).collect()
+    special.chain([((String::new(), dims(&program.facts)), made.plan)]).map(version).collect()
 }
 
 impl Planned {
