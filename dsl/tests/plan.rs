@@ -68,6 +68,13 @@ fn windows() {
     insta::assert_snapshot!(plans(depthwise, &["", "C % 4 == 0"]));
 }
 
+/// Neighbours along the last axis share reads only if that is long enough for all invocations of a CPU.
+#[test]
+fn windows_along_rows() {
+    let kernel = "fn k<H, W>(x: f32[H, W + 4], f: f32[5]) -> y: f32[H, W] { y[i, j] = sum(k in 0..5) { x[i, j + k] * f[k] }; }";
+    insta::assert_snapshot!(plans(kernel, &["", "W >= 32"]));
+}
+
 #[test]
 fn windows_that_slide_along_memory() {
     let fir = "fn k<N>(x: f32[N + 63], f: f32[64]) -> y: f32[N] { y[i] = sum(t in 0..64) { x[i + t] * f[t] }; }";
@@ -205,6 +212,15 @@ fn attention_in_one_dispatch() {
     let few = planned(&attention("N"), "D == 64, E == 64, N % 64 == 0", &hopper);
     assert_eq!(few.program.plan.len(), 1);
     assert!(few.plan.source(0).contains("// 64 queries"), "{}", few.plan.source(0));
+}
+
+/// On a CPU, causal attention in f32 is computed in registers.
+#[test]
+fn causal_attention_in_registers() {
+    let kernel = attention("i + 1").replace("f16", "f32");
+    let made = planned(&kernel, "D == 64, E == 64", &Profile::mesa_lavapipe());
+    assert_eq!(made.program.plan.len(), 1);
+    insta::assert_snapshot!(made.plan.source(0));
 }
 
 /// `default` alone has the plan of an empty schedule.
@@ -416,10 +432,10 @@ fn items_of_several_axes() {
     assert_eq!(plan("N * P <= 4096, N >= 1, P >= 1"), plan("N * P <= 4096"));
 }
 
-/// A subgroup reduces a short row, and a workgroup a long one.
+/// A subgroup reduces a short row, and a workgroup a long one. On a CPU an invocation reduces a short row.
 #[test]
 fn short_rows() {
-    insta::assert_snapshot!(plans(SOFTMAX, &["C % 4 == 0, C <= 256", "C <= 256"]));
+    insta::assert_snapshot!(plans(SOFTMAX, &["C % 4 == 0, C <= 256", "C <= 256", "C <= 64"]));
 }
 
 /// A reduction is computed where it is read if only few of its elements are read.

@@ -120,7 +120,7 @@ impl Attention {
     /// True if all values are f32 and the device keeps one vector of rows in registers.
     fn has_registers(&self, machine: &Machine<'_>) -> bool {
         let all = [&self.score, &self.output].into_iter().chain(&self.weights);
-        !self.is_masked() && machine.profile.cpu && all.into_iter().all(|nest| nest.widest() == 4 && nest.write.dtype == DType::F32)
+        machine.profile.cpu && all.into_iter().all(|nest| nest.widest() == 4 && nest.write.dtype == DType::F32)
     }
 
     /// Returns sets of facts under which one dispatch computes the attention.
@@ -267,7 +267,8 @@ impl Attention {
     fn in_registers(&self, machine: &Machine<'_>) -> Plan {
         let mut numbers = Draft::default();
         let mut number = |name: &str, n: i64| numbers.number((machine, &self.output), name, n, near(n, 2..=64));
-        let (queries, rows, keys) = (number("QUERIES", 32), number("ROWS", 4), number("KEYS", 4));
+        let (queries, rows, keys) =
+            (number("QUERIES", 32), number("ROWS", 4), number("KEYS", if self.is_masked() { 2 } else { 4 }));
         let constants = numbers.constants();
         let [i, j] = last_two(&self.score);
         let d = name(self.score.reduced.last());
@@ -277,6 +278,9 @@ impl Attention {
         let text = |text: String| line(text, "");
         let mut own = vec![self.decomposition(&keys, false)];
         own.extend(self.tile(&queries));
+        if self.is_masked() {
+            own.push(line(format!("reorder({key}_o, {row}, {element})"), "all invocations have as many blocks"));
+        }
         own.push(line(format!("tile({row}: {rows}) => thread(x)"), format!("{rows} queries an invocation")));
         own.push(text(format!("tile({element}: 4 => {element}_o)")));
         own.push(text(format!("reorder({key}_o, {element}_o, {row}, {element})")));

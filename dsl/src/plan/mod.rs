@@ -352,10 +352,9 @@ impl<'n> Form<'n> {
     }
 
     /// Returns the place of sparse reductions: a loop over one element of the stage. `None` if the plan has no such loop.
-    fn place(&self, machine: &Machine<'_>) -> Option<&'static str> {
+    fn place(&self, machine: &Machine<'_>) -> Option<&'n str> {
         match &self.rule {
-            Rule::Rows(group) if group.host.monoid.is_some() && rows::is_by_lanes(group, machine) => Some("thread"),
-            Rule::Rows(group) => group.host.monoid.is_some().then_some("workgroup"),
+            Rule::Rows(group) => group.host.monoid.is_some().then(|| rows::place(group, machine)),
             Rule::Total => Some("workgroup"),
             Rule::Columns | Rule::Points(_) => Some("thread"),
             Rule::Product(_) => None,

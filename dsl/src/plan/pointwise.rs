@@ -241,10 +241,16 @@ pub(super) fn aligned(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>
 
 /// Returns the fact under which rows are long, if short ones have another plan.
 pub(super) fn long(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Vec<String> {
-    let is_fused = is_flat(nest) && members.is_empty() || machine.profile.cpu && has_positions(nest);
-    let last = nest.parallel.last().filter(|_| nest.parallel.len() > 1 && nest.monoid.is_none() && !is_fused);
-    let short = last.filter(|side| side.least < long_row(machine) && side.exact.is_none() && !side.ragged);
-    short.map(|side| format!("{} >= {}", side.text, long_row(machine))).into_iter().collect()
+    let cpu = machine.profile.cpu;
+    let is_fused = is_flat(nest) && members.is_empty() || cpu && has_positions(nest);
+    let least = match nest.monoid {
+        None if is_fused => return Vec::new(),
+        None => long_row(machine),
+        Some(_) if cpu && members.is_empty() && tiles::slides_along(nest) => vectors::ALONG,
+        Some(_) => return Vec::new(),
+    };
+    let last = nest.parallel.last().filter(|side| nest.parallel.len() > 1 && side.exact.is_none() && !side.ragged);
+    last.filter(|side| side.least < least).map(|side| format!("{} >= {least}", side.text)).into_iter().collect()
 }
 
 /// Returns the fact that makes accesses wide, if elements along the last axis share a position and are few.

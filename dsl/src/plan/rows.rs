@@ -6,7 +6,7 @@
 use super::draft::Draft;
 use super::form::{Nest, Side, Step, Touch, points, tail};
 use super::machine::{Machine, groups, power_above};
-use super::number::Number;
+use super::number::{Number, near};
 use super::pointwise::UNROLLED;
 use super::reductions;
 use super::vectors::LANES;
@@ -14,11 +14,17 @@ use super::vectors::LANES;
 /// The most elements of a row for one subgroup.
 const SHORT: i64 = 256;
 
-/// The most elements of a row for one invocation of a CPU. Eight such rows of floats fit in half of a first cache.
-const SHORT_ON_CPU: i64 = 512;
+/// The most elements of a row for one invocation of a CPU, because invocations then read at the stride of a row.
+const STRIDE: i64 = 64;
 
 /// The invocations of a workgroup if each has a row.
-const ROWS: i64 = 64;
+const LANE_ROWS: i64 = 64;
+
+/// The most elements of a row if a workgroup of a CPU has several rows.
+const MEDIUM: i64 = 4096;
+
+/// The rows of such a workgroup.
+const ROWS: i64 = 16;
 
 /// A stage, and the statistics of rows that only it and other members use.
 pub(super) struct Group<'n> {
@@ -119,8 +125,19 @@ pub(super) fn plan(group: &Group<'_>, machine: &Machine<'_>) -> Option<Draft> {
     let threads = all().filter_map(|nest| threads(nest, lanes, machine)).max()?;
     let mut draft = Draft::default();
     let threads = draft.number((machine, host), "THREADS", threads, machine.sizes(threads));
-    let tiles: Vec<String> = rows.iter().map(|side| format!("{}: 1", side.name)).collect();
-    draft.line(format!("tile({}) => workgroup({})", tiles.join(", "), vec!["x"; count].join(", ")), "a row for each workgroup");
+    let (row, outer) = rows.split_last()?;
+    let several = several(group, machine).map(|rows| draft.number((machine, host), "ROWS", rows, near(rows, 2..=4 * ROWS)));
+    let (own, why) = match &several {
+        Some(rows) => {
+            (format!("{}: {rows}{}", row.name, tail(row.exact, rows.value, "")), format!("{rows} rows for each workgroup"))
+        }
+        None => (format!("{}: 1", row.name), "a row for each workgroup".to_owned()),
+    };
+    let tiles: Vec<String> = outer.iter().map(|side| format!("{}: 1", side.name)).chain([own]).collect();
+    draft.line(format!("tile({}) => workgroup({})", tiles.join(", "), vec!["x"; count].join(", ")), why);
+    if several.is_some() {
+        draft.line(format!("serial({})", row.name), "");
+    }
     match host.monoid {
         None => {
             for (text, why) in across(columns, &threads, lanes) {
@@ -134,7 +151,7 @@ pub(super) fn plan(group: &Group<'_>, machine: &Machine<'_>) -> Option<Draft> {
         }
     }
     for member in members.iter().rev() {
-        draft.line(format!("compute_at({}, workgroup, to: register)", member.name), "in the dispatch that uses it");
+        draft.line(format!("compute_at({}, {}, to: register)", member.name, place(group, machine)), "in the dispatch that uses it");
     }
     for member in members {
         for (text, why) in along(member, &threads, lanes, machine) {
@@ -145,8 +162,24 @@ pub(super) fn plan(group: &Group<'_>, machine: &Machine<'_>) -> Option<Draft> {
 }
 
 /// True if each invocation of a plan has a row.
-pub(super) fn is_by_lanes(group: &Group<'_>, machine: &Machine<'_>) -> bool {
-    machine.profile.cpu && group.reductions().all(|nest| nest.items.is_some_and(|items| items <= SHORT_ON_CPU))
+fn is_by_lanes(group: &Group<'_>, machine: &Machine<'_>) -> bool {
+    machine.profile.cpu && group.reductions().all(|nest| nest.items.is_some_and(|items| items <= STRIDE))
+}
+
+/// Returns the rows of a workgroup, if it has several: on a CPU, where a workgroup costs as much as tens of elements.
+fn several(group: &Group<'_>, machine: &Machine<'_>) -> Option<i64> {
+    let is_medium = group.reductions().all(|nest| nest.items.is_some_and(|items| items <= MEDIUM));
+    let extent = group.sides().0.last()?.exact.map_or(i64::MAX, power_above);
+    (machine.profile.cpu && is_medium).then_some(ROWS.min(extent))
+}
+
+/// Returns the loop of a plan that is run once for each row.
+pub(super) fn place<'n>(group: &Group<'n>, machine: &Machine<'_>) -> &'n str {
+    match group.sides().0.last() {
+        _ if is_by_lanes(group, machine) => "thread",
+        Some(row) if several(group, machine).is_some() => &row.name,
+        _ => "workgroup",
+    }
 }
 
 /// Plans a group of short rows for a CPU: an invocation has a row, because a workgroup for each would cost more than the row.
@@ -156,7 +189,7 @@ fn by_lanes(group: &Group<'_>, machine: &Machine<'_>) -> Draft {
     let axis = joined(rows, "rows", &mut lines);
     lines.into_iter().for_each(|(text, why)| draft.line(text, why));
     let extent = points(rows);
-    let threads = ROWS.min(extent.map_or(ROWS, power_above));
+    let threads = LANE_ROWS.min(extent.map_or(LANE_ROWS, power_above));
     let threads = draft.number((machine, group.host), "THREADS", threads, machine.sizes(threads));
     let word = tail(extent, threads.value, "");
     draft.line(format!("tile({axis}: {threads}{word}) => workgroup(x)"), format!("{threads} rows"));
@@ -264,30 +297,31 @@ fn rounds(sides: &[Side], tile: i64) -> Option<i64> {
 
 /// Returns sets of facts under which a group has another plan, the best first.
 pub(super) fn regimes(group: &Group<'_>, machine: &Machine<'_>) -> Vec<Vec<String>> {
-    let (aligned, short) = (aligned(group, machine), short(group, machine));
-    if short.is_empty() {
+    let aligned = aligned(group, machine);
+    let both = |most: i64| {
+        let short = short(group, most);
+        [[aligned.clone(), short.clone()].concat(), if short.is_empty() { Vec::new() } else { short }]
+    };
+    let is_least = machine.profile.subgroup.is_none_or(|lanes| i64::from(lanes) >= machine.row());
+    if machine.profile.cpu {
+        let [aligned_medium, medium] = both(MEDIUM);
+        return vec![short(group, STRIDE), aligned_medium, medium, aligned];
+    }
+    if is_least {
         return vec![aligned];
     }
-    match machine.profile.cpu {
-        true => vec![short, aligned],
-        false => vec![[aligned.clone(), short.clone()].concat(), aligned, short],
-    }
+    let [aligned_short, short] = both(SHORT);
+    vec![aligned_short, aligned, short]
 }
 
 /// Returns the facts that most sizes meet.
 pub(super) fn wishes(group: &Group<'_>, machine: &Machine<'_>) -> Vec<String> {
-    if machine.profile.cpu { short(group, machine) } else { aligned(group, machine) }
+    if machine.profile.cpu { short(group, MEDIUM) } else { aligned(group, machine) }
 }
 
-/// Returns the facts under which fewer invocations reduce a row: on a GPU a subgroup, and on a CPU one.
-fn short(group: &Group<'_>, machine: &Machine<'_>) -> Vec<String> {
+/// Returns the facts that all rows have at most this many elements.
+fn short(group: &Group<'_>, most: i64) -> Vec<String> {
     let mut facts: Vec<String> = Vec::new();
-    let is_least = machine.profile.subgroup.is_none_or(|lanes| i64::from(lanes) >= machine.row());
-    let most = match machine.profile.cpu {
-        true => SHORT_ON_CPU,
-        false if is_least => return facts,
-        false => SHORT,
-    };
     for nest in group.reductions() {
         facts.extend(reductions::short(nest, most).into_iter().filter(|fact| !facts.contains(fact)).collect::<Vec<_>>());
     }

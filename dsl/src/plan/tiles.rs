@@ -40,7 +40,7 @@ struct Tile {
 /// the copy can be too large.
 pub(super) fn plans(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Vec<Draft> {
     if machine.profile.cpu && members.is_empty() && is_window(nest) && nest.parallel.len() > 1 {
-        return vec![vectors::window(nest, is_sliding(nest) && !slides_across(nest), machine)];
+        return vec![vectors::window(nest, slides_along(nest), machine)];
     }
     let is_large = points(&nest.reduced).is_some_and(|items| items > SHARED);
     let copies = is_window(nest) && is_sliding(nest) && is_large && machine.shares();
@@ -131,6 +131,11 @@ fn threads(nest: &Nest, (lanes, peels): (i64, bool), machine: &Machine<'_>, draf
     }
     threads.reverse();
     threads
+}
+
+/// True if only the last axis moves a window.
+pub(super) fn slides_along(nest: &Nest) -> bool {
+    is_window(nest) && is_sliding(nest) && !slides_across(nest)
 }
 
 /// True if the axis before the last moves a window, so that neighbours along it share reads.
