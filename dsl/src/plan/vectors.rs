@@ -171,7 +171,7 @@ pub(super) fn window(nest: &Nest, slides_along: bool, machine: &Machine<'_>) -> 
     draft
 }
 
-/// Returns the dimensions of the grid for this number of axes, the last of which is in `x`.
+/// Returns the dimensions of the grid for this number of axes. The last axis is in `x`.
 fn slots(axes: usize) -> String {
     (0..axes).rev().map(|n| ["x", "y", "z"][n.min(2)]).collect::<Vec<_>>().join(", ")
 }
