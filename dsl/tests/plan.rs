@@ -456,6 +456,12 @@ fn sparse_reductions() {
         y[i] = t[i, 0] + a[i, i];
     }";
     assert_eq!(dispatches(chain, &Profile::mesa_lavapipe()), 1);
+    // A stage whose own form has no plan, here columns of different lengths, computes them, too.
+    let ragged = "fn k<N>(a: f32[N, N]) -> y: f32[N, N] where N >= 9 {
+        let s[h, i, j]: f32[N, N, N] = max(k in 0..9) { a[h, k] * a[k, j] + a[i, k] };
+        y[i, j] = sum(k in 0..=i) { a[k, j] } + s[j, i, i];
+    }";
+    assert_eq!(dispatches(ragged, &Profile::mesa_lavapipe()), 1);
     // Two reads would compute an element twice, and a lookup can read an element many times.
     let twice = diagonal.replace("+ a[i, 0]", "+ s[0, i]");
     let lookup = "fn k<N, M>(a: f32[N, N], at: i32[M]) -> y: f32[M] where N >= 9 {

@@ -386,9 +386,17 @@ impl<'n> Form<'n> {
         if let Some(place) = self.place(machine) {
             own.iter_mut().for_each(|draft| sparse::place(&self.sparse, place, draft));
         }
-        // Independent elements, each computed by one invocation, are possible for every form but a group of stages.
-        let is_alone = self.members().is_empty() && !matches!(self.rule, Rule::Points(_));
-        if is_alone { own.into_iter().chain(pointwise::plans(nest, &[], machine)).collect() } else { own }
+        // Independent elements, each computed by one invocation, are possible for every form but rows and windows of other stages.
+        let is_alone = self.members().len() == self.sparse.len() && !matches!(self.rule, Rule::Points(_));
+        if is_alone && self.sparse.is_empty() {
+            own.extend(pointwise::plans(nest, &[], machine));
+        } else if is_alone {
+            own.extend(pointwise::single(nest, &[], machine).map(|mut draft| {
+                sparse::place(&self.sparse, "thread", &mut draft);
+                draft
+            }));
+        }
+        own
     }
 
     /// Returns sets of facts under which the stage has another plan, the best first.
