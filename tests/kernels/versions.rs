@@ -2,6 +2,7 @@
 
 use crate::harness::{choices, profiles, variant};
 use tilewright_dsl::launch::{ParamValue, VersionDispatch};
+use tilewright_dsl::profile::Profile;
 
 const MATMUL: &str = "fn matmul<T: f32 | f16, M, N, K>(a: T[M, K], b: T[K, N]) -> c: T[M, N] {
     c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] };
@@ -138,6 +139,24 @@ fn derived_dims_follow_pinned_ones() {
         assert!(own.constants.len() < dispatch.constants.len());
         for (w, c) in [(3, 1), (37, 4), (130, 3), (4, 0)] {
             variant.check(&[("IW", w), ("C", c)], &[]);
+        }
+    }
+}
+
+/// The versions of a plan with more facts come before the version that has only the facts of other stages, and no version occurs twice.
+#[test]
+fn planned_versions_are_in_order() {
+    let kernel = "fn covariance<N, D>(x: f32[N, D]) -> (mean: f32[D], c: f32[D, D]) where N >= 1 {
+        mean[d] = sum(n in 0..N) { x[n, d] } / N as f32;
+        let centre[d]: f32[D] = sum(n in 0..N) { x[n, d] } / N as f32;
+        c[a, b] = sum(n in 0..N) { (x[n, a] - centre[a]) * (x[n, b] - centre[b]) };
+    }";
+    let variant = variant(kernel, "V: covariance for p {}", &Profile::mesa_lavapipe());
+    let facts: Vec<&str> = variant.program.specialized.iter().map(|version| version.under.as_str()).collect();
+    assert_eq!(facts, ["D >= 64, N % 4 == 0, D % 4 == 0, N <= 4096", "N <= 4096"]);
+    for n in [1, 3, 4] {
+        for d in [1, 5, 64, 68] {
+            variant.check(&[("N", n), ("D", d)], &[]);
         }
     }
 }

@@ -199,15 +199,22 @@ pub(crate) fn regimes(given: &Program, rewritten: &Rewritten, schedule: &Schedul
         None => Vec::new(),
     };
     let whole = regimes.len();
-    regimes.extend(form.regimes(nest, &machine));
+    // The last set has only the wishes of the other stages, so that it does not hide more specific sets.
+    regimes.extend(form.regimes(nest, &machine).into_iter().filter(|facts| !facts.is_empty()).chain([Vec::new()]));
     // The other stages share the versions of this one, so their own wishes are added.
     let wishes = forms.iter().filter(|(other, _)| other.stage != nest.stage).flat_map(|(nest, form)| form.wishes(nest, &machine));
     for wish in wishes {
         let is_new = |facts: &&mut Vec<String>| !facts.iter().any(|fact| implies(fact, &wish));
         regimes.iter_mut().skip(whole).filter(is_new).for_each(|facts| facts.push(wish.clone()));
     }
-    regimes.retain(|facts| !facts.is_empty());
-    regimes.dedup();
+    let mut known: Vec<Vec<String>> = Vec::new();
+    regimes.retain(|facts| {
+        let mut sorted = facts.clone();
+        sorted.sort();
+        let is_new = !facts.is_empty() && !known.contains(&sorted);
+        known.push(sorted);
+        is_new
+    });
     regimes.truncate(if profile.subgroup.is_some() { MOST } else { MOST_ANYWHERE });
     regimes.into_iter().map(|facts| facts.join(", ")).collect()
 }

@@ -36,7 +36,8 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>, tail: &str) -> 
     let lanes = draft.number(of, "COLUMN_THREADS", lanes, near(lanes, 4..=32));
     let each = draft.number(of, "ROW_EACH", each, near(each, 2..=32));
     // An invocation of a GPU computes one access of a row.
-    let wide = if cpu { draft.number(of, "COLUMN_EACH", wide, near(wide, vector..=16)) } else { vector.into() };
+    let wide =
+        if cpu && wide > vector { draft.number(of, "COLUMN_EACH", wide, near(wide, 2 * vector..=16)) } else { vector.into() };
     let (row, column) = product.fused(&mut draft);
     product.tiled((&row, &rows.times(&each)), (&column, &lanes.times(&wide)), false, &mut draft);
     let count = lanes.times(&rows);
