@@ -456,7 +456,7 @@ fn sparse_reductions() {
         y[i] = t[i, 0] + a[i, i];
     }";
     assert_eq!(dispatches(chain, &Profile::mesa_lavapipe()), 1);
-    // A stage whose own form has no plan, here columns of different lengths, computes them, too.
+    // Columns of different lengths are not planned as columns, but their stage computes sparse reductions, too.
     let ragged = "fn k<N>(a: f32[N, N]) -> y: f32[N, N] where N >= 9 {
         let s[h, i, j]: f32[N, N, N] = max(k in 0..9) { a[h, k] * a[k, j] + a[i, k] };
         y[i, j] = sum(k in 0..=i) { a[k, j] } + s[j, i, i];
