@@ -12,6 +12,8 @@ pub(super) const ACCESS: i64 = 16;
 pub(super) const CHAIN: i64 = 4096;
 /// The invocations that reduce one row by a tree.
 const TREE: i64 = 32;
+/// The lanes of a vector of a CPU whose profile does not state them.
+const LANES: i64 = 8;
 /// The elements of an axis of a reduction for each workgroup, if all elements are reduced.
 pub(super) const PIECE: i64 = 16384;
 
@@ -35,11 +37,16 @@ impl Machine<'_> {
         near(planned, 8..=i64::from(self.profile.invocations.min(self.profile.local[0])))
     }
 
+    /// Returns the invocations of one vector of a CPU.
+    pub(super) fn lanes(&self) -> i64 {
+        self.profile.subgroup.map_or(LANES, i64::from)
+    }
+
     /// Returns the invocations that reduce one row together: on a CPU one vector, because more would need barriers. Without subgroups,
     /// each step of a tree needs a barrier, so there are few.
     pub(super) fn row(&self) -> i64 {
         match self.profile.subgroup {
-            Some(lanes) if self.profile.cpu => i64::from(lanes),
+            Some(_) if self.profile.cpu => self.lanes(),
             Some(_) => self.invocations(),
             None => self.invocations().min(TREE),
         }

@@ -387,21 +387,22 @@ impl<'n> Form<'n> {
             Rule::Rows(group) => rows::plan(group, machine).into_iter().collect(),
             Rule::Total => reductions::total(nest, machine).into_iter().collect(),
             Rule::Columns => reductions::columns(nest, machine).into_iter().collect(),
-            Rule::Points(members) if self.sparse.is_empty() => pointwise::plans(nest, members, machine),
-            Rule::Points(members) => pointwise::single(nest, members, machine).into_iter().collect(),
+            Rule::Points(_) => Vec::new(),
         };
         if let Some(place) = self.place(machine) {
             own.iter_mut().for_each(|draft| sparse::place(&self.sparse, place, draft));
         }
-        // Independent elements, each computed by one invocation, are possible for every form but rows and windows of other stages.
-        let is_alone = self.members().len() == self.sparse.len() && !matches!(self.rule, Rule::Points(_));
-        if is_alone && self.sparse.is_empty() {
-            own.extend(pointwise::plans(nest, &[], machine));
-        } else if is_alone {
-            own.extend(pointwise::single(nest, &[], machine).map(|mut draft| {
-                sparse::place(&self.sparse, "thread", &mut draft);
-                draft
-            }));
+        // Independent elements are possible for every form but statistics of rows and the stage that uses them.
+        let windows: &[windows::Member<'_>] = match &self.rule {
+            Rule::Rows(group) if !group.members.is_empty() => return own,
+            Rule::Points(members) => members,
+            _ => &[],
+        };
+        if self.sparse.is_empty() {
+            own.extend(pointwise::plans(nest, windows, machine));
+        } else if let Some(mut draft) = pointwise::single(nest, windows, machine) {
+            sparse::place(&self.sparse, "thread", &mut draft);
+            own.push(draft);
         }
         own
     }

@@ -29,10 +29,13 @@ pub(super) fn plans(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) 
     }
     if !members.is_empty() {
         return if may_be_short(nest, machine) {
-            vec![flattened(nest, members, (1, false), machine)]
+            vec![flattened(nest, members, 1, machine)]
         } else {
             tiles::plans(nest, members, machine)
         };
+    }
+    if machine.profile.cpu && nest.monoid.is_none() {
+        return vec![on_cpu(nest, machine)];
     }
     if let Some(read) = transposed(nest).filter(|_| machine.shares()) {
         return transpose(nest, read, machine).into_iter().collect();
@@ -42,21 +45,31 @@ pub(super) fn plans(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) 
         return positions(nest, machine).into_iter().collect();
     }
     if is_flat(nest) || nest.parallel.len() == 1 {
-        let is_wide = is_flat(nest) || (nest.reduced.is_empty() && is_aligned(nest));
-        return vec![flattened(nest, &[], (if is_wide { machine.vector(nest) } else { 1 }, true), machine)];
+        return vec![flattened(nest, &[], width(nest, machine), machine)];
     }
-    if whole || (has_positions(nest) && (machine.profile.cpu || last.least < LONG)) {
+    if whole || (has_positions(nest) && last.least < LONG) {
         return positions(nest, machine).into_iter().collect();
     }
-    if may_be_short(nest, machine) {
-        let plan = || flattened(nest, &[], (1, true), machine);
-        return vec![if machine.profile.cpu { positions(nest, machine).unwrap_or_else(plan) } else { plan() }];
+    if may_be_short(nest, machine) { vec![flattened(nest, &[], 1, machine)] } else { tiles::plans(nest, &[], machine) }
+}
+
+/// Plans a value for a CPU. If elements of a row share a position, or may be too few for a vector, an invocation loops over them.
+fn on_cpu(nest: &Nest, machine: &Machine<'_>) -> Draft {
+    let Some((last, outer)) = nest.parallel.split_last() else { return Draft::default() };
+    if is_flat(nest) || outer.is_empty() {
+        let mut draft = Draft::default();
+        let axis = fused(nest, machine, &mut draft);
+        vectors::line(nest, (&axis, points(&nest.parallel)), width(nest, machine), machine, &mut draft);
+        return draft;
     }
-    if machine.profile.cpu && nest.monoid.is_none() {
-        vec![vectors::rows(nest, &nest.parallel, machine)]
-    } else {
-        tiles::plans(nest, &[], machine)
-    }
+    let is_short = last.exact.is_some_and(|n| n <= machine.vector(nest)) || may_be_short(nest, machine);
+    vectors::rows(nest, if is_short || has_positions(nest) { outer } else { &nest.parallel }, machine)
+}
+
+/// Returns the elements of an access if all axes are fused, or if there is one axis.
+fn width(nest: &Nest, machine: &Machine<'_>) -> i64 {
+    let is_wide = is_flat(nest) || (nest.reduced.is_empty() && is_aligned(nest));
+    if is_wide { machine.vector(nest) } else { 1 }
 }
 
 /// True if the last axis may have too few elements for the invocations of a row.
@@ -67,7 +80,7 @@ fn may_be_short(nest: &Nest, machine: &Machine<'_>) -> bool {
 
 /// Returns the length from which on an axis has enough elements for the invocations of a row.
 fn long_row(machine: &Machine<'_>) -> i64 {
-    if machine.profile.cpu { vectors::LANES } else { LONG }
+    if machine.profile.cpu { machine.lanes() } else { LONG }
 }
 
 /// True if all tensors have the layout of the result, or are one element. Then the index of an element needs no division after a fusion.
@@ -80,18 +93,14 @@ fn is_flat(nest: &Nest) -> bool {
 /// Plans a stage whose invocations compute one element each, with the windows that it computes itself.
 pub(super) fn single(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -> Option<Draft> {
     let is_ragged = nest.parallel.iter().any(|side| side.ragged);
-    (!nest.parallel.is_empty() && !is_ragged).then(|| flattened(nest, members, (1, false), machine))
+    (!nest.parallel.is_empty() && !is_ragged).then(|| flattened(nest, members, 1, machine))
 }
 
-/// Fuses all axes. An access has `lanes` elements. If it `loops`, an invocation of a CPU computes many elements.
-fn flattened(nest: &Nest, members: &[Member<'_>], (lanes, loops): (i64, bool), machine: &Machine<'_>) -> Draft {
+/// Fuses all axes. An access has `lanes` elements.
+fn flattened(nest: &Nest, members: &[Member<'_>], lanes: i64, machine: &Machine<'_>) -> Draft {
     let mut draft = Draft::default();
     let axis = fused(nest, machine, &mut draft);
     let extent = points(&nest.parallel);
-    if machine.profile.cpu && nest.monoid.is_none() && loops {
-        vectors::line(nest, (&axis, extent), lanes, machine, &mut draft);
-        return draft;
-    }
     let accesses = extent.map_or(i64::MAX, |extent| power_above(groups(extent, lanes)));
     let threads = machine.invocations().min(accesses);
     let threads = draft.number((machine, nest), "THREADS", threads, machine.sizes(threads));
@@ -131,9 +140,6 @@ fn fused(nest: &Nest, machine: &Machine<'_>, draft: &mut Draft) -> String {
 /// Gives all elements along the last axis to one invocation, because they share the computation of a position.
 fn positions(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
     let (last, outer) = nest.parallel.split_last()?;
-    if machine.profile.cpu {
-        return Some(vectors::rows(nest, outer, machine));
-    }
     let mut draft = Draft::default();
     let axis = match outer {
         [one] => one.name.clone(),
@@ -246,7 +252,7 @@ pub(super) fn long(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -
     let least = match nest.monoid {
         None if is_fused => return Vec::new(),
         None => long_row(machine),
-        Some(_) if cpu && members.is_empty() && tiles::slides_along(nest) => vectors::ALONG,
+        Some(_) if cpu && members.is_empty() && tiles::slides_along(nest) => vectors::long_window(machine),
         Some(_) => return Vec::new(),
     };
     let last = nest.parallel.last().filter(|side| nest.parallel.len() > 1 && side.exact.is_none() && !side.ragged);

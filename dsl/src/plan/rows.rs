@@ -1,6 +1,7 @@
 //! Rows that are reduced along memory: sums and maxima of rows, softmax, normalizations, products of a matrix and a vector.
 //!
-//! A workgroup has one row. Its invocations read adjacent elements and combine their partial results. Several statistics of one
+//! A workgroup has one row. Its invocations read adjacent elements and combine their partial results. On a CPU, where a workgroup costs as
+//! much as tens of elements, it has several shorter rows, and an invocation reduces a short one by itself. Several statistics of one
 //! row, and the stage that uses them, are one dispatch: the row is read from memory once, and from the cache after that.
 
 use super::draft::Draft;
@@ -9,7 +10,6 @@ use super::machine::{Machine, groups, power_above};
 use super::number::{Number, near};
 use super::pointwise::UNROLLED;
 use super::reductions;
-use super::vectors::LANES;
 
 /// The most elements of a row for one subgroup.
 const SHORT: i64 = 256;
@@ -250,7 +250,7 @@ fn across(columns: &[Side], threads: &Number, lanes: i64) -> Vec<(String, String
 /// Returns the directives that spread a reduction over invocations.
 fn along(nest: &Nest, threads: &Number, lanes: i64, machine: &Machine<'_>) -> Vec<(String, String)> {
     let (mut lines, strategy) = (Vec::new(), machine.strategy(nest));
-    let sides = if machine.profile.cpu { vector(&nest.reduced) } else { &nest.reduced };
+    let sides = if machine.profile.cpu { vector(&nest.reduced, machine) } else { &nest.reduced };
     let name = joined(sides, "items", &mut lines);
     let word = tail(points(sides), threads.value, "");
     match lanes {
@@ -272,8 +272,8 @@ fn along(nest: &Nest, threads: &Number, lanes: i64, machine: &Machine<'_>) -> Ve
 
 /// Returns the last axes that have a vector of elements. The others remain loops on a CPU, because a vector of indices is divided lane by lane
 /// there.
-fn vector(sides: &[Side]) -> &[Side] {
-    let is_enough = |from: &usize| points(&sides[*from..]).is_none_or(|n| n >= LANES);
+fn vector<'n>(sides: &'n [Side], machine: &Machine<'_>) -> &'n [Side] {
+    let is_enough = |from: &usize| points(&sides[*from..]).is_none_or(|n| n >= machine.lanes());
     let from = (0..sides.len()).rev().find(is_enough).unwrap_or(0);
     &sides[from..]
 }
@@ -298,20 +298,13 @@ fn rounds(sides: &[Side], tile: i64) -> Option<i64> {
 /// Returns sets of facts under which a group has another plan, the best first.
 pub(super) fn regimes(group: &Group<'_>, machine: &Machine<'_>) -> Vec<Vec<String>> {
     let aligned = aligned(group, machine);
-    let both = |most: i64| {
-        let short = short(group, most);
-        [[aligned.clone(), short.clone()].concat(), if short.is_empty() { Vec::new() } else { short }]
-    };
-    let is_least = machine.profile.subgroup.is_none_or(|lanes| i64::from(lanes) >= machine.row());
-    if machine.profile.cpu {
-        let [aligned_medium, medium] = both(MEDIUM);
-        return vec![short(group, STRIDE), aligned_medium, medium, aligned];
+    let both = |most: i64| [aligned.clone(), short(group, most)].concat();
+    let has_fewer = machine.profile.subgroup.is_some_and(|lanes| i64::from(lanes) < machine.row());
+    match () {
+        () if machine.profile.cpu => vec![short(group, STRIDE), both(MEDIUM), short(group, MEDIUM), aligned],
+        () if has_fewer => vec![both(SHORT), aligned, short(group, SHORT)],
+        () => vec![aligned],
     }
-    if is_least {
-        return vec![aligned];
-    }
-    let [aligned_short, short] = both(SHORT);
-    vec![aligned_short, aligned, short]
 }
 
 /// Returns the facts that most sizes meet.

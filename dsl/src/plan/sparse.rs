@@ -1,9 +1,10 @@
 //! Reductions with more elements than are read. Each element is computed where it is read, so that the others are not computed.
 //!
-//! For example, `y[i] = s[i, i] + x[i]` reads the diagonal of `s`.
+//! For example, `y[i] = s[i, i] + x[i]` reads the diagonal of `s`. Sizes are not known, so the axes are compared: the reduction has all axes of
+//! the stage and more, or it has more axes and the stage reads it at an affine position.
 
 use super::draft::Draft;
-use super::form::{Nest, Side, Step, Touch, points};
+use super::form::{Nest, Side, Step, Touch};
 use super::machine::Machine;
 
 /// The most items that an invocation of a GPU reduces by itself. The elements that are read can be too few for all cores.
@@ -24,7 +25,7 @@ pub(super) fn members<'n>(host: &Nest, nests: &'n [Nest], machine: &Machine<'_>)
         let (Some(reader), None) = (readers.next(), readers.next()) else { continue };
         let is_inside = reader.stage == host.stage || members.iter().any(|member| member.stage == reader.stage);
         let Some(read) = single_read(reader, nest).filter(|_| is_inside) else { continue };
-        let is_part = reader.stage == host.stage && is_injective(host, read) && host.parallel.len() < nest.parallel.len();
+        let is_part = reader.stage == host.stage && is_affine(host, read) && host.parallel.len() < nest.parallel.len();
         if is_part || is_fewer(&host.parallel, &nest.parallel) {
             members.push(nest);
         }
@@ -40,24 +41,23 @@ fn single_read<'r>(reader: &'r Nest, nest: &Nest) -> Option<&'r Touch> {
     is_one.then_some(read)
 }
 
-/// True if the index of a read is an affine function of all parallel axes, as `[i, i + 1]`. Such a read does not repeat an element, except
-/// where an index is clamped.
-fn is_injective(host: &Nest, read: &Touch) -> bool {
+/// True if the index of a read is an affine function that depends on all parallel axes, as `[i, i + 1]`. A lookup is not, because it can read
+/// an element many times.
+fn is_affine(host: &Nest, read: &Touch) -> bool {
     read.steps[..host.parallel.len()].iter().all(|step| matches!(step, Step::Next | Step::Far))
 }
 
 /// True if axes provably have fewer points than `others`, if none of their extents is 0 and those that only `others` have are above 1.
 fn is_fewer(axes: &[Side], others: &[Side]) -> bool {
-    let (literal, open): (Vec<&Side>, Vec<&Side>) = axes.iter().partition(|side| side.exact.is_some());
-    let (more_literal, mut rest): (Vec<&Side>, Vec<&Side>) = others.iter().partition(|side| side.exact.is_some());
-    for side in open {
+    let mut rest: Vec<&Side> = others.iter().filter(|side| side.exact.is_none()).collect();
+    for side in axes.iter().filter(|side| side.exact.is_none()) {
         match rest.iter().position(|other| other.extent == side.extent && !side.ragged) {
             Some(at) => drop(rest.swap_remove(at)),
             None => return false,
         }
     }
-    let count = |sides: Vec<&Side>| points(&sides.into_iter().cloned().collect::<Vec<_>>());
-    let Some((few, many)) = count(literal).zip(count(more_literal)) else { return false };
+    let literal = |sides: &[Side]| sides.iter().filter_map(|side| side.exact).try_fold(1i64, i64::checked_mul);
+    let Some((few, many)) = literal(axes).zip(literal(others)) else { return false };
     if rest.is_empty() { few < many } else { few <= many }
 }
 

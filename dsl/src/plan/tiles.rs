@@ -1,7 +1,7 @@
 //! Tiles of independent elements: values whose tensors differ in layout, stencils and windows.
 //!
 //! The last axis goes to adjacent invocations, and the axes before it to the remaining ones. Neighbours that share reads are computed by one
-//! invocation.
+//! invocation. On a CPU, [`super::vectors`] plans windows that are not computed for another stage.
 
 use super::draft::Draft;
 use super::form::{Nest, Side, Step, Touch, points, tail};
@@ -100,7 +100,7 @@ impl Tile {
             format!("{}: {size}{}", side.name, tail(side.exact, size.value, word))
         };
         let tiles: Vec<String> = nest.parallel.iter().enumerate().map(tile).collect();
-        let slots: Vec<&str> = (0..=last).rev().map(|n| ["x", "y", "z"][n.min(2)]).collect();
+        let slots = slots(last + 1);
         let count: Vec<String> = self.threads.iter().map(Number::to_string).collect();
         let invocations = format!("{} invocations", count.join(" x "));
         draft.line(format!("tile({}) => workgroup({})", tiles.join(", "), slots.join(", ")), invocations);
@@ -113,6 +113,11 @@ impl Tile {
         let tiles: Vec<String> = inner.iter().enumerate().map(tile).collect();
         draft.line(format!("tile({}) => thread({places})", tiles.join(", ")), "contiguous elements in x");
     }
+}
+
+/// Returns the dimension of the grid for each axis. The last axis is in `x`.
+pub(super) fn slots(axes: usize) -> Vec<&'static str> {
+    (0..axes).rev().map(|n| ["x", "y", "z"][n.min(2)]).collect()
 }
 
 /// Returns the invocations along the last axes, the innermost last. A short last axis leaves invocations for the axes before it.

@@ -7,9 +7,7 @@ use super::draft::Draft;
 use super::form::{Nest, Side, Touch, points, tail};
 use super::machine::{Machine, groups, power_above};
 use super::number::{Number, near};
-
-/// The invocations of a workgroup: a vector of eight.
-pub(super) const LANES: i64 = 8;
+use super::tiles::slots;
 
 /// The rows of a workgroup.
 const ROWS: i64 = 64;
@@ -30,21 +28,24 @@ const FEW_NEIGHBOURS: i64 = 4;
 const HIGH: i64 = 4;
 
 /// The most items that an invocation unrolls for all neighbours.
-const UNROLLED: i64 = 512;
-
-/// The length from which on invocations can have several neighbours along the last axis each.
-pub(super) const ALONG: i64 = LANES * FEW_NEIGHBOURS;
+const MOST_UNROLLED: i64 = 512;
 
 /// The reason for the tile of a workgroup.
 const MANY: &str = "many elements for each workgroup";
+
+/// Returns the length from which on each invocation can have several neighbours along the last axis.
+pub(super) fn long_window(machine: &Machine<'_>) -> i64 {
+    machine.lanes() * FEW_NEIGHBOURS
+}
 
 /// Plans a stage whose axis `sides.last()` has at least a vector of elements. Invocations loop over the axes after it.
 pub(super) fn rows(nest: &Nest, sides: &[Side], machine: &Machine<'_>) -> Draft {
     let mut draft = Draft::default();
     let Some((last, outer)) = sides.split_last() else { return draft };
-    let lanes = draft.number((machine, nest), "THREADS", LANES, machine.sizes(LANES));
+    let lanes = threads(nest, machine, &mut draft);
     let mut loops: Vec<String> = if outer.is_empty() {
-        let rounds = draft.number((machine, nest), "ROUNDS", ROWS / LANES, near(ROWS / LANES, 1..=ROWS));
+        let rounds = ROWS / lanes.value;
+        let rounds = draft.number((machine, nest), "ROUNDS", rounds, near(rounds, 1..=ROWS));
         let (name, tile) = (&last.name, lanes.times(rounds));
         draft.line(format!("tile({name}: {tile}{}) => workgroup(x)", tail(last.exact, tile.value, "")), MANY);
         draft.line(format!("tile({name}: {lanes} => {name}_o)"), "");
@@ -53,7 +54,7 @@ pub(super) fn rows(nest: &Nest, sides: &[Side], machine: &Machine<'_>) -> Draft 
         let sizes: Vec<Number> = heights(nest, outer, machine, &mut draft).into_iter().chain([lanes.clone()]).collect();
         let tile = |(side, size): (&Side, &Number)| format!("{}: {size}{}", side.name, tail(side.exact, size.value, ""));
         let tiles: Vec<String> = sides.iter().zip(&sizes).map(tile).collect();
-        draft.line(format!("tile({}) => workgroup({})", tiles.join(", "), slots(sides.len())), MANY);
+        draft.line(format!("tile({}) => workgroup({})", tiles.join(", "), slots(sides.len()).join(", ")), MANY);
         outer.iter().zip(&sizes).filter(|(_, size)| size.value > 1).map(|(side, _)| side.name.clone()).collect()
     };
     draft.line(format!("distribute({} => thread(x))", last.name), format!("{lanes} invocations, a vector"));
@@ -62,6 +63,11 @@ pub(super) fn rows(nest: &Nest, sides: &[Side], machine: &Machine<'_>) -> Draft 
         draft.line(format!("serial({})", loops.join(", ")), "");
     }
     draft
+}
+
+/// Returns the invocations of a workgroup: one vector.
+fn threads(nest: &Nest, machine: &Machine<'_>, draft: &mut Draft) -> Number {
+    draft.number((machine, nest), "THREADS", machine.lanes(), machine.sizes(machine.lanes()))
 }
 
 /// Returns the rows of a workgroup along each axis: about [`ROWS`] along the last two together.
@@ -95,12 +101,12 @@ struct Window {
 }
 
 impl Window {
-    /// Neighbours share reads along the last axis if only that moves the window and it is long, and else along the axis before it. If a read
+    /// Chooses the points. Neighbours share reads along the last axis if only that moves the window and it is long, and else along the axis before it. If a read
     /// does not depend on the last axis, as the image of a convolution, an invocation computes one access of that axis, so that each element of
     /// the image serves several products.
     fn of(nest: &Nest, slides_along: bool, machine: &Machine<'_>, draft: &mut Draft) -> Option<Window> {
         let (last, row) = (nest.parallel.len().checked_sub(1)?, nest.parallel.len().checked_sub(2)?);
-        let along_last = slides_along && nest.parallel[last].least >= ALONG;
+        let along_last = slides_along && nest.parallel[last].least >= long_window(machine);
         let (near_axis, looped) = if along_last { (last, row) } else { (row, row.saturating_sub(1)) };
         let uses_items = |read: &Touch| (0..nest.reduced.len()).all(|n| read.uses(nest.reduced_at(n)));
         let is_image = nest.reads.iter().any(|read| read.uses(row) && !read.uses(last) && uses_items(read));
@@ -109,8 +115,8 @@ impl Window {
         let each = each.min(nest.parallel[near_axis].exact.map_or(i64::MAX, power_above));
         let rows = if looped == near_axis { ROWS / each } else { INNER_ROWS };
         let moves = |read: &Touch| read.uses(looped) && read.steps[nest.parallel.len()..].contains(&read.steps[looped]);
-        let items = points(&nest.reduced).unwrap_or(UNROLLED).saturating_mul(each * wide * HIGH);
-        let is_high = looped != near_axis && items <= UNROLLED && nest.reads.iter().any(moves);
+        let items = points(&nest.reduced).unwrap_or(MOST_UNROLLED).saturating_mul(each * wide * HIGH);
+        let is_high = looped != near_axis && items <= MOST_UNROLLED && nest.reads.iter().any(moves);
         let of = (machine, nest);
         Some(Window {
             near: near_axis,
@@ -119,7 +125,7 @@ impl Window {
             rows: draft.number(of, "ROWS", rows, near(rows, HIGH..=ROWS)),
             high: is_high.then(|| draft.number(of, "HIGH", HIGH, near(HIGH, 2..=HIGH))),
             wide,
-            lanes: draft.number(of, "THREADS", LANES, machine.sizes(LANES)),
+            lanes: threads(nest, machine, draft),
         })
     }
 
@@ -143,7 +149,7 @@ pub(super) fn window(nest: &Nest, slides_along: bool, machine: &Machine<'_>) -> 
         format!("{}: {size}{word}", side.name)
     };
     let tiles: Vec<String> = nest.parallel.iter().enumerate().map(tile).collect();
-    draft.line(format!("tile({}) => workgroup({})", tiles.join(", "), slots(last + 1)), MANY);
+    draft.line(format!("tile({}) => workgroup({})", tiles.join(", "), slots(last + 1).join(", ")), MANY);
     let (column, neighbour) = (&nest.parallel[last].name, &nest.parallel[*near].name);
     let place = match () {
         () if *near == last => format!("tile({column}: {each}) => thread(x)"),
@@ -171,16 +177,12 @@ pub(super) fn window(nest: &Nest, slides_along: bool, machine: &Machine<'_>) -> 
     draft
 }
 
-/// Returns the dimensions of the grid for this number of axes. The last axis is in `x`.
-fn slots(axes: usize) -> String {
-    (0..axes).rev().map(|n| ["x", "y", "z"][n.min(2)]).collect::<Vec<_>>().join(", ")
-}
-
 /// Writes the directives for one axis, in accesses of `width` elements.
 pub(super) fn line(nest: &Nest, (axis, extent): (&str, Option<i64>), width: i64, machine: &Machine<'_>, draft: &mut Draft) {
-    let lanes = draft.number((machine, nest), "THREADS", LANES, machine.sizes(LANES));
-    let most = ELEMENTS / (LANES * width);
-    let rounds = extent.map_or(most, |extent| power_above(groups(extent, LANES * width)).clamp(1, most));
+    let lanes = threads(nest, machine, draft);
+    let access = lanes.value * width;
+    let most = ELEMENTS / access;
+    let rounds = extent.map_or(most, |extent| power_above(groups(extent, access)).clamp(1, most));
     let rounds = draft.number((machine, nest), "ROUNDS", rounds, near(rounds, 1..=4 * most));
     let tile = lanes.times(width).times(rounds.clone());
     let word = tail(extent, tile.value, if width > 1 { " peel" } else { "" });
