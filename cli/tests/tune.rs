@@ -382,6 +382,7 @@ fn plans_are_tuned() {
     for tuned in tuned.as_array().unwrap() {
         let source = tuned["source"].as_str().unwrap();
         assert!(source.starts_with("schedule! {\n    pub PLAN") && source.contains("tune THREADS in ["), "{source}");
+        assert!(source.contains("pin(R, C);"), "{source}");
         file.write("src/planned.rs", &format!("{kernel}use tilewright::{{devices::vulkan_1_1, schedule}};\n{source}\n"));
         run(&["explain", &file.arg("src/planned.rs")]).ends(0);
     }
@@ -391,6 +392,10 @@ fn plans_are_tuned() {
         "{text}"
     );
     assert_eq!(file.read("src/kernels.rs"), kernel);
+    // A dim that a fact makes a literal is not pinned, because `pin` would be refused.
+    file.write("src/fixed.rs", &kernel.replace("-> y: f32[R] {", "-> y: f32[R] where C == 4 {"));
+    let fixed = run(&["tune", &file.arg("src/fixed.rs"), "--plan", "--for", "vulkan_1_1", "--size", "R=5"]).ends(0);
+    assert!(fixed.out.contains("pin(R);"), "{}", fixed.out);
     // A kernel without a plan does not stop the others.
     let broken = format!("{kernel}kernel! {{ pub fn broken<N>(x: f32[N]) -> y: f32[N] {{ for i in N {{ }} }} }}\n");
     file.write("src/two.rs", &broken);
