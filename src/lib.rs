@@ -157,5 +157,5 @@ pub mod __private {
     pub use std::marker::PhantomData;
     pub use std::vec::Vec;
     pub use tilewright_launch as launch;
-    pub use tilewright_macros::{__compile, __define_profile, __not_a_kernel, __not_a_profile};
+    pub use tilewright_macros::{__applied, __compile, __define_profile, __not_a_kernel, __not_a_profile};
 }

@@ -54,6 +54,35 @@ mod lines {
     }
 }
 
+mod applied {
+    use chain_kernels as library;
+
+    // The list that it applies follows it, and is private to this module.
+    tilewright::schedule! {
+        pub(crate) OF_OTHERS: library::saxpy<T = f32> for tilewright::devices::vulkan_1_1 { apply own::EIGHTS; }
+    }
+    mod own {
+        tilewright::schedule! { pub(super) EIGHTS { apply chain_kernels::TILES<TILE = 256, EACH = 8>; } }
+    }
+    pub(crate) mod by_hand {
+        tilewright::schedule! {
+            pub(crate) OF_OTHERS: chain_kernels::saxpy<T = f32> for tilewright::devices::vulkan_1_1 {
+                tile(i: 256) => workgroup(x);
+                tile(i: 8) => thread(x);
+                unroll(i);
+            }
+        }
+    }
+}
+
+#[test]
+fn schedules_apply_directives_of_other_crates() {
+    let applied = applied::OF_OTHERS.program().expect("the variant is whole");
+    let by_hand = applied::by_hand::OF_OTHERS.program().expect("the variant is whole");
+    assert_eq!(applied.dispatches[0].local, [32, 1, 1]);
+    assert_eq!(applied.dispatches[0].spirv, by_hand.dispatches[0].spirv);
+}
+
 /// Returns the number of the first line that contains a text.
 fn line(file: &str, text: &str) -> u32 {
     file.lines().zip(1..).find(|(line, _)| line.contains(text)).map(|(_, n)| n).expect("it is there")

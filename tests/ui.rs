@@ -11,6 +11,7 @@ fn compile_fail() {
         "kernel",
         "profile",
         "head",
+        "apply",
         "directives",
         "layouts",
         "promote",

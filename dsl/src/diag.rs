@@ -25,6 +25,18 @@ pub struct Spans {
     ranges: Vec<(Span, Span)>,
     /// The place of every token, for text that the compiler wrote.
     only: Option<SpanId>,
+    /// Notes for the errors at some places.
+    contexts: Vec<Context>,
+}
+
+/// A note for the errors at the places after `after`, up to `last`.
+#[derive(Clone, Debug)]
+struct Context {
+    after: SpanId,
+    last: SpanId,
+    note: String,
+    /// The place that the note refers to.
+    at: SpanId,
 }
 
 impl Spans {
@@ -35,7 +47,7 @@ impl Spans {
 
     /// Returns a table for text that the compiler wrote: every token has the given place of the user's file.
     pub fn only(place: SpanId) -> Spans {
-        Spans { ranges: Vec::new(), only: Some(place) }
+        Spans { only: Some(place), ..Spans::default() }
     }
 
     /// Records one token's place.
@@ -55,6 +67,17 @@ impl Spans {
     /// Returns the last place so far. Ids are ordered: a later place has a greater id.
     pub fn last(&self) -> SpanId {
         SpanId(self.ranges.len() as u32)
+    }
+
+    /// Adds a note, which refers to the place `at`, to the errors at all places that were recorded after `after`.
+    pub fn explain(&mut self, after: SpanId, at: SpanId, note: String) {
+        let last = self.last();
+        self.contexts.push(Context { after, last, note, at });
+    }
+
+    /// Returns the number of notes for errors at some places.
+    pub fn explanations(&self) -> usize {
+        self.contexts.len()
     }
 
     /// Returns the place from the start of `first` to the end of `last`.
@@ -198,10 +221,12 @@ impl Error {
     /// Returns the whole text, as rustc shows it after `error: `.
     pub fn text(&self, spans: &Spans) -> String {
         let mut text = self.message.clone();
-        for (note, at) in &self.notes {
+        let of_place = spans.contexts.iter().filter(|context| context.after < self.span && self.span <= context.last);
+        let of_place = of_place.map(|context| (&context.note, context.at));
+        for (note, at) in self.notes.iter().map(|(note, at)| (note, *at)).chain(of_place) {
             text += "\n  note: ";
             text += note;
-            if let Some(place) = spans.locate(*at) {
+            if let Some(place) = spans.locate(at) {
                 text += &format!(" ({place})");
             }
         }

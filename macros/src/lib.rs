@@ -29,6 +29,13 @@ pub fn __compile(tokens: TokenStream) -> TokenStream {
     guarded(tokens, |tokens| expand::compile(tokens, tilewright_spirv::compile))
 }
 
+/// Continues with a schedule that applies others, after the carrier of one of them.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __applied(tokens: TokenStream) -> TokenStream {
+    guarded(tokens, expand::applied)
+}
+
 /// Ends the chain of `profile!`.
 #[doc(hidden)]
 #[proc_macro]

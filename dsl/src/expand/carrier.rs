@@ -22,20 +22,23 @@ impl Load {
     }
 }
 
-/// Returns a `macro_rules!` with the given rule, and the line that names it inside the item's module.
-fn carrier(head: &Head, name: &Ident, alias: &str, rule: TokenStream) -> (TokenStream, TokenStream) {
-    let (cfg, vis) = (&head.cfg, head.carrier_vis());
+/// Returns a `macro_rules!` with the given rule.
+fn definition(head: &Head, name: &Ident, rule: TokenStream) -> TokenStream {
+    let cfg = &head.cfg;
     let export = head.is_pub().then(|| quote!(#[macro_export]));
-    let alias = Ident::new(alias, name.span());
-    let definition = quote! {
+    quote! {
         #(#cfg)* #export #[doc(hidden)] #[allow(unused_macros, non_local_definitions)]
         macro_rules! #name { #rule }
-    };
-    let line = quote! {
+    }
+}
+
+/// Returns the line that names a carrier inside the item's module.
+fn line(head: &Head, name: &Ident, alias: &str) -> TokenStream {
+    let (vis, alias) = (head.carrier_vis(), Ident::new(alias, name.span()));
+    quote! {
         #[doc(hidden)] #[allow(unused_imports)]
         #vis use #name as #alias;
-    };
-    (definition, line)
+    }
 }
 
 /// Returns the module of an item, with the user's attributes and visibility, and the carrier's name. In place of the carrier of the other
@@ -77,7 +80,7 @@ pub(super) fn kernel_carrier(
     };
     let next = quote!($($profile)* ! { __compile schedule { $($schedule)* } #kernel });
     let rule = quote!(({ $($schedule:tt)* } $($profile:tt)*) => { #next };);
-    let (definition, line) = carrier(head, &hash, "__kernel", rule);
+    let (definition, line) = (definition(head, &hash, rule), line(head, &hash, "__kernel"));
     let other = quote!(__not_a_profile as __profile);
     let module = module(head, documentation, line, other, items);
     quote!(#definition #module)
@@ -90,8 +93,25 @@ pub(super) fn profile_carrier(head: &Head, load: Load, documentation: TokenStrea
         Load::Broken => (tokens::unique("profile", &documentation), quote!(broken)),
     };
     let rule = quote!(($then:ident $($rest:tt)*) => { ::tilewright::__private::$then! { $($rest)* #profiles } };);
-    let (definition, line) = carrier(head, &hash, "__profile", rule);
+    let (definition, line) = (definition(head, &hash, rule), line(head, &hash, "__profile"));
     let other = quote!(__not_a_kernel as __kernel);
     let module = module(head, documentation, line, other, TokenStream::new());
     quote!(#definition #module)
+}
+
+/// Returns a schedule's carrier, which other schedules apply, under the schedule's own name. (Macros and constants have different
+/// namespaces.) The carrier passes `{schedule} "path"` on to `__applied!`, with this schedule's tokens.
+pub(super) fn schedule_carrier(head: &Head, load: Load) -> TokenStream {
+    let Head { cfg, vis, name, .. } = head;
+    let (hash, tokens) = match load {
+        Load::Whole(tokens) => (tokens::unique("schedule", &tokens), quote!({ #tokens })),
+        Load::Broken => (tokens::unique("schedule", &quote!(#name)), quote!(broken)),
+    };
+    let next = quote!(::tilewright::__private::__applied! { { $($schedule)* } $path #tokens });
+    let definition = definition(head, &hash, quote!(({ $($schedule:tt)* } $path:tt) => { #next };));
+    quote! {
+        #definition
+        #(#cfg)* #[doc(hidden)] #[allow(unused_imports)]
+        #vis use #hash as #name;
+    }
 }

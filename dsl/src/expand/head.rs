@@ -109,10 +109,16 @@ impl ProfileHead {
     }
 }
 
-/// The header of `schedule!{ pub NAME: kernel<T = f32> for profile … }`.
+/// The header of `schedule!{ pub NAME<R = 32>: kernel<T = f32> for profile … }`.
 pub(super) struct ScheduleHead {
     /// Attributes, visibility and name.
     pub(super) head: Head,
+    /// The kernel and the profile. `None` for a list of directives, `NAME<R = 32> { … }`.
+    pub(super) target: Option<ScheduleTarget>,
+}
+
+/// The kernel that a schedule schedules, and the profile.
+pub(super) struct ScheduleTarget {
     /// The kernel.
     pub(super) kernel: Path,
     /// The profile.
@@ -124,16 +130,21 @@ pub(super) struct ScheduleHead {
 impl Parse for ScheduleHead {
     fn parse(input: ParseStream<'_>) -> syn::Result<ScheduleHead> {
         let head = Head::parse(input, |_| Ok(()))?;
+        angled(input)?;
+        if input.peek(syn::token::Brace) {
+            return Ok(ScheduleHead { head, target: None });
+        }
         input.parse::<Token![:]>()?;
         let kernel = Path::parse_mod_style(input)?;
         let arguments = angled(input)?;
         input.parse::<Token![for]>()?;
         let profile = Path::parse_mod_style(input)?;
-        Ok(ScheduleHead { head, kernel, profile, arguments })
+        Ok(ScheduleHead { head, target: Some(ScheduleTarget { kernel, profile, arguments }) })
     }
 }
 
 impl ScheduleHead {
+    /// Reads the header of a schedule without its library.
     pub(super) fn of(tokens: TokenStream) -> syn::Result<ScheduleHead> {
         let parser = |input: ParseStream<'_>| {
             let head = input.parse()?;
@@ -144,7 +155,7 @@ impl ScheduleHead {
     }
 }
 
-impl ScheduleHead {
+impl ScheduleTarget {
     /// Returns the place of the kernel and its bindings: `conv2d<T = f16, S = 2`.
     pub(super) fn blame(&self, spans: &mut Spans) -> SpanId {
         let first = self.kernel.segments.first().map_or_else(Span::call_site, |s| s.ident.span());

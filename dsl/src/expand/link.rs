@@ -1,13 +1,16 @@
 //! The end of the chain: reads the tokens that arrive at `__compile!` and `__define_profile!`.
 
 use crate::diag::{Error, Errors, Spans};
+use crate::syntax::schedule::Library;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// The tokens that the carriers collected. A field is `None` if its item has errors.
 #[derive(Default)]
 pub(super) struct Linked {
-    /// `schedule {…}` or `profile {…}`: the tokens of the item that began the chain.
+    /// `schedule {…}` or `profile {…}`: the tokens of the item that began the chain, without a schedule's library.
     pub(super) item: TokenStream,
+    /// The schedules that a schedule applies.
+    pub(super) library: Library,
     /// `kernel {…}`.
     pub(super) kernel: Option<TokenStream>,
     /// `dtypes { "T" "U" }`: the dtype generics of a missing kernel.
@@ -25,7 +28,8 @@ impl Linked {
             match tree {
                 TokenTree::Ident(ident) => word = ident.to_string(),
                 TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => match word.as_str() {
-                    "schedule" | "profile" => linked.item = group.stream(),
+                    "schedule" => (linked.library, linked.item) = Library::split(group.stream()),
+                    "profile" => linked.item = group.stream(),
                     "kernel" => linked.kernel = Some(group.stream()),
                     "dtypes" => linked.dtypes = strings(group.stream()),
                     "profiles" => linked.profiles = Some(groups(group.stream())),

@@ -14,6 +14,13 @@
 //! `profile!` itself takes the same path once, through its base's carrier to `__define_profile!`. So a profile's carrier holds all profiles
 //! that it extends, the root first, and paths are resolved in the file where they are written.
 //!
+//! A schedule that applies others, `apply c::TILES<R = 8>;`, first takes the way through their carriers, which add their tokens:
+//!
+//! ```text
+//! c::TILES!{ { …the schedule… } "c::TILES" }                       a schedule's carrier has the schedule's name
+//! __applied!{ { …the schedule… } "c::TILES" { …TILES… } }          puts them before the schedule's tokens
+//! ```
+//!
 //! # Errors
 //! `kernel!` and `profile!` check their items and report errors once. The carrier of an item with errors does not carry its tokens.
 //! Schedules for such an item report no further errors and define a constant of the right type, so that the rest of the crate is still
@@ -40,6 +47,6 @@ mod variant;
 
 pub use kernel::kernel;
 pub use profile::{bundled_profile, define_profile, not_a_profile, profile};
-pub use schedule::{compile, not_a_kernel, schedule};
+pub use schedule::{applied, compile, not_a_kernel, schedule};
 
 pub use crate::variant::Backend;

@@ -1,6 +1,8 @@
-//! `schedule!` calls the kernel's carrier. `__compile!`, at the end of the chain, makes the variant.
+//! `schedule!` calls the carriers of the schedules that it applies. Each leads to `__applied!`, and the last one to the kernel's carrier.
+//! `__compile!`, at the end of the chain, makes the variant.
 
-use super::head::{Head, ScheduleHead, hidden};
+use super::carrier::{Load, schedule_carrier};
+use super::head::{Head, ScheduleHead, ScheduleTarget, hidden};
 use super::link::{self, Linked};
 use super::shared::Refused;
 use super::signature::{Signature, rust_type};
@@ -9,41 +11,77 @@ use super::{Backend, profile, tokens, variant};
 use crate::diag::{Errors, Spans};
 use crate::launch::{DType, Digit};
 use crate::syntax;
-use crate::syntax::schedule::Schedule;
+use crate::syntax::schedule::{Library, Schedule};
 use crate::variant::{Form, forms_asked_for};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 
 const FORM: &str = "a schedule is `pub NAME: kernel<T = f32> for profile where facts { directives }`";
 
-/// Expands `schedule!` to a call of the kernel's carrier. The braces are read only at the end of the chain.
+/// Expands `schedule!`. First the carriers of the schedules that it applies are called, then the kernel's. The braces are read only at the
+/// end of the chain.
 pub fn schedule(tokens: TokenStream) -> TokenStream {
     let tokens = match tokens::visible(tokens) {
         Ok(tokens) => tokens,
         Err(error) => return link::syntax_error(&error, FORM),
     };
-    let head = match ScheduleHead::of(tokens.clone()) {
-        Ok(head) => head,
-        Err(error) => {
-            let mut spans = Spans::new();
-            return match syntax::parse(tokens, &mut spans, Schedule::parse).errors {
-                none if none.is_empty() => link::syntax_error(&error, FORM),
-                errors => errors.to_tokens(&spans),
-            };
-        }
+    match ScheduleHead::of(tokens.clone()) {
+        Ok(head) => next(&head, &Library::default(), &documented(tokens)),
+        Err(error) => match syntax_errors(tokens) {
+            none if none.is_empty() => link::syntax_error(&error, FORM),
+            errors => errors,
+        },
+    }
+}
+
+/// Expands `__applied!{ {schedule} "path" {tokens} }`: continues with a schedule after the carrier of another one, which it applies, has
+/// added its tokens, or `broken`.
+pub fn applied(tokens: TokenStream) -> TokenStream {
+    if let Err(error) = tokens::check_depth(&tokens) {
+        return link::syntax_error(&error, FORM);
+    }
+    let mut trees = tokens.into_iter();
+    let (Some(TokenTree::Group(schedule)), Some(path), added) = (trees.next(), trees.next(), trees.next()) else {
+        return TokenStream::new();
     };
-    let (kernel, profile) = (hidden(&head.kernel, "__kernel"), hidden(&head.profile, "__profile"));
+    let (mut library, own) = Library::split(schedule.stream());
+    let added = if let Some(TokenTree::Group(group)) = added { Some(group.stream()) } else { None };
+    library.add(path, added);
+    // `schedule!` has read this header without an error.
+    ScheduleHead::of(own.clone()).map(|head| next(&head, &library, &own)).unwrap_or_default()
+}
+
+/// Calls the carrier of the next schedule that this one applies. If there are no more, defines the schedule's own carrier, and calls the
+/// kernel's.
+fn next(head: &ScheduleHead, library: &Library, own: &TokenStream) -> TokenStream {
+    let whole = library.before(own);
     let cfg = &head.head.cfg;
-    let tokens = documented(tokens);
-    quote!(#(#cfg)* #kernel ! { { #tokens } #profile })
+    if let Some(path) = library.missing(own) {
+        let (carrier, literal) = (&path.tokens, path.literal());
+        return quote!(#(#cfg)* #carrier ! { { #whole } #literal });
+    }
+    let errors = syntax_errors(whole.clone());
+    let load = Load::new(whole.clone(), errors.is_empty() && library.is_whole());
+    let carrier = schedule_carrier(&head.head, load);
+    let Some(target) = &head.target else { return quote!(#errors #carrier) };
+    let (kernel, profile) = (hidden(&target.kernel, "__kernel"), hidden(&target.profile, "__profile"));
+    quote!(#carrier #(#cfg)* #kernel ! { { #whole } #profile })
+}
+
+/// Returns the errors of the parser in a schedule, with its library, or in a list of directives.
+fn syntax_errors(tokens: TokenStream) -> TokenStream {
+    let mut spans = Spans::new();
+    let errors = syntax::parse(tokens, &mut spans, syntax::schedule::check).errors;
+    errors.to_tokens(&spans)
 }
 
 /// Expands `__not_a_kernel!{ {schedule} profile }` to an error: the path of a profile was given for a kernel. It defines no variant,
 /// because the variant's type is unknown.
 pub fn not_a_kernel(tokens: TokenStream) -> TokenStream {
     let Some(TokenTree::Group(schedule)) = tokens.into_iter().next() else { return TokenStream::new() };
-    let Ok(head) = ScheduleHead::of(schedule.stream()) else { return TokenStream::new() };
-    link::wrong_kind(&head.kernel, "is a profile, not a kernel", FORM)
+    let (_, own) = Library::split(schedule.stream());
+    let target = ScheduleHead::of(own).ok().and_then(|head| head.target);
+    target.map(|target| link::wrong_kind(&target.kernel, "is a profile, not a kernel", FORM)).unwrap_or_default()
 }
 
 /// Expands `__compile!` to the variant, or to errors and a constant of its type.
@@ -53,10 +91,13 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
     }
     let linked = Linked::parse(tokens);
     // `schedule!` has read this header without an error.
-    let Ok(head) = ScheduleHead::of(linked.item.clone()) else { return TokenStream::new() };
+    let Ok(ScheduleHead { head, target: Some(target) }) = ScheduleHead::of(linked.item.clone()) else { return TokenStream::new() };
     let mut spans = Spans::new();
     let mut errors = Errors::new();
-    let schedule = errors.keep(syntax::parse(linked.item.clone(), &mut spans, Schedule::parse).into_result());
+    let whole = linked.library.before(&linked.item);
+    let schedule = errors.keep(syntax::parse(whole, &mut spans, Schedule::parse).into_result());
+    // The errors of a schedule that is applied are reported where it is.
+    let schedule = schedule.filter(|_| linked.library.is_whole());
     let before = spans.last();
     let kernel = linked.kernel.as_ref().and_then(|k| errors.keep(syntax::kernel::parse(k.clone(), &mut spans).into_result()));
     let after = spans.last();
@@ -70,8 +111,8 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
     };
     let made = match (&schedule, &kernel, &profile) {
         (Some(schedule), Some(kernel), Some(profile)) => {
-            let blamed = head.blame(&mut spans);
-            let name = head.head.name.span();
+            let blamed = target.blame(&mut spans);
+            let name = head.name.span();
             let refused = Refused { kernel, schedule, backend, head: blamed, name, in_kernel: (before, after) };
             let made = variant::make(kernel, schedule, profile, &spans, backend);
             errors.keep(made.map_err(|e| refused.said(e, &mut spans)))
@@ -84,7 +125,7 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
         (None, Some(schedule), Some(kernel)) => forms_asked_for(kernel, schedule),
         _ => Vec::new(),
     };
-    let item = VariantConstant { head: &head.head, ty: kernel_type(&head, dtypes, &forms) };
+    let item = VariantConstant { head: &head, ty: kernel_type(&head, &target, dtypes, &forms) };
     let item = match made {
         Some(made) => item.whole(&made, &spans),
         None => item.broken(),
@@ -94,16 +135,16 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
 
 /// Returns `path::conv2d::Kernel<f32>`. Each dtype generic has the dtype of the schedule's header, if that is a valid dtype. The layouts of
 /// inputs and outputs are added if one of them is not row-major.
-fn kernel_type(head: &ScheduleHead, dtypes: Vec<(String, Option<DType>)>, forms: &[Form]) -> TokenStream {
-    let bound = bindings(head.arguments.clone());
+fn kernel_type(head: &Head, target: &ScheduleTarget, dtypes: Vec<(String, Option<DType>)>, forms: &[Form]) -> TokenStream {
+    let bound = bindings(target.arguments.clone());
     let plain = forms.iter().all(|form| *form == Form::RowMajor);
-    let layouts = forms.iter().filter(|_| !plain).map(|form| layout_type(form, head.head.here()));
+    let layouts = forms.iter().filter(|_| !plain).map(|form| layout_type(form, head.here()));
     let arguments = dtypes.into_iter().map(|(name, first)| {
         let said = bound.iter().find(|(generic, _)| *generic == name).and_then(|(_, value)| DType::from_name(value));
-        rust_type(said.or(first).unwrap_or(DType::F32), head.head.here())
+        rust_type(said.or(first).unwrap_or(DType::F32), head.here())
     });
-    let kernel = hidden(&head.kernel, "Kernel");
-    quote_spanned!(head.head.here()=> #kernel<#(#arguments,)* #(#layouts,)*>)
+    let kernel = hidden(&target.kernel, "Kernel");
+    quote_spanned!(head.here()=> #kernel<#(#arguments,)* #(#layouts,)*>)
 }
 
 /// Returns a layout as a Rust type.

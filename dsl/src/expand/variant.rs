@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::schedule::statements::tune::Choice;
 use crate::syntax::schedule::Schedule;
-use crate::syntax::{Kernel, Name, Prefix};
+use crate::syntax::{Kernel, Name};
 use crate::variant::{Form, Variant, compile, forms};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -57,16 +57,7 @@ pub(super) fn make(
 /// Returns a kernel's default schedule: no directives, and the parameters' defaults.
 pub(super) fn default_schedule(kernel: &Kernel) -> Schedule {
     let name = |text: &str| Name { text: text.into(), span: kernel.name.span };
-    Schedule {
-        prefix: Prefix::default(),
-        name: name("DEFAULT"),
-        kernel: vec![kernel.name.clone()],
-        bindings: Vec::new(),
-        profile: vec![name("vulkan_1_1")],
-        facts: Vec::new(),
-        items: Vec::new(),
-        specialized: false,
-    }
+    Schedule { name: name("DEFAULT"), kernel: vec![kernel.name.clone()], profile: vec![name("vulkan_1_1")], ..Schedule::default() }
 }
 
 impl Made {

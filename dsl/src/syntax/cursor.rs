@@ -249,6 +249,40 @@ impl Cursor<'_> {
         Ok((tree, whole))
     }
 
+    /// Takes all tokens that are left.
+    pub fn rest(&mut self) -> TokenStream {
+        self.stream.parse().unwrap_or_default()
+    }
+
+    /// Reads with a parser, and returns the tokens that it took, too.
+    pub fn tokens_of<T>(&mut self, parser: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<(TokenStream, T), Error> {
+        let mut from = self.stream.cursor();
+        let tree = parser(self)?;
+        let mut tokens = TokenStream::new();
+        while from != self.stream.cursor() {
+            let Some((token, next)) = from.token_tree() else { break };
+            tokens.extend([token]);
+            from = next;
+        }
+        Ok((tokens, tree))
+    }
+
+    /// Reads other tokens with a parser, as if they were next. Tokens that the parser leaves are an error.
+    pub fn other<T>(&mut self, tokens: TokenStream, parser: impl FnOnce(&mut Cursor<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        let (end, depth) = (self.end, self.depth);
+        let read = |stream: ParseStream<'_>| {
+            let mut cursor = Cursor { stream, spans: &mut *self.spans, errors: &mut *self.errors, end, depth, height: 0 };
+            let tree = match parser(&mut cursor) {
+                Ok(_) if !cursor.is_empty() => Err(cursor.unexpected()),
+                tree => tree,
+            };
+            cursor.skip_all();
+            Ok(tree)
+        };
+        let read = Parser::parse2(read, tokens);
+        read.unwrap_or_else(|error| Err(Error::new(self.spans.add(error.span()), error.to_string())))
+    }
+
     /// Reads the contents of a group. An error in the group fails the call.
     pub fn inside<T>(
         &mut self,
@@ -335,6 +369,13 @@ impl Cursor<'_> {
     /// Skips to one of these operators, or to the end. Groups are skipped whole.
     pub fn skip_to(&mut self, stops: &[&str]) {
         while !self.is_empty() && !stops.iter().any(|stop| self.peek(stop)) {
+            self.skip_one();
+        }
+    }
+
+    /// Skips to a group with this delimiter, or to the end.
+    pub fn skip_to_group(&mut self, delimiter: Delimiter) {
+        while !self.is_empty() && !self.peek_group(delimiter) {
             self.skip_one();
         }
     }

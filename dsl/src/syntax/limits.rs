@@ -17,12 +17,20 @@ const DIRECTIVES: usize = 512;
 /// The most statements of a schedule that double its versions, or the candidates of its constants.
 const STATEMENTS: usize = 128;
 
+/// The most schedules that a schedule applies, together with those that they apply.
+const APPLICATIONS: usize = 512;
+
 /// The most `let`s in a block, or in a kernel outside its definitions.
 const LETS: usize = 256;
 
 /// Checks that a block does not have too many `let`s.
 pub(super) fn lets(lets: &[Let]) -> Result<(), Error> {
     beyond("values with names in one block", LETS, |n| lets.get(n).map(|l| l.name.span)).map_or(Ok(()), Err)
+}
+
+/// Checks that a schedule does not apply too many others. `before` is the number of those that were read before this one.
+pub(super) fn applications(before: usize, place: SpanId) -> Result<(), Error> {
+    beyond("schedules that this one applies", APPLICATIONS, |n| (before >= n).then_some(place)).map_or(Ok(()), Err)
 }
 
 /// Returns an error if a kernel exceeds a limit, and cuts off the excess parameters, so that the kernel's item can still be generated.

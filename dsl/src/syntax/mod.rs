@@ -19,7 +19,7 @@ pub use kernel::Kernel;
 use crate::diag::SpanId;
 
 /// A name and its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Name {
     /// The name.
     pub text: String,

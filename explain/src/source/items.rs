@@ -1,7 +1,8 @@
 //! The relevant items of a module: calls of Tilewright's macros, and `use` declarations.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::UseTree;
+use tilewright_dsl::syntax::schedule::library::applied_paths;
 
 /// The macro that defines an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub(super) struct MacroCall {
     pub(super) kind: Kind,
     pub(super) name: String,
     pub(super) tokens: TokenStream,
+    /// True for a list of directives, which other schedules apply.
+    pub(super) is_list: bool,
 }
 
 impl MacroCall {
@@ -50,25 +53,27 @@ impl MacroCall {
 
     /// Returns a call of the macro of a kind. `None` if the tokens define no name.
     pub(super) fn with(kind: Kind, tokens: TokenStream) -> Option<MacroCall> {
-        Some(MacroCall { kind, name: name(kind, &tokens)?, tokens })
+        let is_colon = |tree: TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ':');
+        let is_list = kind == Kind::Schedule && !tokens.clone().into_iter().any(is_colon);
+        Some(MacroCall { kind, name: name(kind, &tokens)?, tokens, is_list })
     }
 
-    /// Returns the identifiers outside of its groups.
+    /// Returns the names that may begin paths: the identifiers outside of its groups, and the first name of each path that it applies.
     pub(super) fn words(&self) -> impl Iterator<Item = String> + use<> {
-        self.tokens
-            .clone()
-            .into_iter()
-            .filter_map(|tree| if let TokenTree::Ident(word) = tree { Some(word.to_string()) } else { None })
+        let word = |tree| if let TokenTree::Ident(word) = tree { Some(word.to_string()) } else { None };
+        let applied = applied_paths(&self.tokens).into_iter().filter_map(|path| path.names.into_iter().next());
+        self.tokens.clone().into_iter().filter_map(word).chain(applied)
     }
 }
 
-/// Returns the name that an item's tokens define: after `fn`, or before the first colon.
+/// Returns the name that an item's tokens define: after `fn`, or before the first `:`, `<` or brace.
 fn name(kind: Kind, tokens: &TokenStream) -> Option<String> {
     let mut last = None;
     for tree in tokens.clone() {
         match (&tree, kind) {
             (TokenTree::Ident(ident), Kind::Kernel) if last.as_deref() == Some("fn") => return Some(ident.to_string()),
-            (TokenTree::Punct(p), Kind::Schedule | Kind::Profile) if p.as_char() == ':' => return last,
+            (TokenTree::Punct(p), Kind::Schedule | Kind::Profile) if [':', '<'].contains(&p.as_char()) => return last,
+            (TokenTree::Group(group), Kind::Schedule) if group.delimiter() == Delimiter::Brace => return last,
             (TokenTree::Ident(ident), _) => last = Some(ident.to_string()),
             _ => {}
         }

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::rc::Rc;
 use tilewright_dsl::diag::{Errors, SourcePosition, SpanId, Spans, did_you_mean, list};
 use tilewright_dsl::profile::Profile;
-use tilewright_dsl::syntax::schedule::Schedule;
+use tilewright_dsl::syntax::schedule::{Library, Schedule};
 use tilewright_dsl::syntax::{self, Kernel, Name};
 
 /// The files of a crate, and of the crates that it names.
@@ -37,7 +37,7 @@ pub struct Source {
 /// The parts that are needed to compile a schedule, as tokens of the files.
 #[derive(Clone, Debug)]
 pub struct Tokens {
-    /// The content of `schedule!`.
+    /// The content of `schedule!`, after the [`Library`] of the schedules that it applies.
     pub schedule: TokenStream,
     /// The content of `kernel!`.
     pub kernel: TokenStream,
@@ -134,8 +134,10 @@ impl Tokens {
         let kernel = syntax::kernel::parse(self.kernel.clone(), &mut spans).into_result();
         match (schedule, kernel) {
             (Ok(schedule), Ok(kernel)) => {
-                let written = Written::of(&self.schedule);
-                let excerpts = [&self.schedule, &self.kernel].into_iter().filter_map(|tokens| self.files.excerpt(tokens)).collect();
+                let (library, own) = Library::split(self.schedule.clone());
+                let written = Written::of(&own);
+                let texts = [own].into_iter().chain(library.schedules()).chain([self.kernel.clone()]);
+                let excerpts = texts.filter_map(|tokens| self.files.excerpt(&tokens)).collect();
                 let (profile, files) = (self.profile.clone(), self.files.clone());
                 Ok(Subject { schedule, kernel, profile, spans, files, excerpts, written })
             }
@@ -162,7 +164,7 @@ pub struct Subject {
     pub spans: Spans,
     /// The files that the positions are in.
     pub files: Files,
-    /// The texts of the schedule and of the kernel, each with whole lines.
+    /// The texts of the schedule, of the schedules that it applies, and of the kernel, each with whole lines.
     pub excerpts: Vec<Excerpt>,
     /// The content of `schedule!`.
     pub(crate) written: Option<Written>,
@@ -192,7 +194,7 @@ impl Source {
     /// Returns the names of the schedules of the requested file, in order.
     pub fn schedules(&self) -> Vec<&str> {
         let items = self.asked.iter().flat_map(|m| &self.modules[*m].items);
-        items.filter(|item| item.kind == Kind::Schedule).map(|item| item.name.as_str()).collect()
+        items.filter(|item| item.kind == Kind::Schedule && !item.is_list).map(|item| item.name.as_str()).collect()
     }
 
     /// Returns the tokens of a schedule of the requested file and of its kernel, and its profile.
@@ -207,6 +209,7 @@ impl Source {
             let there = self.schedules().into_iter().map(String::from).collect();
             return Err(SourceError::NoSchedule { name: schedule.into(), there });
         };
+        let tokens = self.with_library(at, tokens, &mut Vec::new())?;
         let tree = self.parsed(syntax::parse(tokens.clone(), &mut spans, Schedule::parse).into_result(), &spans)?;
         let kernel = self.kernel(at, &texts(&tree.kernel))?;
         let profile = self.profile(at, &texts(&tree.profile), &mut spans, &mut Vec::new())?;
@@ -248,6 +251,25 @@ impl Source {
 
     fn parsed<T>(&self, result: Result<T, Errors>, spans: &Spans) -> Result<T, SourceError> {
         result.map_err(|errors| SourceError::Wrong { errors: self.place(errors.texts(spans).trim_end()) })
+    }
+
+    /// Returns a schedule's tokens after its library, which has the tokens of the schedules that it applies. `seen` has the schedules that apply it, to detect cycles.
+    fn with_library(&self, from: usize, own: TokenStream, seen: &mut Vec<(usize, usize)>) -> Result<TokenStream, SourceError> {
+        let mut library = Library::default();
+        while let Some(path) = library.missing(&own) {
+            let found = paths::resolve(&self.modules, &self.crates, from, &path.names, Kind::Schedule)?;
+            let paths::Found::Item(module, item) = found else {
+                return Err(SourceError::WrongKind { path: path.text(), what: "a profile", wanted: "schedule" });
+            };
+            if seen.contains(&(module, item)) {
+                return Err(SourceError::Circle { path: path.text() });
+            }
+            seen.push((module, item));
+            let tokens = self.with_library(module, self.modules[module].items[item].tokens.clone(), seen)?;
+            seen.pop();
+            library.add(path.literal(), Some(tokens));
+        }
+        Ok(library.before(&own))
     }
 
     fn kernel(&self, from: usize, path: &[String]) -> Result<TokenStream, SourceError> {

@@ -17,6 +17,12 @@ use tilewright_launch::DType;
 pub fn bindings(kernel: &Kernel, schedule: &Schedule) -> Result<Bindings, Errors> {
     let mut errors = Errors::new();
     let mut bindings = Bindings { span: schedule.name.span, ..Bindings::default() };
+    for number in &schedule.numbers {
+        if let Some(generic) = kernel.generics.iter().find(|generic| generic.name.text == number.text) {
+            let error = Error::new(number.span, format!("the kernel has a generic `{number}`")).note_at(generic.name.span, "here");
+            errors.push(error.help("choose another name for the number"));
+        }
+    }
     for (i, binding) in schedule.bindings.iter().enumerate() {
         if schedule.bindings[..i].iter().any(|b| b.name.text == binding.name.text) {
             errors.push(Error::new(binding.name.span, format!("`{}` is bound twice", binding.name)));

@@ -1,6 +1,7 @@
-//! Reads the header of a schedule, `NAME: kernel<T = f32> for profile where …`, and the whole schedule with its braces.
+//! Reads the header of a schedule, `NAME<R = 32>: kernel<T = f32> for profile where …`, and the whole schedule with its braces.
 
-use super::{Binding, Schedule, items, several};
+use super::numbers::{self, Given};
+use super::{Binding, Item, Library, Schedule, Statement, StatementKind, items, several};
 use crate::diag::Error;
 use crate::syntax::expr;
 use crate::syntax::limits;
@@ -8,10 +9,24 @@ use crate::syntax::{Cursor, Name, Prefix};
 use proc_macro2::Delimiter;
 
 impl Schedule {
-    /// Reads a whole `schedule!`.
+    /// Reads a whole `schedule!`, after the [`Library`] of the schedules that it applies, if there is one.
     pub fn parse(cursor: &mut Cursor<'_>) -> Result<Schedule, Error> {
+        let library = Library::read(cursor)?;
         let prefix = Prefix::parse(cursor)?;
         let name = cursor.name("the variant's name")?;
+        let numbers = numbers::declared(cursor)?;
+        let rest = numbers::valued(cursor.rest(), &numbers);
+        let numbers = numbers.into_iter().map(|number| number.name).collect();
+        cursor.other(rest, |cursor| {
+            let schedule = Schedule { prefix, name, numbers, ..Schedule::of_header(cursor)? };
+            let (items, _) = cursor.group(Delimiter::Brace, |inside| Ok(items::items(inside, &library)))?;
+            let schedule = Schedule { items: several::apart(items.unwrap_or_default()), ..schedule };
+            limits::schedule(&schedule).map_or(Ok(schedule), Err)
+        })
+    }
+
+    /// Reads `: kernel<T = f32> for profile where facts`.
+    fn of_header(cursor: &mut Cursor<'_>) -> Result<Schedule, Error> {
         cursor.expect(":")?;
         let kernel = path(cursor, "the kernel's path")?;
         let bindings = bindings(cursor)?;
@@ -22,23 +37,48 @@ impl Schedule {
         }
         cursor.expect_word("for")?;
         let profile = path(cursor, "the profile's path")?;
-        let facts = expr::facts(cursor)?;
-        let (items, _) = cursor.group(Delimiter::Brace, |inside| Ok(items::items(inside)))?;
-        let schedule = Schedule {
-            prefix,
-            name,
-            kernel,
-            bindings,
-            profile,
-            facts,
-            items: several::apart(items.unwrap_or_default()),
-            specialized: false,
-        };
-        limits::schedule(&schedule).map_or(Ok(schedule), Err)
+        Ok(Schedule { kernel, bindings, profile, facts: expr::facts(cursor)?, ..Schedule::default() })
     }
 }
 
-fn path(cursor: &mut Cursor<'_>, what: &str) -> Result<Vec<Name>, Error> {
+/// Reads a schedule, or a list of directives, `NAME<R = 32> { … }`, for its errors.
+pub(crate) fn check(cursor: &mut Cursor<'_>) -> Result<(), Error> {
+    let is_list = cursor.ahead(|cursor| {
+        Library::read(cursor)?;
+        Prefix::parse(cursor)?;
+        cursor.name("the name of a list of directives")?;
+        numbers::declared(cursor)?;
+        Ok(cursor.peek_group(Delimiter::Brace))
+    });
+    if is_list == Some(true) { applied(cursor, Vec::new()).map(drop) } else { Schedule::parse(cursor).map(drop) }
+}
+
+/// Reads a whole `schedule!` that others apply, with the given values of its numbers, and returns its items. Its header, if it has one, does
+/// not count.
+pub(super) fn applied(cursor: &mut Cursor<'_>, given: Vec<Given>) -> Result<Vec<Item>, Error> {
+    let library = Library::read(cursor)?;
+    Prefix::parse(cursor)?;
+    let name = cursor.name("the name of a list of directives")?;
+    let numbers = numbers::declared(cursor)?;
+    let numbers = numbers::given(&name, numbers, given)?;
+    cursor.skip_to_group(Delimiter::Brace);
+    let rest = numbers::valued(cursor.rest(), &numbers);
+    cursor.other(rest, |cursor| {
+        let (items, _) = cursor.group(Delimiter::Brace, |inside| Ok(items::items(inside, &library)))?;
+        let items = items.unwrap_or_default();
+        for item in &items {
+            if let Item::Statement(Statement { kind: StatementKind::Tune(tune), span, .. }) = item {
+                let error = Error::new(*span, format!("`{name}` is applied by another schedule, so it cannot tune constants"));
+                let help =
+                    format!("give `{name}` a number, `{name}<{0} = …>`, and tune its value in the other schedule", tune.name);
+                return Err(error.help(help));
+            }
+        }
+        Ok(items)
+    })
+}
+
+pub(super) fn path(cursor: &mut Cursor<'_>, what: &str) -> Result<Vec<Name>, Error> {
     cursor.eat("::");
     let mut names = vec![segment(cursor, what)?];
     while cursor.eat("::").is_some() {

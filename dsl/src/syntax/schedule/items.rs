@@ -1,18 +1,19 @@
 //! Reads the items in a schedule's braces: directives, and blocks of directives for stages.
 
-use super::Item;
 use super::directives::directive;
 use super::statements::in_block;
+use super::{Item, Library, apply};
 use crate::diag::{Error, SpanId};
 use crate::syntax::Cursor;
 use proc_macro2::Delimiter;
 
 /// Reads directives and blocks up to the end. If one cannot be read, the error is recorded and reading continues with the next one.
-pub(super) fn items(cursor: &mut Cursor<'_>) -> Vec<Item> {
+/// `library` has the schedules that `apply` names.
+pub(super) fn items(cursor: &mut Cursor<'_>, library: &Library) -> Vec<Item> {
     let mut found = Vec::new();
     while !cursor.is_empty() {
-        match item(cursor) {
-            Ok(item) => found.push(item),
+        match item(cursor, library) {
+            Ok(items) => found.extend(items),
             Err(error) => {
                 cursor.report(error);
                 cursor.skip_to(&[";"]);
@@ -23,10 +24,13 @@ pub(super) fn items(cursor: &mut Cursor<'_>) -> Vec<Item> {
     found
 }
 
-fn item(cursor: &mut Cursor<'_>) -> Result<Item, Error> {
+fn item(cursor: &mut Cursor<'_>, library: &Library) -> Result<Vec<Item>, Error> {
     let first = cursor.name("a directive or a stage")?;
     if !cursor.peek(",") && !cursor.peek_group(Delimiter::Brace) {
-        return directive(cursor, &first);
+        return match first.as_str() {
+            "apply" => apply::apply(cursor, first.span, library),
+            _ => directive(cursor, &first).map(|item| vec![item]),
+        };
     }
     let mut stages = vec![first];
     while cursor.eat(",").is_some() {
@@ -34,7 +38,7 @@ fn item(cursor: &mut Cursor<'_>) -> Result<Item, Error> {
     }
     let (directives, _) = cursor.group(Delimiter::Brace, |inside| {
         let mut found = Vec::new();
-        for item in items(inside) {
+        for item in items(inside, library) {
             match item {
                 Item::Directive(directive) => found.push(directive),
                 Item::Statement(statement) => inside.report(in_block(&statement)),
@@ -48,5 +52,5 @@ fn item(cursor: &mut Cursor<'_>) -> Result<Item, Error> {
         }
         Ok(found)
     })?;
-    Ok(Item::Block { stages, directives: directives.unwrap_or_default() })
+    Ok(vec![Item::Block { stages, directives: directives.unwrap_or_default() }])
 }

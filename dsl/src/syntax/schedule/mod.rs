@@ -3,11 +3,14 @@
 //! This file defines the trees. [`head`] reads the header and [`items`] reads the braces. [`directives`] has the table that maps a
 //! directive's name to the parser of its arguments.
 
+mod apply;
 mod directives;
 mod head;
 mod im2col;
 mod items;
+pub mod library;
 mod mma;
+mod numbers;
 mod online;
 mod pipeline;
 mod promote;
@@ -19,7 +22,9 @@ mod vectorize;
 mod winograd;
 
 pub use directives::{DIRECTIVES, Row};
+pub(crate) use head::check;
 pub use im2col::Im2col;
+pub use library::Library;
 pub use online::{Blocks, Online};
 pub use statements::{Pack, Statement, StatementKind, StridedTensor, Tune, When};
 pub use winograd::Winograd;
@@ -31,12 +36,14 @@ use crate::nest::{How, Level, Slot, Tail};
 use proc_macro2::TokenStream;
 
 /// A schedule.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
     /// Its documentation, attributes and visibility.
     pub prefix: Prefix,
     /// The variant's name.
     pub name: Name,
+    /// The names of its numbers, `R` of `NAME<R = 32>`. The trees have the numbers' values in their place.
+    pub numbers: Vec<Name>,
     /// The kernel's path, as written.
     pub kernel: Vec<Name>,
     /// `T = f32, S = 2`.
@@ -81,7 +88,9 @@ pub enum Item {
 /// # Errors
 /// The text is neither.
 pub fn planned(text: &str, place: SpanId) -> Result<Vec<Item>, Errors> {
-    let items = super::parse(lexed(&format!("{text};"), place)?, &mut Spans::only(place), |cursor| Ok(items::items(cursor)));
+    let items = super::parse(lexed(&format!("{text};"), place)?, &mut Spans::only(place), |cursor| {
+        Ok(items::items(cursor, &Library::default()))
+    });
     let named = |item| match item {
         Item::Directive(directive) => Item::Directive(Directive { planned: Some(text.to_owned()), ..directive }),
         other => other,

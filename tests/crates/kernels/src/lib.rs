@@ -214,3 +214,24 @@ macro_rules! made_elsewhere {
         ::tilewright::schedule! { pub(crate) $schedule: $crate::saxpy<T = f32> for $profile {} }
     };
 }
+
+schedule! {
+    /// Directives for schedules of other crates: tiles of `TILE` elements, `EACH` an invocation.
+    pub TILES<TILE = 64, EACH = 1> {
+        tile(i: TILE) => workgroup(x);
+        apply within::INVOCATIONS<EACH = EACH>;
+    }
+}
+
+/// Directives that [`TILES`] applies.
+pub mod within {
+    use ::tilewright::schedule;
+
+    schedule! {
+        /// `EACH` elements an invocation.
+        pub INVOCATIONS<EACH = 1> {
+            tile(i: EACH) => thread(x);
+            unroll(i);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Numbers of a schedule, `NAME<R = 32, D = R * 2>`, and their values where others apply it, `apply NAME<R = 64>`.
+//!
+//! A number stands for its value wherever its name is written after the schedule's name. Names are replaced before the rest is parsed, so
+//! that a number can be in every place in which a literal can be. Its default can use the numbers before it. A name has no lower-case letters,
+//! because axes, stages and keywords have.
+
+use crate::diag::{Error, did_you_mean, list};
+use crate::syntax::expr;
+use crate::syntax::{Cursor, Name};
+use proc_macro2::{Delimiter, Group, Spacing, Span, TokenStream, TokenTree};
+
+/// A number that a schedule declares, with its value.
+pub(super) struct Number {
+    /// The name.
+    pub(super) name: Name,
+    /// The value: the default, or the one that is given where the schedule is applied.
+    value: TokenStream,
+}
+
+/// `R = 64`: a value for a number of a schedule that is applied.
+pub(super) struct Given {
+    /// The number.
+    pub(super) name: Name,
+    /// The value.
+    pub(super) value: TokenStream,
+}
+
+/// Reads `<R = 32, D = R * 2>`, if it comes next.
+pub(super) fn declared(cursor: &mut Cursor<'_>) -> Result<Vec<Number>, Error> {
+    let mut numbers: Vec<Number> = Vec::new();
+    for Given { name, value } in arguments(cursor)? {
+        if name.text.contains(char::is_lowercase) {
+            let help = format!("write `{}`", name.text.to_uppercase());
+            return Err(Error::new(name.span, "the name of a number is written in capitals").help(help));
+        }
+        if numbers.iter().any(|number| number.name.text == name.text) {
+            return Err(Error::new(name.span, format!("the number `{name}` is declared twice")));
+        }
+        numbers.push(Number { name, value });
+    }
+    Ok(numbers)
+}
+
+/// Reads `<R = 64, D = B * 2>`, if it comes next.
+pub(super) fn arguments(cursor: &mut Cursor<'_>) -> Result<Vec<Given>, Error> {
+    let mut found = Vec::new();
+    if cursor.eat("<").is_none() {
+        return Ok(found);
+    }
+    while !cursor.peek(">") {
+        let name = cursor.name("a number's name")?;
+        cursor.expect("=").map_err(|error| error.help(format!("a number has a value: `{name} = 64`")))?;
+        let (value, _) = cursor.tokens_of(expr::arithmetic)?;
+        found.push(Given { name, value });
+        if cursor.eat(",").is_none() {
+            break;
+        }
+    }
+    cursor.expect(">")?;
+    Ok(found)
+}
+
+/// Replaces the defaults of a schedule's numbers by the given values. `of` is the schedule.
+pub(super) fn given(of: &Name, mut numbers: Vec<Number>, given: Vec<Given>) -> Result<Vec<Number>, Error> {
+    let mut seen: Vec<String> = Vec::new();
+    for Given { name, value } in given {
+        let Some(number) = numbers.iter_mut().find(|number| number.name.text == name.text) else {
+            let names = || numbers.iter().map(|number| number.name.as_str());
+            let help = did_you_mean(&name.text, names()).unwrap_or_else(|| match numbers.is_empty() {
+                true => "it has no numbers".to_owned(),
+                false => format!("its numbers are {}", list(names())),
+            });
+            return Err(Error::new(name.span, format!("`{of}` does not have the number `{name}`")).help(help));
+        };
+        if seen.contains(&name.text) {
+            return Err(Error::new(name.span, format!("`{name}` is given twice")));
+        }
+        number.value = value;
+        seen.push(name.text);
+    }
+    Ok(numbers)
+}
+
+/// Returns the tokens with the values of numbers instead of their names.
+pub(super) fn valued(tokens: TokenStream, numbers: &[Number]) -> TokenStream {
+    let mut values: Vec<(&str, TokenStream)> = Vec::new();
+    for number in numbers {
+        let value = replaced(number.value.clone(), &values);
+        values.push((number.name.as_str(), value));
+    }
+    if values.is_empty() { tokens } else { replaced(tokens, &values) }
+}
+
+/// Replaces names of numbers by their values, except before `=`: in `apply TILES<R = R * 2>`, the first `R` is a number of `TILES`.
+fn replaced(tokens: TokenStream, values: &[(&str, TokenStream)]) -> TokenStream {
+    let mut trees = tokens.into_iter().peekable();
+    let mut valued = TokenStream::new();
+    while let Some(tree) = trees.next() {
+        let is_bound = trees
+            .peek()
+            .is_some_and(|next| matches!(next, TokenTree::Punct(p) if p.as_char() == '=' && p.spacing() == Spacing::Alone));
+        let tree = match tree {
+            TokenTree::Ident(name) if !is_bound => match values.iter().find(|(number, _)| name == number) {
+                Some((_, value)) => atom(value.clone(), name.span()),
+                None => TokenTree::Ident(name),
+            },
+            TokenTree::Group(group) => {
+                let mut inside = Group::new(group.delimiter(), replaced(group.stream(), values));
+                inside.set_span(group.span());
+                TokenTree::Group(inside)
+            }
+            other => other,
+        };
+        valued.extend([tree]);
+    }
+    valued
+}
+
+/// Returns a value as one token tree. A literal gets the place at which it stands for the number's name.
+fn atom(value: TokenStream, place: Span) -> TokenTree {
+    let mut trees = value.clone().into_iter();
+    match (trees.next(), trees.next()) {
+        (Some(TokenTree::Literal(mut literal)), None) => {
+            literal.set_span(place);
+            TokenTree::Literal(literal)
+        }
+        (Some(tree), None) => tree,
+        _ => TokenTree::Group(Group::new(Delimiter::Parenthesis, value)),
+    }
+}

@@ -1,0 +1,24 @@
+//! A number that the applied schedule does not have, one that is given twice, and a value that cannot be read.
+
+#![allow(unused_imports)]
+
+#[path = "../support/kernels.rs"]
+mod kernels;
+
+use kernels::*;
+use tilewright::devices::vulkan_1_1;
+use tilewright::schedule;
+
+schedule! {
+    pub TILES<WIDTH = 64> {
+        tile(i: WIDTH) => workgroup(x);
+        distribute(i => thread(x)); serial(j);
+    }
+}
+
+schedule! { pub A: copy for vulkan_1_1 { apply TILES<WIDHT = 8>; } }
+schedule! { pub B: copy for vulkan_1_1 { apply TILES<WIDTH = 8, WIDTH = 16>; } }
+schedule! { pub C: copy for vulkan_1_1 { apply TILES<WIDTH = 8 8>; } }
+schedule! { pub D: copy for vulkan_1_1 { apply TILES(WIDTH = 8); } }
+
+fn main() {}
