@@ -8,6 +8,7 @@
 //! hopper/       NVIDIA's Hopper
 //! rdna3/        AMD's RDNA 3
 //! xe2/          Intel's Xe2
+//! parts/        directives that schedules of several devices apply
 //! plain.rs      any device, any size: planned by the compiler
 //! ```
 //!
@@ -32,6 +33,7 @@ pub mod catalog;
 pub mod hopper;
 pub mod kernels;
 pub mod lavapipe;
+pub mod parts;
 pub mod plain;
 pub mod rdna3;
 pub mod valhall;

@@ -2,6 +2,7 @@
 //! on such a device.
 
 use crate::kernels::{batched_matmul_f16, matmul_f16_residual, matmul_f16_rounded, matmul_f16_sums};
+use crate::parts;
 use tilewright::devices::nvidia_ampere;
 use tilewright::schedule;
 
@@ -9,16 +10,8 @@ schedule! {
     /// Any sizes: 128x64 per workgroup of 4 subgroups. The result is written through shared memory.
     pub BATCHED: batched_matmul_f16 for nvidia_ampere {
         tile(n: 1, i: 128 round_up, j: 64 round_up) => workgroup(z, y, x);
-        tile(k: 32 round_up => k_o);
-        reorder(k_o, k, j, i);
-        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        apply parts::matrices::FILLED;
         pipeline(k_o, buffers: 1, prefetch: register);
-        promote(c => c_s, at: workgroup, to: shared);
-        tile(i: 64, j: 32) => subgroup(y, x);
-        mma(i, j, k, 16 x 16 x 16);
-        unroll(k);
-        specialize(K % 8 == 0, N % 8 == 0);
     }
 }
 
@@ -26,17 +19,7 @@ schedule! {
     /// Accumulation in f32 and a result in f16, for any sizes: 128x64 per workgroup of 4 subgroups. The sums go through shared
     /// memory, and are rounded when they are written.
     pub ROUNDED: matmul_f16_rounded for nvidia_ampere {
-        tile(i: 128 round_up, j: 64 round_up) => workgroup(y, x);
-        tile(k: 32 round_up => k_o);
-        reorder(k_o, k, j, i);
-        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        pipeline(k_o, buffers: 1, prefetch: register);
-        promote(c => c_s, at: workgroup, to: shared);
-        tile(i: 64, j: 32) => subgroup(y, x);
-        mma(i, j, k, 16 x 16 x 16);
-        unroll(k);
-        specialize(K % 8 == 0, N % 8 == 0);
+        apply parts::matrices::PREFETCHED;
     }
 }
 
@@ -44,33 +27,13 @@ schedule! {
     /// Accumulation in f16, for any sizes: 128x64 per workgroup of 4 subgroups. The accumulators need half the registers and half
     /// the shared memory.
     pub SUMS: matmul_f16_sums for nvidia_ampere {
-        tile(i: 128 round_up, j: 64 round_up) => workgroup(y, x);
-        tile(k: 32 round_up => k_o);
-        reorder(k_o, k, j, i);
-        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        pipeline(k_o, buffers: 1, prefetch: register);
-        promote(c => c_s, at: workgroup, to: shared);
-        tile(i: 64, j: 32) => subgroup(y, x);
-        mma(i, j, k, 16 x 16 x 16);
-        unroll(k);
-        specialize(K % 8 == 0, N % 8 == 0);
+        apply parts::matrices::PREFETCHED;
     }
 }
 
 schedule! {
     /// Bias, ReLU and residual are applied when the result is written. For any sizes: 128x64 per workgroup of 4 subgroups.
     pub RESIDUAL: matmul_f16_residual for nvidia_ampere {
-        tile(i: 128 round_up, j: 64 round_up) => workgroup(y, x);
-        tile(k: 32 round_up => k_o);
-        reorder(k_o, k, j, i);
-        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        pipeline(k_o, buffers: 1, prefetch: register);
-        promote(c => c_s, at: workgroup, to: shared);
-        tile(i: 64, j: 32) => subgroup(y, x);
-        mma(i, j, k, 16 x 16 x 16);
-        unroll(k);
-        specialize(K % 8 == 0, N % 8 == 0);
+        apply parts::matrices::PREFETCHED;
     }
 }

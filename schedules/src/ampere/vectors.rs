@@ -1,6 +1,7 @@
 //! Vectors.
 
 use crate::kernels::{argmax, total};
+use crate::parts;
 use tilewright::devices::nvidia_ampere;
 use tilewright::schedule;
 
@@ -23,15 +24,6 @@ schedule! {
 schedule! {
     /// Like [`TOTAL`], but reduced by trees.
     pub ARGMAX: argmax for nvidia_ampere where K % 16384 == 0 {
-        tile(k: 16384 => k_o);
-        rfactor(k_o => part);
-        part {
-            distribute(k_o => workgroup(x));
-            split(k, [_, 256, 4] => k_r, k_t, k_v);
-            distribute(k_t => thread(x), by: tree);
-            unroll(k_v);
-        }
-        tile(k_o: 256 => k_r);
-        distribute(k_o => thread(x), by: tree);
+        apply parts::vectors::PARTS_BY_TREE<T = 256>;
     }
 }

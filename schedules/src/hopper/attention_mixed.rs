@@ -5,6 +5,7 @@
 //! without a copy. Otherwise (`…_KHR`), these go through shared memory. The shapes are the fastest ones on an H200.
 
 use crate::kernels::{attention_grouped, attention_mixed, causal_attention_mixed};
+use crate::parts;
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
@@ -14,25 +15,9 @@ schedule! {
     pub HEADS_64: attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, M % 64 == 0, scale > 1e-6, scale < 1e6 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
-        tile(i: 32) => subgroup(x);
-        reorder(j_o, i, e);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: fragment);
-        compute_at(rounded, j_o, to: fragment);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: fragment);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_f, at: workgroup, to: fragment);
+        apply parts::attention_mixed::FRAGMENTS<ROWS = 32>;
         pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start early, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product early, store: end);
-        product { tile(i: 32) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
-        block_largest, block_total { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
-        weight, rounded { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 16); }
-        block_output { tile(i: 32) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
-        fragment(i, e, 16 x 16);
     }
 }
 
@@ -41,25 +26,9 @@ schedule! {
     pub HEADS_128: attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, M % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
-        tile(i: 16) => subgroup(x);
-        reorder(j_o, i, e);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: fragment);
-        compute_at(rounded, j_o, to: fragment);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: fragment);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_f, at: workgroup, to: fragment);
+        apply parts::attention_mixed::FRAGMENTS<ROWS = 16>;
         pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start early, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product early, store: end);
-        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
-        block_largest, block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
-        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16); }
-        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
-        fragment(i, e, 16 x 16);
     }
 }
 
@@ -72,25 +41,9 @@ schedule! {
     {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64, mask: product);
         tile(b: 1, i: 128) => workgroup(y, x down);
-        reorder(j_o, i, e);
-        tile(i: 32) => subgroup(x);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: fragment);
-        compute_at(rounded, j_o, to: fragment);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: fragment);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_f, at: workgroup, to: fragment);
+        apply parts::attention_mixed::FRAGMENTS<ROWS = 32>;
         pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start early, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
-        product { tile(i: 32) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
-        block_largest, block_total { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
-        weight, rounded { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 16); }
-        block_output { tile(i: 32) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
-        fragment(i, e, 16 x 16);
     }
 }
 
@@ -99,25 +52,9 @@ schedule! {
     pub CAUSAL_128: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x down);
-        reorder(j_o, i, e);
-        tile(i: 16) => subgroup(x);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: fragment);
-        compute_at(rounded, j_o, to: fragment);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: fragment);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_f, at: workgroup, to: fragment);
+        apply parts::attention_mixed::FRAGMENTS<ROWS = 16>;
         pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start early, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product early, store: end);
-        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 16 x 16); unroll(d); }
-        block_largest, block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16, by: matrix); }
-        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 16); }
-        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 16 x 16); unroll(j); }
-        fragment(i, e, 16 x 16);
     }
 }
 
@@ -126,35 +63,9 @@ schedule! {
     pub HEADS_64_KHR: attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, M % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
-        tile(i: 32) => subgroup(x);
-        reorder(j_o, i, e);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: fragment);
-        compute_at(rounded, j_o, to: fragment);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: shared);
-        compute_at(part_largest, j_o, to: shared);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_f, at: workgroup, to: fragment);
+        apply parts::attention_mixed::SLICES<ROWS = 32, KEYS = 32>;
         pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
-        product { tile(i: 32) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
-        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 32) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        block_total { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 8, by: shared); }
-        part_largest { tile(i: 32) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
-        weight, rounded, p_s { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 8); }
-        block_output {
-            tile(i: 32) => subgroup(x);
-            tile(j: 32 => j_p);
-            reorder(j_p, j, i, e);
-            promote(rounded => p_s, at: j_p, to: shared, row_pad: 8);
-            mma(i, e, j, 16 x 8 x 16);
-            unroll(j_p, j);
-        }
-        fragment(i, e, 16 x 8);
     }
 }
 
@@ -164,35 +75,9 @@ schedule! {
     pub HEADS_128_KHR: attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, M % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
-        tile(i: 16) => subgroup(x);
-        reorder(j_o, i, e);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: fragment);
-        compute_at(rounded, j_o, to: fragment);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: shared);
-        compute_at(part_largest, j_o, to: shared);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_f, at: workgroup, to: fragment);
+        apply parts::attention_mixed::SLICES<ROWS = 16, KEYS = 16>;
         pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start early, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product early, store: end);
-        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
-        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8, by: shared); }
-        part_largest { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
-        weight, rounded, p_s { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8); }
-        block_output {
-            tile(i: 16) => subgroup(x);
-            tile(j: 16 => j_p);
-            reorder(j_p, j, i, e);
-            promote(rounded => p_s, at: j_p, to: shared, row_pad: 8);
-            mma(i, e, j, 16 x 8 x 16);
-            unroll(j_p, j);
-        }
-        fragment(i, e, 16 x 8);
         emit(readonly: no);
     }
 }
@@ -202,28 +87,9 @@ schedule! {
     pub HEADS_128_KHR_64: attention_mixed for nvidia_hopper where D == 128, E == 128, N % 64 == 0, M % 64 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 64) => workgroup(y, x);
-        tile(i: 16) => subgroup(x);
-        reorder(j_o, i, e);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: fragment);
-        compute_at(rounded, j_o, to: shared, row_pad: 8);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: shared);
-        compute_at(part_largest, j_o, to: shared);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_f, at: workgroup, to: fragment);
+        apply parts::attention_mixed::WEIGHTS<ROWS = 16>;
         pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: end early, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product early, store: end);
-        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
-        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8, by: shared); }
-        part_largest { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
-        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8); }
-        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 8 x 16); unroll(j); }
-        fragment(i, e, 16 x 8);
     }
 }
 
@@ -232,35 +98,9 @@ schedule! {
     pub CAUSAL_64_KHR: causal_attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x down);
-        reorder(j_o, i, e);
-        tile(i: 32) => subgroup(x);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: fragment);
-        compute_at(rounded, j_o, to: fragment);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: shared);
-        compute_at(part_largest, j_o, to: shared);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_f, at: workgroup, to: fragment);
+        apply parts::attention_mixed::SLICES<ROWS = 32, KEYS = 32>;
         pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
-        product { tile(i: 32) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
-        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 32) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        block_total { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 8, by: shared); }
-        part_largest { tile(i: 32) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
-        weight, rounded, p_s { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 8); }
-        block_output {
-            tile(i: 32) => subgroup(x);
-            tile(j: 32 => j_p);
-            reorder(j_p, j, i, e);
-            promote(rounded => p_s, at: j_p, to: shared, row_pad: 8);
-            mma(i, e, j, 16 x 8 x 16);
-            unroll(j_p, j);
-        }
-        fragment(i, e, 16 x 8);
     }
 }
 
@@ -269,35 +109,9 @@ schedule! {
     pub CAUSAL_128_KHR: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x down);
-        reorder(j_o, i, e);
-        tile(i: 16) => subgroup(x);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: fragment);
-        compute_at(rounded, j_o, to: fragment);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: shared);
-        compute_at(part_largest, j_o, to: shared);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_f, at: workgroup, to: fragment);
+        apply parts::attention_mixed::SLICES<ROWS = 16, KEYS = 16>;
         pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start early, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product early, store: end);
-        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
-        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8, by: shared); }
-        part_largest { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
-        weight, rounded, p_s { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8); }
-        block_output {
-            tile(i: 16) => subgroup(x);
-            tile(j: 16 => j_p);
-            reorder(j_p, j, i, e);
-            promote(rounded => p_s, at: j_p, to: shared, row_pad: 8);
-            mma(i, e, j, 16 x 8 x 16);
-            unroll(j_p, j);
-        }
-        fragment(i, e, 16 x 8);
         emit(readonly: no);
     }
 }
@@ -307,28 +121,9 @@ schedule! {
     pub CAUSAL_128_KHR_64: causal_attention_mixed for nvidia_hopper where D == 128, E == 128, N % 64 == 0, finite(value) {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 64) => workgroup(y, x down);
-        reorder(j_o, i, e);
-        tile(i: 16) => subgroup(x);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: fragment);
-        compute_at(rounded, j_o, to: shared, row_pad: 8);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: shared);
-        compute_at(part_largest, j_o, to: shared);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_f, at: workgroup, to: fragment);
+        apply parts::attention_mixed::WEIGHTS<ROWS = 16>;
         pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
         pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
-        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
-        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        block_total { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8, by: shared); }
-        part_largest { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
-        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8); }
-        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 8 x 16); unroll(j); }
-        fragment(i, e, 16 x 8);
     }
 }
 
@@ -337,29 +132,7 @@ schedule! {
     pub GROUPED_64: attention_grouped for nvidia_hopper where D == 64, E == 64, M % 64 == 0, N % 128 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, h: 1, g: 1, i: 128) => workgroup(z, y, y, x);
-        tile(i: 32) => subgroup(x);
-        reorder(j_o, i, e);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: shared);
-        compute_at(part_total, j_o, to: shared);
-        compute_at(rounded, j_o, to: shared, row_pad: 8);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: shared);
-        compute_at(part_largest, j_o, to: shared);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_f, at: workgroup, to: fragment);
-        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
-        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
-        product { tile(i: 32) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
-        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 32) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        block_total { split(j, [_, 8] => j_r, j); rfactor(j => part_total); tile(i: 32) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        part_largest, part_total { tile(i: 32) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
-        weight, rounded { tile(i: 32) => subgroup(x); fragment(i, j, 16 x 8); }
-        block_output { tile(i: 32) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 8 x 16); unroll(j); }
-        fragment(i, e, 16 x 8);
+        apply parts::attention_mixed::STAGED_SUMS<ROWS = 32>;
     }
 }
 
@@ -368,29 +141,6 @@ schedule! {
     pub HEADS_64_ROWS: attention_mixed for nvidia_hopper where D == 64, E == 64, M % 32 == 0 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 32);
         tile(b: 1, i: 64) => workgroup(y, x);
-        tile(i: 16) => subgroup(x);
-        reorder(j_o, i, e);
-        serial(j_o);
-        compute_at(block_output, j_o, to: fragment);
-        compute_at(block_total, j_o, to: shared);
-        compute_at(part_total, j_o, to: shared);
-        compute_at(rounded, j_o, to: shared, row_pad: 8);
-        compute_at(weight, j_o, to: fragment);
-        compute_at(block_largest, j_o, to: shared);
-        compute_at(part_largest, j_o, to: shared);
-        compute_at(product, j_o, to: fragment);
-        promote(value => v_s, at: j_o, to: shared, row_pad: 8);
-        promote(key => k_s, at: j_o, to: shared, row_pad: 8);
-        promote(query => q_s, at: workgroup, to: shared, row_pad: 8);
-        promote(output => o_s, at: workgroup, to: shared);
-        pipeline(j_o, v_s, buffers: 1, prefetch: register, fetch: start, store: after product);
-        pipeline(j_o, k_s, buffers: 1, prefetch: register, fetch: after product, store: end);
-        product { tile(i: 16) => subgroup(x); reorder(d, i, j); mma(i, j, d, 16 x 8 x 16); unroll(d); }
-        block_largest { split(j, [_, 8] => j_r, j); rfactor(j => part_largest); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        block_total { split(j, [_, 8] => j_r, j); rfactor(j => part_total); tile(i: 16) => subgroup(x); distribute(i => lane(x)); unroll(j); }
-        part_largest, part_total { tile(i: 16) => subgroup(x); reorder(j_r, i, j); fragment(i, j, 16 x 8); unroll(j_r); }
-        weight, rounded { tile(i: 16) => subgroup(x); fragment(i, j, 16 x 8); }
-        block_output { tile(i: 16) => subgroup(x); reorder(j, i, e); mma(i, e, j, 16 x 8 x 16); unroll(j); }
-        fragment(i, e, 16 x 8);
+        apply parts::attention_mixed::ANY_ROWS_SUMS<ROWS = 16>;
     }
 }

@@ -5,6 +5,7 @@
 //! core, but this is slower. Workgroups process the tiles in bands, so that shared parts of the factors stay in the cache.
 
 use crate::kernels::matmul_f16;
+use crate::parts;
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
@@ -12,19 +13,7 @@ schedule! {
     /// Large products, with sizes as specialization constants: 128x128 per workgroup of four subgroups, each with 64x64 in
     /// fragments.
     pub PINNED_128X128: matmul_f16 for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 64 == 0 {
-        tile(i: 128 => i_o, j: 128 => j_o);
-        split(i_o, [_, BAND] => band, i_b);
-        reorder(band, j_o, i_b, i, j, k);
-        fuse(band, j_o, i_b => w);
-        distribute(w => workgroup(x));
-        tile(k: STEP => k_o);
-        reorder(k_o, k, i, j);
-        promote(a => a_s, at: k_o, to: shared, row_pad: 8);
-        promote(b => b_s, at: k_o, to: shared, row_pad: 8);
-        pipeline(k_o, buffers: 1, prefetch: register);
-        tile(i: 64, j: COLUMNS) => subgroup(y, x);
-        mma(i, j, k, 16 x 16 x 16);
-        unroll(k);
+        apply parts::matrices::BANDS<BAND = BAND, STEP = STEP, COLUMNS = COLUMNS>;
         tune BAND in [1, 2, 4, 8] = 8;
         tune STEP in [16, 32, 64] = 64;
         tune COLUMNS in [32, 64] = 64;
@@ -36,14 +25,7 @@ schedule! {
     /// 128x64 per workgroup. Load it first for sizes up to about 1024x1024, because larger tiles would leave cores idle there.
     pub PINNED_128X64: matmul_f16 for nvidia_hopper where M % 128 == 0, N % 64 == 0, K % 64 == 0 {
         tile(i: 128, j: 64) => workgroup(y, x);
-        tile(k: STEP => k_o);
-        reorder(k_o, k, i, j);
-        promote(a => a_s, at: k_o, to: shared, row_pad: 8);
-        promote(b => b_s, at: k_o, to: shared, row_pad: 8);
-        pipeline(k_o, buffers: 1, prefetch: register);
-        tile(i: ROWS, j: COLUMNS) => subgroup(y, x);
-        mma(i, j, k, 16 x 16 x 16);
-        unroll(k);
+        apply parts::matrices::WHOLE<STEP = STEP, ROWS = ROWS, COLUMNS = COLUMNS>;
         tune STEP in [16, 32, 64] = 64;
         tune ROWS in [32, 64] = 64;
         tune COLUMNS in [32, 64] = 32;
@@ -55,19 +37,7 @@ schedule! {
 schedule! {
     /// Sizes at run time: 128x128 per workgroup.
     pub TILES_128X128: matmul_f16 for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 64 == 0 {
-        tile(i: 128 => i_o, j: 128 => j_o);
-        split(i_o, [_, 8] => band, i_b);
-        reorder(band, j_o, i_b, i, j, k);
-        fuse(band, j_o, i_b => w);
-        distribute(w => workgroup(x));
-        tile(k: 64 => k_o);
-        reorder(k_o, k, i, j);
-        promote(a => a_s, at: k_o, to: shared, row_pad: 8);
-        promote(b => b_s, at: k_o, to: shared, row_pad: 8);
-        pipeline(k_o, buffers: 1, prefetch: register);
-        tile(i: 64, j: 64) => subgroup(y, x);
-        mma(i, j, k, 16 x 16 x 16);
-        unroll(k);
+        apply parts::matrices::BANDS;
     }
 }
 
@@ -80,14 +50,7 @@ schedule! {
             reorder(i_oo, j_o, i_o, i, j, k);
             fuse(i_oo, j_o, i_o => w);
             distribute(w => workgroup(x));
-            tile(k: 64 => k_o);
-            reorder(k_o, k, i, j);
-            promote(a => a_s, at: k_o, to: shared, row_pad: 8);
-            promote(b => b_s, at: k_o, to: shared, row_pad: 8);
-            pipeline(k_o, buffers: 1, prefetch: register);
-            tile(i: 64, j: 64) => subgroup(y, x);
-            mma(i, j, k, 16 x 16 x 16);
-            unroll(k);
+            apply parts::matrices::WHOLE;
         }
         tile(i: 16, j: 128) => workgroup(y, x);
         tile(i: 2, j: 4) => thread(y, x);
@@ -147,16 +110,6 @@ schedule! {
 schedule! {
     /// Any sizes: 128x64 per workgroup. The result is written through shared memory.
     pub ANY: matmul_f16 for nvidia_hopper {
-        tile(i: 128 round_up, j: 64 round_up) => workgroup(y, x);
-        tile(k: 32 round_up => k_o);
-        reorder(k_o, k, j, i);
-        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        pipeline(k_o, buffers: 1, prefetch: register);
-        promote(c => c_s, at: workgroup, to: shared);
-        tile(i: 64, j: 32) => subgroup(y, x);
-        mma(i, j, k, 16 x 16 x 16);
-        unroll(k);
-        specialize(K % 8 == 0, N % 8 == 0);
+        apply parts::matrices::PREFETCHED;
     }
 }

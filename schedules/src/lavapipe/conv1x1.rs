@@ -35,13 +35,6 @@ schedule! {
 schedule! {
     /// Like [`PIXELS_4X8`].
     pub RELU6_PIXELS_4X8: conv1x1_relu6 for mesa_lavapipe where OC % 8 == 0 {
-        fuse(n, h, w => pixel);
-        tile(pixel: 32, oc: 64) => workgroup(y, x);
-        tile(pixel: 4, oc: 8) => thread(y, x);
-        tile(ic: 4 => ic_o);
-        reorder(ic_o, ic, pixel, oc);
-        unroll(ic, pixel);
-        vectorize(oc, 4);
-        unroll(oc);
+        apply PIXELS_4X8;
     }
 }

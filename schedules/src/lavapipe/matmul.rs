@@ -1,6 +1,7 @@
 //! Matrix multiply.
 
 use crate::kernels::matmul;
+use crate::parts;
 use tilewright::devices::mesa_lavapipe;
 use tilewright::schedule;
 
@@ -33,12 +34,7 @@ schedule! {
     /// Eight adjacent invocations, each with several rows and columns, row by row, so that all rows reuse the loaded part of `b`.
     /// The sizes are specialization constants.
     pub ROWS_PINNED: matmul for mesa_lavapipe where M % 32 == 0, N % 64 == 0, K % 4 == 0 {
-        tile(i: ROWS, j: COLUMNS * 8) => workgroup(y, x);
-        tile(j: COLUMNS) => thread(x);
-        tile(k: DEPTH => k_o);
-        vectorize(j, 4);
-        reorder(k_o, i, j, k);
-        unroll(i, j, k);
+        apply parts::matrices::VECTORS<ROWS = ROWS, COLUMNS = COLUMNS, STEP = DEPTH>;
         pin(N, K);
         tune ROWS in [4, 8, 16, 32] = 8;
         tune COLUMNS in [4, 8] = 8;

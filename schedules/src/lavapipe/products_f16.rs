@@ -2,6 +2,7 @@
 //! and later.
 
 use crate::kernels::{batched_matmul_f16, matmul_f16_residual, matmul_f16_rounded, matmul_f16_sums};
+use crate::parts;
 use tilewright::devices::mesa_lavapipe_26;
 use tilewright::schedule;
 
@@ -9,15 +10,7 @@ schedule! {
     /// Any sizes: 32x32 per workgroup of 4 subgroups. The result is written through shared memory.
     pub BATCHED: batched_matmul_f16 for mesa_lavapipe_26 {
         tile(n: 1, i: 32 round_up, j: 32 round_up) => workgroup(z, y, x);
-        tile(k: 32 round_up => k_o);
-        reorder(k_o, k, j, i);
-        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        promote(c => c_s, at: workgroup, to: shared);
-        tile(i: 16, j: 16) => subgroup(y, x);
-        mma(i, j, k, 8 x 8 x 8);
-        unroll(k);
-        specialize(K % 8 == 0, N % 8 == 0);
+        apply parts::matrices::FILLED<ROWS = 16, COLUMNS = 16, A = 8, B = 8, DEPTH = 8>;
     }
 }
 
@@ -26,15 +19,7 @@ schedule! {
     /// memory, and are rounded when they are written.
     pub ROUNDED: matmul_f16_rounded for mesa_lavapipe_26 {
         tile(i: 32 round_up, j: 32 round_up) => workgroup(y, x);
-        tile(k: 32 round_up => k_o);
-        reorder(k_o, k, j, i);
-        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        promote(c => c_s, at: workgroup, to: shared);
-        tile(i: 16, j: 16) => subgroup(y, x);
-        mma(i, j, k, 8 x 8 x 8);
-        unroll(k);
-        specialize(K % 8 == 0, N % 8 == 0);
+        apply parts::matrices::FILLED<ROWS = 16, COLUMNS = 16, A = 8, B = 8, DEPTH = 8>;
     }
 }
 
@@ -43,15 +28,7 @@ schedule! {
     /// the shared memory.
     pub SUMS: matmul_f16_sums for mesa_lavapipe_26 {
         tile(i: 32 round_up, j: 32 round_up) => workgroup(y, x);
-        tile(k: 32 round_up => k_o);
-        reorder(k_o, k, j, i);
-        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        promote(c => c_s, at: workgroup, to: shared);
-        tile(i: 16, j: 16) => subgroup(y, x);
-        mma(i, j, k, 8 x 8 x 8);
-        unroll(k);
-        specialize(K % 8 == 0, N % 8 == 0);
+        apply parts::matrices::FILLED<ROWS = 16, COLUMNS = 16, A = 8, B = 8, DEPTH = 8>;
     }
 }
 
@@ -59,14 +36,6 @@ schedule! {
     /// Bias, ReLU and residual are applied when the result is written. For any sizes: 32x32 per workgroup of 4 subgroups.
     pub RESIDUAL: matmul_f16_residual for mesa_lavapipe_26 {
         tile(i: 32 round_up, j: 32 round_up) => workgroup(y, x);
-        tile(k: 32 round_up => k_o);
-        reorder(k_o, k, j, i);
-        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        promote(c => c_s, at: workgroup, to: shared);
-        tile(i: 16, j: 16) => subgroup(y, x);
-        mma(i, j, k, 8 x 8 x 8);
-        unroll(k);
-        specialize(K % 8 == 0, N % 8 == 0);
+        apply parts::matrices::FILLED<ROWS = 16, COLUMNS = 16, A = 8, B = 8, DEPTH = 8>;
     }
 }

@@ -1,58 +1,42 @@
 //! Vectors.
 
 use crate::kernels::{add, argmax, gelu, saxpy, total};
+use crate::parts;
 use tilewright::devices::mesa_lavapipe;
 use tilewright::schedule;
 
 schedule! {
     /// Four elements per invocation.
     pub ADD: add for mesa_lavapipe where N % 4 == 0 {
-        tile(i: 256) => workgroup(x);
-        tile(i: 4) => thread(x);
-        vectorize(i, 4);
+        apply parts::vectors::ELEMENTS;
     }
 }
 
 schedule! {
     /// Four elements per invocation.
     pub SAXPY: saxpy for mesa_lavapipe where N % 4 == 0 {
-        tile(i: 256) => workgroup(x);
-        tile(i: 4) => thread(x);
-        vectorize(i, 4);
+        apply parts::vectors::ELEMENTS;
     }
 }
 
 schedule! {
     /// Four elements per invocation.
     pub GELU: gelu<T = f32> for mesa_lavapipe where N % 4 == 0 {
-        tile(i: 256) => workgroup(x);
-        tile(i: 4) => thread(x);
-        vectorize(i, 4);
+        apply parts::vectors::ELEMENTS;
     }
 }
 
 schedule! {
     /// Eight f16 elements per invocation.
     pub GELU_F16: gelu<T = f16> for mesa_lavapipe where N % 8 == 0 {
-        tile(i: 512) => workgroup(x);
-        tile(i: 8) => thread(x);
-        vectorize(i, 8);
+        apply parts::vectors::ELEMENTS<TILE = 512, EACH = 8>;
     }
 }
 
 schedule! {
     /// Two dispatches: 16384 elements per workgroup of 64, four at a time; then one workgroup for the partial sums.
     pub TOTAL: total for mesa_lavapipe where K % 16384 == 0 {
-        tile(k: 16384 => k_o);
-        rfactor(k_o => part);
-        part {
-            distribute(k_o => workgroup(x));
-            split(k, [_, 64, 4] => k_r, k_t, k_v);
-            distribute(k_t => thread(x), by: tree);
-            unroll(k_v);
-        }
-        tile(k_o: 64 => k_r);
-        distribute(k_o => thread(x), by: tree);
+        apply parts::vectors::PARTS_BY_TREE;
     }
 }
 
@@ -109,15 +93,6 @@ schedule! {
 schedule! {
     /// Two dispatches: 16384 elements per workgroup of 64, then one workgroup for the partial results.
     pub ARGMAX: argmax for mesa_lavapipe where K % 16384 == 0 {
-        tile(k: 16384 => k_o);
-        rfactor(k_o => part);
-        part {
-            distribute(k_o => workgroup(x));
-            split(k, [_, 64, 4] => k_r, k_t, k_v);
-            distribute(k_t => thread(x), by: tree);
-            unroll(k_v);
-        }
-        tile(k_o: 64 => k_r);
-        distribute(k_o => thread(x), by: tree);
+        apply parts::vectors::PARTS_BY_TREE;
     }
 }

@@ -9,13 +9,10 @@ use tilewright::devices::mesa_lavapipe;
 use tilewright::schedule;
 
 schedule! {
-    /// NHWC, whole tiles. The sizes are specialization constants.
-    pub F4: conv2d<T = f32> for mesa_lavapipe
-    where OH % 4 == 0, OW % 4 == 0, IC % 4 == 0, OC % 64 == 0, IC <= 2048 {
-        decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
-        pack(u[p, q, c, o] => [p, q, o / 64, c, o % 64]);
+    /// Both transforms, whole tiles of 4x4 results: a vector of 8 channels per workgroup. The filter is packed
+    /// in blocks of 64 channels, in the order in which it is read.
+    TRANSFORMS {
         precompute(u);
-        pin(IH, IW, IC, OC);
         v {
             fuse(n, th, tw => t);
             distribute(t => workgroup(y));
@@ -23,22 +20,38 @@ schedule! {
             distribute(ic => thread(x));
             unroll(p, q);
         }
-        g {
-            fuse(n, th, tw => t);
-            fuse(p, q => pq);
-            distribute(pq => workgroup(z));
-            tile(t: 8, oc: 64) => workgroup(y, x);
-            tile(oc: 8) => thread(x);
-            tile(ic: 4 => ic_o);
-            vectorize(oc, 4);
-            reorder(ic_o, oc, t, ic);
-            unroll(oc, t, ic);
-        }
         distribute(n => workgroup(z));
         tile(oh: 4, ow: 4) => workgroup(z, y);
         tile(oc: 8) => workgroup(x);
         distribute(oc => thread(x));
         unroll(oh, ow);
+    }
+}
+
+schedule! {
+    /// The products, for the block of `g`: eight invocations compute eight tiles of 64 channels, eight channels each.
+    PRODUCTS {
+        fuse(n, th, tw => t);
+        fuse(p, q => pq);
+        distribute(pq => workgroup(z));
+        tile(t: 8, oc: 64) => workgroup(y, x);
+        tile(oc: 8) => thread(x);
+        tile(ic: 4 => ic_o);
+        vectorize(oc, 4);
+        reorder(ic_o, oc, t, ic);
+        unroll(oc, t, ic);
+    }
+}
+
+schedule! {
+    /// NHWC, whole tiles. The sizes are specialization constants.
+    pub F4: conv2d<T = f32> for mesa_lavapipe
+    where OH % 4 == 0, OW % 4 == 0, IC % 4 == 0, OC % 64 == 0, IC <= 2048 {
+        decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
+        pack(u[p, q, c, o] => [p, q, o / 64, c, o % 64]);
+        pin(IH, IW, IC, OC);
+        apply TRANSFORMS;
+        g { apply PRODUCTS; }
     }
 }
 
@@ -49,15 +62,8 @@ schedule! {
     where OH % 4 == 0, OW % 4 == 0, IC % 4 == 0, OC % 64 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
         pack(u[p, q, c, o] => [p, q, o / 64, c, o % 64]);
-        precompute(u);
         pin(IH, IW, IC, OC);
-        v {
-            fuse(n, th, tw => t);
-            distribute(t => workgroup(y));
-            tile(ic: 8) => workgroup(x);
-            distribute(ic => thread(x));
-            unroll(p, q);
-        }
+        apply TRANSFORMS;
         g {
             fuse(n, th, tw => t);
             fuse(p, q => pq);
@@ -68,11 +74,6 @@ schedule! {
             reorder(ic_o, ic, oc);
             unroll(ic, oc);
         }
-        distribute(n => workgroup(z));
-        tile(oh: 4, ow: 4) => workgroup(z, y);
-        tile(oc: 8) => workgroup(x);
-        distribute(oc => thread(x));
-        unroll(oh, ow);
     }
 }
 
@@ -83,31 +84,9 @@ schedule! {
     where OH % 4 == 0, OW % 4 == 0, IC % 4 == 0, OC % 64 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, store: f16, tolerance: 1.5e-3);
         pack(u[p, q, c, o] => [p, q, o / 64, c, o % 64]);
-        precompute(u);
         pin(IH, IW, IC, OC);
-        v {
-            fuse(n, th, tw => t);
-            distribute(t => workgroup(y));
-            tile(ic: 8) => workgroup(x);
-            distribute(ic => thread(x));
-            unroll(p, q);
-        }
-        g {
-            fuse(n, th, tw => t);
-            fuse(p, q => pq);
-            distribute(pq => workgroup(z));
-            tile(t: 8, oc: 64) => workgroup(y, x);
-            tile(oc: 8) => thread(x);
-            tile(ic: 4 => ic_o);
-            vectorize(oc, 4);
-            reorder(ic_o, oc, t, ic);
-            unroll(oc, t, ic);
-        }
-        distribute(n => workgroup(z));
-        tile(oh: 4, ow: 4) => workgroup(z, y);
-        tile(oc: 8) => workgroup(x);
-        distribute(oc => thread(x));
-        unroll(oh, ow);
+        apply TRANSFORMS;
+        g { apply PRODUCTS; }
     }
 }
 
@@ -117,15 +96,8 @@ schedule! {
     pub F4_ANY: conv2d<T = f32> for mesa_lavapipe where IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
         pack(u[p, q, c, o] => [p, q, o / 64, c, o % 64]);
-        precompute(u);
         root(output_tile);
-        v {
-            fuse(n, th, tw => t);
-            distribute(t => workgroup(y));
-            tile(ic: 8) => workgroup(x);
-            distribute(ic => thread(x));
-            unroll(p, q);
-        }
+        apply TRANSFORMS;
         g {
             fuse(n, th, tw => t);
             fuse(p, q => pq);
@@ -143,11 +115,6 @@ schedule! {
             distribute(oc => thread(x));
             unroll(i, j);
         }
-        distribute(n => workgroup(z));
-        tile(oh: 4, ow: 4) => workgroup(z, y);
-        tile(oc: 8) => workgroup(x);
-        distribute(oc => thread(x));
-        unroll(oh, ow);
     }
 }
 
@@ -159,30 +126,8 @@ schedule! {
         pack(v[p, q, n, c, h, w] => [p, q, n, h, w, c]);
         pack(u[p, q, o, c] => [p, q, o / 64, c, o % 64]);
         pack(g[p, q, n, o, h, w] => [p, q, n, h, w, o]);
-        precompute(u);
         pin(IH, IW, IC, OC);
-        v {
-            fuse(n, th, tw => t);
-            distribute(t => workgroup(y));
-            tile(ic: 8) => workgroup(x);
-            distribute(ic => thread(x));
-            unroll(p, q);
-        }
-        g {
-            fuse(n, th, tw => t);
-            fuse(p, q => pq);
-            distribute(pq => workgroup(z));
-            tile(t: 8, oc: 64) => workgroup(y, x);
-            tile(oc: 8) => thread(x);
-            tile(ic: 4 => ic_o);
-            vectorize(oc, 4);
-            reorder(ic_o, oc, t, ic);
-            unroll(oc, t, ic);
-        }
-        distribute(n => workgroup(z));
-        tile(oh: 4, ow: 4) => workgroup(z, y);
-        tile(oc: 8) => workgroup(x);
-        distribute(oc => thread(x));
-        unroll(oh, ow);
+        apply TRANSFORMS;
+        g { apply PRODUCTS; }
     }
 }

@@ -4,8 +4,26 @@
 //! Not run on such a device.
 
 use crate::kernels::conv2d;
+use crate::parts;
 use tilewright::devices::arm_valhall;
 use tilewright::schedule;
+
+schedule! {
+    /// The products, for the block of `g`.
+    PRODUCTS {
+        fuse(n, th, tw => t);
+        fuse(p, q => pq);
+        distribute(pq => workgroup(z));
+        tile(t: 16 round_up, oc: 32) => workgroup(y, x);
+        tile(t: 4, oc: 4) => thread(y, x);
+        tile(ic: 4 => ic_o);
+        reorder(ic_o, t, ic, oc);
+        promote(u => u_r[ic, oc], at: ic_o, to: register, vector: 4);
+        promote(v => v_r[ic], at: t, to: register, vector: 4);
+        unroll(t, ic);
+        vectorize(oc, 4);
+    }
+}
 
 schedule! {
     /// Whole tiles.
@@ -13,31 +31,8 @@ schedule! {
     where OH % 4 == 0, OW % 4 == 0, IC % 4 == 0, OC % 32 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
         precompute(u);
-        v {
-            fuse(n, th, tw => t);
-            tile(ic: 16) => workgroup(y);
-            distribute(t => workgroup(x));
-            distribute(ic => thread(x));
-            unroll(p, q);
-        }
-        g {
-            fuse(n, th, tw => t);
-            fuse(p, q => pq);
-            distribute(pq => workgroup(z));
-            tile(t: 16 round_up, oc: 32) => workgroup(y, x);
-            tile(t: 4, oc: 4) => thread(y, x);
-            tile(ic: 4 => ic_o);
-            reorder(ic_o, t, ic, oc);
-            promote(u => u_r[ic, oc], at: ic_o, to: register, vector: 4);
-            promote(v => v_r[ic], at: t, to: register, vector: 4);
-            unroll(t, ic);
-            vectorize(oc, 4);
-        }
-        distribute(n => workgroup(z));
-        tile(oh: 4, ow: 4) => workgroup(y, x);
-        tile(oc: 16) => workgroup(x);
-        distribute(oc => thread(x));
-        unroll(oh, ow);
+        apply parts::winograd::TRANSFORMS<CHANNELS = 16>;
+        g { apply PRODUCTS; }
     }
 }
 
@@ -47,30 +42,7 @@ schedule! {
     where OH % 4 == 0, OW % 4 == 0, IC % 4 == 0, OC % 32 == 0, IC <= 2048 {
         decompose_winograd(output => v, u, g, m: 4, store: f16, tolerance: 1.5e-3);
         precompute(u);
-        v {
-            fuse(n, th, tw => t);
-            tile(ic: 16) => workgroup(y);
-            distribute(t => workgroup(x));
-            distribute(ic => thread(x));
-            unroll(p, q);
-        }
-        g {
-            fuse(n, th, tw => t);
-            fuse(p, q => pq);
-            distribute(pq => workgroup(z));
-            tile(t: 16 round_up, oc: 32) => workgroup(y, x);
-            tile(t: 4, oc: 4) => thread(y, x);
-            tile(ic: 4 => ic_o);
-            reorder(ic_o, t, ic, oc);
-            promote(u => u_r[ic, oc], at: ic_o, to: register, vector: 4);
-            promote(v => v_r[ic], at: t, to: register, vector: 4);
-            unroll(t, ic);
-            vectorize(oc, 4);
-        }
-        distribute(n => workgroup(z));
-        tile(oh: 4, ow: 4) => workgroup(y, x);
-        tile(oc: 16) => workgroup(x);
-        distribute(oc => thread(x));
-        unroll(oh, ow);
+        apply parts::winograd::TRANSFORMS<CHANNELS = 16>;
+        g { apply PRODUCTS; }
     }
 }

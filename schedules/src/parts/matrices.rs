@@ -1,0 +1,89 @@
+//! Products of matrices `a[i, k]` and `b[k, j]`.
+
+use tilewright::schedule;
+
+schedule! {
+    /// On matrix units, any sizes: `DEPTH` items at a time through shared memory, which is filled with zeros out of bounds, and `ROWS` x
+    /// `COLUMNS` results per subgroup, which are written through shared memory.
+    pub FILLED<ROWS = 64, COLUMNS = 32, STEP = 32, A = 16, B = 16, DEPTH = 16> {
+        tile(k: STEP round_up => k_o);
+        reorder(k_o, k, j, i);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(c => c_s, at: workgroup, to: shared);
+        tile(i: ROWS, j: COLUMNS) => subgroup(y, x);
+        mma(i, j, k, A x B x DEPTH);
+        unroll(k);
+        specialize(K % 8 == 0, N % 8 == 0);
+    }
+}
+
+schedule! {
+    /// [`FILLED`] for whole matrices, two by two subgroups. The next steps are prefetched to registers.
+    pub PREFETCHED<ROWS = 64, COLUMNS = 32, A = 16> {
+        tile(i: ROWS * 2 round_up, j: COLUMNS * 2 round_up) => workgroup(y, x);
+        apply FILLED<ROWS = ROWS, COLUMNS = COLUMNS, A = A>;
+        pipeline(k_o, buffers: 1, prefetch: register);
+    }
+}
+
+schedule! {
+    /// On matrix units, whole tiles: `STEP` items at a time through shared memory, and `ROWS` x `COLUMNS` results per subgroup. The
+    /// next steps are prefetched to registers.
+    pub WHOLE<STEP = 64, ROWS = 64, COLUMNS = 64> {
+        tile(k: STEP => k_o);
+        reorder(k_o, k, i, j);
+        promote(a => a_s, at: k_o, to: shared, row_pad: 8);
+        promote(b => b_s, at: k_o, to: shared, row_pad: 8);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        tile(i: ROWS, j: COLUMNS) => subgroup(y, x);
+        mma(i, j, k, 16 x 16 x 16);
+        unroll(k);
+    }
+}
+
+schedule! {
+    /// [`WHOLE`] in tiles of 128x128. Workgroups process the tiles in bands of `BAND` rows of tiles, so that shared parts of the factors
+    /// stay in the cache.
+    pub BANDS<BAND = 8, STEP = 64, COLUMNS = 64> {
+        tile(i: 128 => i_o, j: 128 => j_o);
+        split(i_o, [_, BAND] => band, i_b);
+        reorder(band, j_o, i_b, i, j, k);
+        fuse(band, j_o, i_b => w);
+        distribute(w => workgroup(x));
+        apply WHOLE<STEP = STEP, COLUMNS = COLUMNS>;
+    }
+}
+
+schedule! {
+    /// In f32, any sizes: `ROWS` x 128 per workgroup, `STEP` items at a time through shared memory, which is filled with zeros out of
+    /// bounds. An invocation has `TALL` x 8 results, in blocks of 4x4, so that adjacent invocations read adjacent elements.
+    pub BLOCKS<ROWS = 128, STEP = 16, TALL = 8> {
+        tile(i: ROWS round_up, j: 128 round_up) => workgroup(y, x);
+        tile(k: STEP round_up => k_o);
+        reorder(k_o, k, i, j);
+        promote(a => a_s[k, i], at: k_o, to: shared, fill: 0.0, row_pad: 4);
+        promote(b => b_s[k, j], at: k_o, to: shared, fill: 0.0);
+        split(i, [TALL / 4, ROWS / TALL, 4] => i_r, i_t, i_v);
+        split(j, [2, 16, 4] => j_r, j_t, j_v);
+        distribute(i_t, j_t => thread(y, x));
+        promote(a_s => a_r[i_r, i_v], at: k, to: register);
+        promote(b_s => b_r[j_r, j_v], at: k, to: register);
+        unroll(k, i_r, i_v, j_r);
+        vectorize(j_v, 4, unaligned: scalar);
+        specialize(K % 4 == 0, N % 4 == 0);
+    }
+}
+
+schedule! {
+    /// In vectors of a CPU, whole tiles: eight adjacent invocations, each with `ROWS` rows of `COLUMNS` columns, row by row, so that all
+    /// rows reuse the loaded part of `b`.
+    pub VECTORS<ROWS = 8, COLUMNS = 8, STEP = 1> {
+        tile(i: ROWS, j: COLUMNS * 8) => workgroup(y, x);
+        tile(j: COLUMNS) => thread(x);
+        tile(k: STEP => k_o);
+        vectorize(j, 4);
+        reorder(k_o, i, j, k);
+        unroll(i, j, k);
+    }
+}
