@@ -18,7 +18,9 @@ pub(in crate::schedule) fn with_write_back(nest: &mut StageNest<'_>, span: SpanI
     let written_back = nest.copies.iter().find(|c| c.buffer == copy && nest.program.buffers[copy].space == Space::Shared);
     let Some(stage) = written_back.map(|copied| copied.stage) else { return Ok(()) };
     let Body::Reduce { monoid, .. } = &nest.program.stages[nest.stage].body else { return Ok(()) };
-    let dtype = nest.program.exprs.dtype(monoid.identity[0]);
+    // The epilogue of several components is computed in fragments, because the copy has room for one of them.
+    let [identity] = monoid.identity[..] else { return Ok(()) };
+    let dtype = nest.program.exprs.dtype(identity);
     let sum = nest.program.exprs.add(Expr::State(0), dtype);
     if finish == sum {
         return Ok(());
