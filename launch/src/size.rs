@@ -138,7 +138,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// A comparison of two sizes in a fact.
+/// A comparison of two values: of sizes in a fact, or of data in a kernel. With NaN, all but `Ne` are false.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Relation {
     /// `==`
@@ -165,6 +165,18 @@ impl Relation {
             Relation::Le => a <= b,
             Relation::Gt => a > b,
             Relation::Ge => a >= b,
+        }
+    }
+
+    /// Returns the comparison of integers that holds where this one does not.
+    pub fn negated(self) -> Relation {
+        match self {
+            Relation::Eq => Relation::Ne,
+            Relation::Ne => Relation::Eq,
+            Relation::Lt => Relation::Ge,
+            Relation::Le => Relation::Gt,
+            Relation::Gt => Relation::Le,
+            Relation::Ge => Relation::Lt,
         }
     }
 

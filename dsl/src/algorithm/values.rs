@@ -6,7 +6,7 @@ use super::{Checked, Checker, Poisoned};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, Compare, Const, ExprId, Unary};
 use crate::syntax::Name;
-use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind, Let, compare_symbol};
+use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind, Let};
 use tilewright_launch::DType;
 
 /// The maximum depth of a value in a `let`. It is limited, because recursive walks over values run on the stack of rustc.
@@ -135,16 +135,11 @@ impl Checker<'_> {
         }
         let indices = self.is_index(a) && self.is_index(b);
         let op = match op {
-            BinaryOp::Add => Binary::Add,
-            BinaryOp::Sub => Binary::Sub,
-            BinaryOp::Mul => Binary::Mul,
-            BinaryOp::Div if indices => Binary::FloorDiv,
-            BinaryOp::Rem if indices => Binary::FloorMod,
-            BinaryOp::Div => Binary::Div,
-            BinaryOp::Rem => Binary::Rem,
+            BinaryOp::Div if !indices => Binary::Div,
+            BinaryOp::Rem if !indices => Binary::Rem,
             BinaryOp::BitAnd => Binary::And,
             BinaryOp::BitOr => Binary::Or,
-            _ => Binary::Xor,
+            _ => op.of_sizes().unwrap_or(Binary::Xor),
         };
         if matches!(op, Binary::FloorDiv | Binary::FloorMod) {
             self.divisor(b, at)?;
@@ -183,7 +178,7 @@ impl Checker<'_> {
     }
 
     fn comparison(&mut self, op: Compare, at: SpanId, a: &Expr, b: &Expr) -> Checked<ExprId> {
-        let ids = self.uniform(&format!("`{}`", compare_symbol(op)), at, &[a, b], None)?;
+        let ids = self.uniform(&format!("`{}`", op.symbol()), at, &[a, b], None)?;
         let [a, b] = ids[..] else { return Err(Poisoned) };
         if self.program.exprs.dtype(a) == DType::Bool {
             // A comparison of bools is a bitwise operation.
@@ -289,14 +284,8 @@ impl Checker<'_> {
 
     /// Checks that arithmetic on literals fits in 32 bits, because its result is a literal.
     fn no_overflow(&mut self, op: Binary, a: ExprId, b: ExprId, at: SpanId) -> Checked<()> {
-        let (Some(a), Some(b)) = (self.program.exprs.as_int(a), self.program.exprs.as_int(b)) else { return Ok(()) };
-        let (a, b) = (i128::from(a), i128::from(b));
-        let value = match op {
-            Binary::Add => a + b,
-            Binary::Sub => a - b,
-            Binary::Mul => a * b,
-            _ => return Ok(()),
-        };
+        let exprs = &self.program.exprs;
+        let Some(value) = exprs.as_int(a).zip(exprs.as_int(b)).and_then(|(a, b)| op.of_ints(a, b)) else { return Ok(()) };
         self.small(value, at).map(drop)
     }
 

@@ -10,7 +10,7 @@ pub use text::commas;
 
 use super::Name;
 use crate::diag::SpanId;
-use crate::expr::Compare;
+use crate::expr::{Binary, Compare};
 use parse::{BINARY, Operator};
 
 /// An expression.
@@ -227,6 +227,18 @@ impl BinaryOp {
         BINARY.iter().find(|(_, op, _)| *op == Operator::Binary(self)).map_or("?", |(symbol, _, _)| symbol)
     }
 
+    /// Returns the operation on sizes, whose quotients are rounded down.
+    pub fn of_sizes(self) -> Option<Binary> {
+        match self {
+            BinaryOp::Add => Some(Binary::Add),
+            BinaryOp::Sub => Some(Binary::Sub),
+            BinaryOp::Mul => Some(Binary::Mul),
+            BinaryOp::Div => Some(Binary::FloorDiv),
+            BinaryOp::Rem => Some(Binary::FloorMod),
+            _ => None,
+        }
+    }
+
     /// Returns the operator with that symbol.
     pub fn from_symbol(symbol: &str) -> Option<BinaryOp> {
         BINARY.iter().find_map(|(known, op, _)| match op {
@@ -234,9 +246,4 @@ impl BinaryOp {
             _ => None,
         })
     }
-}
-
-/// Returns the comparison as the user writes it.
-pub fn compare_symbol(op: Compare) -> &'static str {
-    BINARY.iter().find(|(_, o, _)| *o == Operator::Compare(op)).map_or("?", |(symbol, _, _)| symbol)
 }

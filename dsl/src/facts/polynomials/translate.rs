@@ -225,7 +225,7 @@ impl Context<'_> {
 
 /// Returns the formula of a comparison of `difference` with 0.
 pub(in crate::facts) fn comparison(op: Compare, difference: &Poly, holds: bool) -> Option<Formula> {
-    let op = if holds { op } else { negated(op) };
+    let op = if holds { op } else { op.negated() };
     Some(match op {
         Compare::Eq => Formula::Zero(difference.clone()),
         Compare::Ne => Formula::NonZero(difference.clone()),
@@ -234,16 +234,4 @@ pub(in crate::facts) fn comparison(op: Compare, difference: &Poly, holds: bool) 
         Compare::Le => Formula::NonNeg(difference.neg()?),
         Compare::Lt => Formula::NonNeg(difference.neg()?.plus(-1)?),
     })
-}
-
-/// Returns the opposite comparison of integers.
-fn negated(op: Compare) -> Compare {
-    match op {
-        Compare::Eq => Compare::Ne,
-        Compare::Ne => Compare::Eq,
-        Compare::Lt => Compare::Ge,
-        Compare::Le => Compare::Gt,
-        Compare::Gt => Compare::Le,
-        Compare::Ge => Compare::Lt,
-    }
 }

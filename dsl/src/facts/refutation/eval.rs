@@ -1,6 +1,6 @@
 //! Evaluation of expressions at one point.
 
-use crate::expr::{Binary, Expr, ExprId, Unary};
+use crate::expr::{Expr, ExprId};
 use crate::facts::View;
 use crate::nest::{AxisDef, AxisId, DimId, Fate, Program};
 use smallvec::SmallVec;
@@ -89,15 +89,9 @@ impl Eval<'_> {
             Expr::Axis(axis) => self.axis(*axis, at, depth)?,
             Expr::Unary(op, a) => {
                 let a = self.deep(*a, at, depth)?;
-                match (op, dtype) {
-                    (Unary::Neg, DType::I32) => a.checked_neg()?,
-                    (Unary::Abs, DType::I32) => a.checked_abs()?,
-                    (Unary::Not, DType::Bool) => 1 - a,
-                    (Unary::Index, _) => a,
-                    _ => return None,
-                }
+                if dtype == DType::Bool { i64::from(a == 0) } else { op.of_int(a)? }
             }
-            Expr::Binary(op, a, b) => binary(*op, dtype, self.deep(*a, at, depth)?, self.deep(*b, at, depth)?)?,
+            Expr::Binary(op, a, b) => op.exact(self.deep(*a, at, depth)?, self.deep(*b, at, depth)?)?,
             Expr::Compare(op, a, b) => i64::from(op.holds(self.deep(*a, at, depth)?, self.deep(*b, at, depth)?)),
             Expr::Select(c, a, b) => self.deep(if self.deep(*c, at, depth)? != 0 { *a } else { *b }, at, depth)?,
             Expr::Cast(_, a) => self.deep(*a, at, depth)?,
@@ -168,25 +162,4 @@ impl Eval<'_> {
             _ => None,
         }
     }
-}
-
-fn binary(op: Binary, dtype: DType, a: i64, b: i64) -> Option<i64> {
-    let bools = dtype == DType::Bool;
-    Some(match op {
-        Binary::Add => a.checked_add(b)?,
-        Binary::Sub => a.checked_sub(b)?,
-        Binary::Mul => a.checked_mul(b)?,
-        Binary::Div if b == 0 => 0,
-        Binary::Div => a.checked_div(b)?,
-        Binary::Rem if b == 0 => 0,
-        Binary::Rem => a.checked_rem(b)?,
-        Binary::FloorDiv if b >= 1 => a.div_euclid(b),
-        Binary::FloorMod if b >= 1 => a.rem_euclid(b),
-        Binary::Min => a.min(b),
-        Binary::Max => a.max(b),
-        Binary::And if bools => a & b,
-        Binary::Or if bools => a | b,
-        Binary::Xor if bools => a ^ b,
-        _ => return None,
-    })
 }

@@ -6,6 +6,7 @@
 use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce, ReduceOp};
 use crate::diag::{Error, SpanId};
 use crate::expr::Compare;
+use crate::expr::operators::Level;
 use crate::syntax::{Cursor, Name, foreign, limits};
 use proc_macro2::Delimiter;
 
@@ -16,43 +17,40 @@ pub(super) enum Operator {
     Compare(Compare),
 }
 
-/// The precedence of comparisons. Operators in a generic's value must bind more tightly, because `>` ends the generics.
-const COMPARISON: u8 = 3;
-
 /// The operators of two operands, with their precedences.
-pub(super) const BINARY: [(&str, Operator, u8); 18] = [
-    ("||", Operator::Binary(BinaryOp::Or), 1),
-    ("&&", Operator::Binary(BinaryOp::And), 2),
-    ("==", Operator::Compare(Compare::Eq), COMPARISON),
-    ("!=", Operator::Compare(Compare::Ne), COMPARISON),
-    ("<", Operator::Compare(Compare::Lt), COMPARISON),
-    ("<=", Operator::Compare(Compare::Le), COMPARISON),
-    (">", Operator::Compare(Compare::Gt), COMPARISON),
-    (">=", Operator::Compare(Compare::Ge), COMPARISON),
-    ("|", Operator::Binary(BinaryOp::BitOr), 4),
-    ("^", Operator::Binary(BinaryOp::BitXor), 5),
-    ("&", Operator::Binary(BinaryOp::BitAnd), 6),
-    ("<<", Operator::Binary(BinaryOp::Shl), 7),
-    (">>", Operator::Binary(BinaryOp::Shr), 7),
-    ("+", Operator::Binary(BinaryOp::Add), 8),
-    ("-", Operator::Binary(BinaryOp::Sub), 8),
-    ("*", Operator::Binary(BinaryOp::Mul), 9),
-    ("/", Operator::Binary(BinaryOp::Div), 9),
-    ("%", Operator::Binary(BinaryOp::Rem), 9),
+pub(super) const BINARY: [(&str, Operator, Level); 18] = [
+    ("||", Operator::Binary(BinaryOp::Or), Level::OrElse),
+    ("&&", Operator::Binary(BinaryOp::And), Level::AndAlso),
+    ("==", Operator::Compare(Compare::Eq), Level::Compared),
+    ("!=", Operator::Compare(Compare::Ne), Level::Compared),
+    ("<", Operator::Compare(Compare::Lt), Level::Compared),
+    ("<=", Operator::Compare(Compare::Le), Level::Compared),
+    (">", Operator::Compare(Compare::Gt), Level::Compared),
+    (">=", Operator::Compare(Compare::Ge), Level::Compared),
+    ("|", Operator::Binary(BinaryOp::BitOr), Level::Or),
+    ("^", Operator::Binary(BinaryOp::BitXor), Level::Xor),
+    ("&", Operator::Binary(BinaryOp::BitAnd), Level::And),
+    ("<<", Operator::Binary(BinaryOp::Shl), Level::Shift),
+    (">>", Operator::Binary(BinaryOp::Shr), Level::Shift),
+    ("+", Operator::Binary(BinaryOp::Add), Level::Sum),
+    ("-", Operator::Binary(BinaryOp::Sub), Level::Sum),
+    ("*", Operator::Binary(BinaryOp::Mul), Level::Product),
+    ("/", Operator::Binary(BinaryOp::Div), Level::Product),
+    ("%", Operator::Binary(BinaryOp::Rem), Level::Product),
 ];
 
 /// Reads an expression.
 pub fn expr(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
-    binary(cursor, 1)
+    binary(cursor, Level::Any)
 }
 
-/// Reads an expression without comparisons outside parentheses, for arithmetic and for values between `<` and `>`.
+/// Reads an expression without comparisons outside parentheses, for arithmetic and for values of generics, because `>` ends the generics.
 pub fn arithmetic(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
-    binary(cursor, COMPARISON + 1)
+    binary(cursor, Level::Compared.tighter())
 }
 
 /// Reads operands and the operators between them that bind at least as tightly as `least`.
-fn binary(cursor: &mut Cursor<'_>, least: u8) -> Result<Expr, Error> {
+fn binary(cursor: &mut Cursor<'_>, least: Level) -> Result<Expr, Error> {
     cursor.deeper(|cursor| {
         let mut left = cast(cursor)?;
         let mut compared = false;
@@ -64,7 +62,7 @@ fn binary(cursor: &mut Cursor<'_>, least: u8) -> Result<Expr, Error> {
                 return Err(error.help("write `a < b && b < c`"));
             }
             let at = cursor.expect(&symbol)?;
-            let right = binary(cursor, level + 1)?;
+            let right = binary(cursor, level.tighter())?;
             let span = cursor.join(left.span, right.span);
             let (left_box, right_box) = (Box::new(left), Box::new(right));
             let kind = match *operator {
