@@ -156,6 +156,14 @@ pub enum Relation {
 }
 
 impl Relation {
+    /// Every comparison.
+    pub const ALL: [Relation; 6] = [Relation::Eq, Relation::Ne, Relation::Lt, Relation::Le, Relation::Gt, Relation::Ge];
+
+    /// Returns the comparison with that symbol.
+    pub fn from_symbol(symbol: &str) -> Option<Relation> {
+        Relation::ALL.into_iter().find(|relation| relation.symbol() == symbol)
+    }
+
     /// True if the relation holds between `a` and `b`.
     pub fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
         match self {

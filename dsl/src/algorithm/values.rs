@@ -134,13 +134,7 @@ impl Checker<'_> {
             return self.fail(error.maybe_help((!bitwise).then(|| "for truth values, use `&&`, `||`, `^` and `!`".into())));
         }
         let indices = self.is_index(a) && self.is_index(b);
-        let op = match op {
-            BinaryOp::Div if !indices => Binary::Div,
-            BinaryOp::Rem if !indices => Binary::Rem,
-            BinaryOp::BitAnd => Binary::And,
-            BinaryOp::BitOr => Binary::Or,
-            _ => op.of_sizes().unwrap_or(Binary::Xor),
-        };
+        let op = op.of_sizes().filter(|_| indices).unwrap_or(op.operation());
         if matches!(op, Binary::FloorDiv | Binary::FloorMod) {
             self.divisor(b, at)?;
         }
@@ -160,9 +154,8 @@ impl Checker<'_> {
         if left.is_ok() {
             self.definition.conditions.pop();
         }
-        let op = if op == BinaryOp::And { Binary::And } else { Binary::Or };
         let (left, right) = (left?, right?);
-        Ok(self.program.exprs.binary(op, left, right))
+        Ok(self.program.exprs.binary(op.operation(), left, right))
     }
 
     fn shift(&mut self, op: BinaryOp, at: SpanId, a: &Expr, b: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
@@ -174,7 +167,7 @@ impl Checker<'_> {
             return self.fail(Error::new(at, format!("there is no `{}` of {}", op.symbol(), article(wrong))));
         }
         let count = if exprs.dtype(count) == dtype { count } else { exprs.cast(dtype, count) };
-        Ok(exprs.binary(if op == BinaryOp::Shl { Binary::Shl } else { Binary::Shr }, value, count))
+        Ok(exprs.binary(op.operation(), value, count))
     }
 
     fn comparison(&mut self, op: Compare, at: SpanId, a: &Expr, b: &Expr) -> Checked<ExprId> {

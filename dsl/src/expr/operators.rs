@@ -178,9 +178,9 @@ pub enum Precision {
     Epsilons(f64, f64),
     /// Units in the last place of a result in f32. A result in f16 is computed in f32 and rounded.
     Ulps(f64),
-    /// 2^-11, as Vulkan bounds sines, whose slope is at most 1. Larger operands than a few turns have no bound.
+    /// 2^-11, as Vulkan bounds sines, whose slope is at most 1. It holds for operands of up to a few thousand turns.
     Sine,
-    /// Units in the last place of a result in f32, between the poles of the tangent. Larger operands than a few turns have no bound.
+    /// Units in the last place of a result in f32, between the poles of the tangent. It holds for operands of up to a few thousand turns.
     Tangent(f64),
 }
 

@@ -11,33 +11,20 @@ use crate::syntax::{Cursor, Name, foreign, limits};
 use proc_macro2::Delimiter;
 
 /// An operator of two operands.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Operator {
+enum Operator {
     Binary(BinaryOp),
     Compare(Compare),
 }
 
-/// The operators of two operands, with their precedences.
-pub(super) const BINARY: [(&str, Operator, Level); 18] = [
-    ("||", Operator::Binary(BinaryOp::Or), Level::OrElse),
-    ("&&", Operator::Binary(BinaryOp::And), Level::AndAlso),
-    ("==", Operator::Compare(Compare::Eq), Level::Compared),
-    ("!=", Operator::Compare(Compare::Ne), Level::Compared),
-    ("<", Operator::Compare(Compare::Lt), Level::Compared),
-    ("<=", Operator::Compare(Compare::Le), Level::Compared),
-    (">", Operator::Compare(Compare::Gt), Level::Compared),
-    (">=", Operator::Compare(Compare::Ge), Level::Compared),
-    ("|", Operator::Binary(BinaryOp::BitOr), Level::Or),
-    ("^", Operator::Binary(BinaryOp::BitXor), Level::Xor),
-    ("&", Operator::Binary(BinaryOp::BitAnd), Level::And),
-    ("<<", Operator::Binary(BinaryOp::Shl), Level::Shift),
-    (">>", Operator::Binary(BinaryOp::Shr), Level::Shift),
-    ("+", Operator::Binary(BinaryOp::Add), Level::Sum),
-    ("-", Operator::Binary(BinaryOp::Sub), Level::Sum),
-    ("*", Operator::Binary(BinaryOp::Mul), Level::Product),
-    ("/", Operator::Binary(BinaryOp::Div), Level::Product),
-    ("%", Operator::Binary(BinaryOp::Rem), Level::Product),
-];
+impl Operator {
+    /// Returns the operator with that symbol, and its precedence.
+    fn from_symbol(symbol: &str) -> Option<(Operator, Level)> {
+        match BinaryOp::from_symbol(symbol) {
+            Some(op) => Some((Operator::Binary(op), op.level())),
+            None => Compare::from_symbol(symbol).map(|op| (Operator::Compare(op), Level::Compared)),
+        }
+    }
+}
 
 /// Reads an expression.
 pub fn expr(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
@@ -55,7 +42,7 @@ fn binary(cursor: &mut Cursor<'_>, least: Level) -> Result<Expr, Error> {
         let mut left = cast(cursor)?;
         let mut compared = false;
         while let Some(symbol) = cursor.peek_operator() {
-            let Some((_, operator, level)) = BINARY.iter().find(|(s, _, level)| *s == symbol && *level >= least) else { break };
+            let Some((operator, level)) = Operator::from_symbol(&symbol).filter(|(_, level)| *level >= least) else { break };
             let comparison = matches!(operator, Operator::Compare(_));
             if comparison && compared {
                 let error = Error::new(cursor.here(), "comparisons do not chain");
@@ -65,7 +52,7 @@ fn binary(cursor: &mut Cursor<'_>, least: Level) -> Result<Expr, Error> {
             let right = binary(cursor, level.tighter())?;
             let span = cursor.join(left.span, right.span);
             let (left_box, right_box) = (Box::new(left), Box::new(right));
-            let kind = match *operator {
+            let kind = match operator {
                 Operator::Binary(op) => ExprKind::Binary(op, at, left_box, right_box),
                 Operator::Compare(op) => ExprKind::Compare(op, at, left_box, right_box),
             };

@@ -1,6 +1,5 @@
 //! Writes expressions as Rust text, for the lines that helps show.
 
-use super::parse::{BINARY, Operator};
 use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce};
 use crate::expr::Compare;
 use crate::expr::operators::Level;
@@ -25,8 +24,8 @@ impl Expr {
 
     fn level(&self) -> Level {
         match &self.kind {
-            ExprKind::Binary(op, ..) => level(Operator::Binary(*op)),
-            ExprKind::Compare(op, ..) => level(Operator::Compare(*op)),
+            ExprKind::Binary(op, ..) => op.level(),
+            ExprKind::Compare(..) => Level::Compared,
             ExprKind::Cast(..) => Level::Cast,
             ExprKind::Neg(_) | ExprKind::Not(_) => Level::Prefix,
             ExprKind::If { .. } | ExprKind::Reduce(_) => Level::Any,
@@ -38,10 +37,6 @@ impl Expr {
     fn operand(&self, f: &mut fmt::Formatter<'_>, least: Level) -> fmt::Result {
         if self.level() < least { write!(f, "({self})") } else { write!(f, "{self}") }
     }
-}
-
-fn level(operator: Operator) -> Level {
-    BINARY.iter().find(|(_, known, _)| *known == operator).map_or(Level::Postfix, |(_, _, level)| *level)
 }
 
 impl fmt::Display for Expr {
@@ -73,7 +68,7 @@ impl fmt::Display for Expr {
                 f.write_str("!")?;
                 a.operand(f, Level::Prefix)
             }
-            ExprKind::Binary(op, _, a, b) => infix(f, a, op.symbol(), b, level(Operator::Binary(*op))),
+            ExprKind::Binary(op, _, a, b) => infix(f, a, op.symbol(), b, op.level()),
             ExprKind::Compare(op, _, a, b) => comparison(f, a, *op, b),
             ExprKind::Cast(a, to) => {
                 a.operand(f, Level::Cast)?;
@@ -95,7 +90,7 @@ fn infix(f: &mut fmt::Formatter<'_>, a: &Expr, symbol: &str, b: &Expr, level: Le
 
 /// Writes a comparison. Its operands need parentheses if they are comparisons.
 fn comparison(f: &mut fmt::Formatter<'_>, a: &Expr, op: Compare, b: &Expr) -> fmt::Result {
-    let above = level(Operator::Compare(op)).tighter();
+    let above = Level::Compared.tighter();
     a.operand(f, above)?;
     write!(f, " {} ", op.symbol())?;
     b.operand(f, above)
