@@ -90,6 +90,7 @@ mod ends;
 pub mod fill;
 pub mod known;
 mod local_bytes;
+pub mod meaning;
 mod monoid;
 mod node;
 pub mod path;

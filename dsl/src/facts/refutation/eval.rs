@@ -1,8 +1,9 @@
 //! Evaluation of expressions at one point.
 
-use crate::expr::{Expr, ExprId};
+use crate::expr::{Binary, Expr, ExprId};
 use crate::facts::View;
-use crate::nest::{AxisDef, AxisId, DimId, Fate, Program};
+use crate::nest::meaning::{self, IndexAlgebra};
+use crate::nest::{AxisId, DimId, Program};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use tilewright_launch::DType;
@@ -123,43 +124,40 @@ impl Eval<'_> {
 
     /// Returns the value of an axis in this view.
     fn axis(&self, axis: AxisId, at: &Point, depth: u32) -> Option<i64> {
-        if let Some(value) = at.axes.get(axis) {
-            return Some(value);
+        match at.axes.get(axis) {
+            Some(value) => Some(value),
+            None if self.view == View::Roots => None,
+            None => meaning::value(self.program, axis, &mut Numbers { eval: *self, at, depth: depth.checked_sub(1)? }).ok(),
         }
-        let depth = depth.checked_sub(1)?;
-        let axes = &self.program.axes;
-        match &axes[axis].fate {
-            Fate::Split(split) if self.view == View::Leaves => {
-                if let Some([tile, point]) = split.shifted() {
-                    let length = self.deep(axes[point].extent, at, depth)?;
-                    let last = self.deep(axes[axis].extent, at, depth)?.checked_sub(length)?;
-                    let start = self.axis(tile, at, depth)?.checked_mul(length)?.min(last);
-                    return start.checked_add(self.axis(point, at, depth)?);
-                }
-                split.parts.iter().try_fold(0i64, |value, part| {
-                    let extent = if value == 0 { 0 } else { self.deep(axes[*part].extent, at, depth)? };
-                    value.checked_mul(extent)?.checked_add(self.axis(*part, at, depth)?)
-                })
-            }
-            Fate::Fused { into, digit, .. } if self.view == View::Leaves => {
-                let AxisDef::Fused(digits) = &axes[*into].def else { return None };
-                let mut value = self.axis(*into, at, depth)?;
-                for (place, part) in digits.iter().enumerate().rev() {
-                    if place == 0 {
-                        break;
-                    }
-                    let extent = self.deep(axes[*part].extent, at, depth)?;
-                    if extent < 1 {
-                        return None;
-                    }
-                    if place == *digit {
-                        return Some(value.rem_euclid(extent));
-                    }
-                    value = value.div_euclid(extent);
-                }
-                Some(value)
-            }
-            _ => None,
-        }
+    }
+}
+
+/// Numbers at a point, as far as they fit in 64 bits.
+struct Numbers<'e, 'p> {
+    eval: Eval<'p>,
+    at: &'e Point,
+    depth: u32,
+}
+
+impl IndexAlgebra for Numbers<'_, '_> {
+    type Index = i64;
+    type Failure = ();
+
+    const NESTED: bool = true;
+
+    fn apply(&mut self, op: Binary, a: i64, b: i64) -> Result<i64, ()> {
+        op.exact(a, b).ok_or(())
+    }
+
+    fn extent(&mut self, axis: AxisId) -> Result<i64, ()> {
+        self.eval.deep(self.eval.program.axes[axis].extent, self.at, self.depth).ok_or(())
+    }
+
+    fn axis(&mut self, axis: AxisId) -> Result<i64, ()> {
+        self.eval.axis(axis, self.at, self.depth).ok_or(())
+    }
+
+    fn live(&mut self, _: AxisId) -> Result<i64, ()> {
+        Err(())
     }
 }
