@@ -3,15 +3,10 @@
 use super::atoms::{Atom, Formula};
 use super::mono::AtomId;
 use super::poly::Poly;
-use crate::expr::operators::{Level, Spelling};
-use crate::expr::{Expr, ExprId};
+use crate::expr::operators::Level;
 use crate::facts::context::Context;
 use crate::facts::{Claim, Operand, Prover};
-use crate::nest::Program;
-use tilewright_launch::DType;
-
-/// The maximum depth of an expression that is shown, because longer texts are not readable.
-const MAX_DEPTH: u32 = 24;
+use crate::nest::print;
 
 /// The most atoms nested in an atom that is shown. The number is limited, because each can be named several times.
 const MAX_WITHIN: usize = 12;
@@ -39,7 +34,7 @@ impl Prover<'_> {
 impl Context<'_> {
     fn show(&self, operand: Operand<'_>, outer: Level) -> String {
         match operand {
-            Operand::Expr(e) => show_expr(self.program, e, outer, MAX_DEPTH),
+            Operand::Expr(e) => print::operand(self.program, e, outer),
             Operand::Int(n) => n.to_string(),
             Operand::Poly(p) => self.show_poly(p, outer),
         }
@@ -89,7 +84,7 @@ impl Context<'_> {
                 let num = self.show_poly(num, Level::Product);
                 format!("({num} / {den})")
             }
-            Atom::Data { of, .. } => crate::nest::print::expr(self.program, *of),
+            Atom::Data { of, .. } => print::expr(self.program, *of),
             Atom::Element { of, index, .. } => {
                 let index: Vec<String> = index.iter().map(|at| self.show_poly(at, Level::Any)).collect();
                 format!("{}[{}]", self.program.buffers[*of].name, index.join(", "))
@@ -119,43 +114,4 @@ impl Context<'_> {
 
 fn parenthesized(text: String, own: Level, outer: Level) -> String {
     if own < outer { format!("({text})") } else { text }
-}
-
-fn show_expr(program: &Program, e: ExprId, outer: Level, depth: u32) -> String {
-    let Some(depth) = depth.checked_sub(1).filter(|_| program.exprs.is_walkable(e)) else { return "…".into() };
-    let show = |e: ExprId, outer: Level| show_expr(program, e, outer, depth);
-    // Operators are left-associative, so the right operand must bind tighter.
-    let infix = |a: ExprId, op: &str, b: ExprId, own: Level| {
-        parenthesized(format!("{} {op} {}", show(a, own), show(b, own.tighter())), own, outer)
-    };
-    let call = |a: ExprId, name: &str, b: ExprId| format!("{}.{name}({})", show(a, Level::Postfix), show(b, Level::Any));
-    match program.exprs.get(e) {
-        Expr::Const(c) if c.dtype == DType::Bool => (c.bits != 0).to_string(),
-        Expr::Const(c) => parenthesized(c.value().to_string(), if c.value() < 0.0 { Level::Prefix } else { Level::Postfix }, outer),
-        Expr::Axis(axis) => program.axes[*axis].name.clone(),
-        Expr::Dim(dim) => program.dims[*dim].name.clone(),
-        Expr::Scalar(scalar) => program.scalars[*scalar].name.clone(),
-        Expr::Read(read) => {
-            let index: Vec<String> = read.index.iter().map(|i| show(*i, Level::Any)).collect();
-            format!("{}[{}]", program.buffers[read.buffer].name, index.join(", "))
-        }
-        Expr::Unary(op, a) => match op.prefix() {
-            Some(sign) => parenthesized(format!("{sign}{}", show(*a, Level::Prefix)), Level::Prefix, outer),
-            None => format!("{}.{}()", show(*a, Level::Postfix), op.name()),
-        },
-        Expr::Binary(op, a, b) => match op.spelling(program.exprs.dtype(*a)) {
-            Spelling::Infix(symbol, level) => infix(*a, symbol, *b, level),
-            Spelling::Method(name) => call(*a, name, *b),
-        },
-        Expr::Compare(op, a, b) => infix(*a, op.symbol(), *b, Level::Compared),
-        Expr::Select(c, a, b) => {
-            format!("(if {} {{ {} }} else {{ {} }})", show(*c, Level::Any), show(*a, Level::Any), show(*b, Level::Any))
-        }
-        Expr::Cast(to, a) => parenthesized(format!("{} as {to}", show(*a, Level::Cast)), Level::Cast, outer),
-        Expr::MulAdd(a, b, c) => {
-            format!("{}.mul_add({}, {})", show(*a, Level::Postfix), show(*b, Level::Any), show(*c, Level::Any))
-        }
-        Expr::State(n) => format!("state.{n}"),
-        Expr::Item(n) => format!("item.{n}"),
-    }
 }

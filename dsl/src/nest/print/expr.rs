@@ -20,7 +20,7 @@ impl Printer<'_> {
     }
 
     /// Returns the text, in parentheses if the expression is looser than its place allows.
-    fn within(&self, id: ExprId, place: Level) -> String {
+    pub(super) fn within(&self, id: ExprId, place: Level) -> String {
         if self.program.exprs.size(id) > LONGEST {
             return "…".into();
         }
