@@ -91,173 +91,6 @@ pub enum Outside {
 /// is proved in bounds it is `false`, and the backend emits no check.
 pub type Sides = SmallVec<[(bool, bool); 4]>;
 
-/// Functions of one value. The result has the operand's type.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "the names say it; each means what Rust's function of that name does")]
-pub enum Unary {
-    /// Data wraps.
-    Neg,
-    /// For a bool, the negation. For an integer, bit by bit.
-    Not,
-    /// The lowest `i32` stays as it is.
-    Abs,
-    /// For a float, Rust's `signum`: 1 or -1 also for zeros, NaN for NaN. For an integer, -1, 0 or 1.
-    Sign,
-    Floor,
-    Ceil,
-    /// Rounds half away from zero, as Rust does.
-    Round,
-    Trunc,
-    /// `x - trunc(x)`.
-    Fract,
-    Sqrt,
-    InverseSqrt,
-    Exp,
-    Exp2,
-    Ln,
-    Log2,
-    Sin,
-    Cos,
-    Tan,
-    Asin,
-    Acos,
-    Atan,
-    Sinh,
-    Cosh,
-    Tanh,
-    Asinh,
-    Acosh,
-    Atanh,
-    /// The error function: `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0 to the operand.
-    Erf,
-    /// For a `u32`, the number of bits that are 1.
-    CountOnes,
-    /// For a `u32`, the number of 0 bits above the highest 1; 32 for 0.
-    LeadingZeros,
-    /// For a `u32`, the number of 0 bits below the lowest 1; 32 for 0.
-    TrailingZeros,
-    /// A bool: true if the operand is NaN.
-    IsNan,
-    /// Converts `i32` data to an index of the same value.
-    Index,
-}
-
-impl Unary {
-    /// Returns the method's name. An operator has a name in the style of a method.
-    pub fn name(self) -> &'static str {
-        match self {
-            Unary::Neg => "neg",
-            Unary::Not => "not",
-            Unary::Abs => "abs",
-            Unary::Sign => "signum",
-            Unary::Floor => "floor",
-            Unary::Ceil => "ceil",
-            Unary::Round => "round",
-            Unary::Trunc => "trunc",
-            Unary::Fract => "fract",
-            Unary::Sqrt => "sqrt",
-            Unary::InverseSqrt => "inverse_sqrt",
-            Unary::Exp => "exp",
-            Unary::Exp2 => "exp2",
-            Unary::Ln => "ln",
-            Unary::Log2 => "log2",
-            Unary::Sin => "sin",
-            Unary::Cos => "cos",
-            Unary::Tan => "tan",
-            Unary::Asin => "asin",
-            Unary::Acos => "acos",
-            Unary::Atan => "atan",
-            Unary::Sinh => "sinh",
-            Unary::Cosh => "cosh",
-            Unary::Tanh => "tanh",
-            Unary::Asinh => "asinh",
-            Unary::Acosh => "acosh",
-            Unary::Atanh => "atanh",
-            Unary::Erf => "erf",
-            Unary::CountOnes => "count_ones",
-            Unary::LeadingZeros => "leading_zeros",
-            Unary::TrailingZeros => "trailing_zeros",
-            Unary::IsNan => "is_nan",
-            Unary::Index => "index",
-        }
-    }
-}
-
-/// Functions of two values of one type; the result has that type.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Binary {
-    /// Data wraps.
-    Add,
-    /// Data wraps.
-    Sub,
-    /// Data wraps.
-    Mul,
-    /// For `i32` and `u32` data, the high 32 bits of the 64-bit product.
-    MulHi,
-    /// For floats, the IEEE quotient. For integers, the truncated quotient; a quotient by zero is 0, and the lowest integer by -1
-    /// is itself.
-    Div,
-    /// For integers, the remainder of `Div` with the dividend's sign; by zero it is 0. For floats, the same as in Rust, for
-    /// quotients below 2^20.
-    Rem,
-    /// For indices, the quotient rounded towards minus infinity. The divisor is proved to be at least 1.
-    FloorDiv,
-    /// For indices, the remainder of `FloorDiv`, which is not negative.
-    FloorMod,
-    /// If one operand is NaN, the other operand.
-    Min,
-    /// If one operand is NaN, the other operand.
-    Max,
-    /// `a` to the power `b`, for floats.
-    Pow,
-    /// The angle of the point (x = `b`, y = `a`), for floats.
-    Atan2,
-    /// For bools or integers.
-    And,
-    /// For bools or integers.
-    Or,
-    /// For bools or integers.
-    Xor,
-    /// For integers. The count is taken modulo 32.
-    Shl,
-    /// For integers; arithmetic for signed ones. The count is taken modulo 32.
-    Shr,
-}
-
-impl Binary {
-    /// True for the arithmetic that indices have.
-    fn is_arithmetic(self) -> bool {
-        use Binary::*;
-        matches!(self, Add | Sub | Mul | Div | Rem | FloorDiv | FloorMod | Min | Max)
-    }
-}
-
-/// Comparisons. With NaN, all but `Ne` are false.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "Rust's operators")]
-pub enum Compare {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-}
-
-impl Compare {
-    /// True if the comparison holds for two values. With NaN, all but `Ne` are false.
-    pub fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
-        match self {
-            Compare::Eq => a == b,
-            Compare::Ne => a != b,
-            Compare::Lt => a < b,
-            Compare::Le => a <= b,
-            Compare::Gt => a > b,
-            Compare::Ge => a >= b,
-        }
-    }
-}
-
 /// The largest size, with shared parts counted each time, of an expression that a walk without a memory of shared parts may visit.
 /// On larger expressions such a walk can take exponential time.
 const WALKED: u32 = 1 << 10;
@@ -332,7 +165,7 @@ impl Exprs {
         match expr {
             Expr::Const(_) => dtype == DType::I32,
             Expr::Axis(_) | Expr::Dim(_) | Expr::Unary(Unary::Index, _) => true,
-            Expr::Unary(Unary::Neg | Unary::Abs | Unary::Sign, a) => all(&[*a]),
+            Expr::Unary(op, a) => op.is_arithmetic() && all(&[*a]),
             Expr::Binary(op, a, b) => op.is_arithmetic() && all(&[*a, *b]),
             Expr::Select(_, a, b) => all(&[*a, *b]),
             _ => false,
@@ -431,5 +264,9 @@ impl Expr {
 }
 
 pub mod build;
+mod erf;
 pub mod extents;
 pub mod linear;
+pub mod operators;
+
+pub use operators::{Binary, Compare, Unary};

@@ -138,7 +138,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// A comparison of two sizes in a fact.
+/// A comparison of two values: of sizes in a fact, or of data in a kernel. With NaN, all but `Ne` are false.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Relation {
     /// `==`
@@ -156,6 +156,14 @@ pub enum Relation {
 }
 
 impl Relation {
+    /// Every comparison.
+    pub const ALL: [Relation; 6] = [Relation::Eq, Relation::Ne, Relation::Lt, Relation::Le, Relation::Gt, Relation::Ge];
+
+    /// Returns the comparison with that symbol.
+    pub fn from_symbol(symbol: &str) -> Option<Relation> {
+        Relation::ALL.into_iter().find(|relation| relation.symbol() == symbol)
+    }
+
     /// True if the relation holds between `a` and `b`.
     pub fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
         match self {
@@ -165,6 +173,18 @@ impl Relation {
             Relation::Le => a <= b,
             Relation::Gt => a > b,
             Relation::Ge => a >= b,
+        }
+    }
+
+    /// Returns the comparison of integers that holds where this one does not.
+    pub fn negated(self) -> Relation {
+        match self {
+            Relation::Eq => Relation::Ne,
+            Relation::Ne => Relation::Eq,
+            Relation::Lt => Relation::Ge,
+            Relation::Le => Relation::Gt,
+            Relation::Gt => Relation::Le,
+            Relation::Ge => Relation::Lt,
         }
     }
 

@@ -18,9 +18,7 @@
 //! between its old place and its new one.
 
 use tilewright_dsl::expr::{Expr, ExprId};
-use tilewright_dsl::nest::{
-    AllReduce, AxisId, Block, Body, BufferId, Compute, Exec, Loop, Node, NodeKind, Phase, Program, Space, Tail, walk,
-};
+use tilewright_dsl::nest::{AxisId, Block, Body, BufferId, Compute, Exec, Loop, Node, NodeKind, Phase, Program, Space, Tail, walk};
 
 /// Moves such computations out of all loops of a block.
 pub(crate) fn sink(program: &Program, block: Block) -> Block {
@@ -185,22 +183,14 @@ fn only_reader(program: &Program, nodes: &[&Node], buffer: BufferId) -> Option<u
 
 /// True if a node reads a buffer. The state that an update's monoid reads does not count.
 fn reads(program: &Program, node: &Node, buffer: BufferId) -> bool {
-    let in_value = |e: ExprId| program.exprs.reads(e).iter().any(|read| read.buffer == buffer);
-    match &node.kind {
-        NodeKind::Compute(compute) => compute.values().any(in_value),
-        NodeKind::AllReduce(AllReduce { src, .. }) => src.iter().any(|place| place.buffer == buffer),
-        _ => false,
-    }
+    node.accesses(&program.exprs).iter().any(|access| access.takes_result() && access.place.buffer == buffer)
 }
 
 /// Returns the axes that a leaf names. For an update, only its component `last` counts.
 fn named(program: &Program, node: &Node, last: usize) -> Vec<AxisId> {
-    let (values, places): (Vec<ExprId>, Vec<_>) = match &node.kind {
-        NodeKind::Compute(c) if c.phase == Phase::Update => (vec![c.value[last]], vec![&c.dst[last]]),
-        NodeKind::Compute(c) => (c.value.clone(), c.dst.iter().collect()),
-        NodeKind::AllReduce(all) => (Vec::new(), all.src.iter().chain(&all.dst).collect()),
-        _ => return Vec::new(),
+    let named: Vec<ExprId> = match &node.kind {
+        NodeKind::Compute(c) if c.phase == Phase::Update => [&[c.value[last]][..], &c.dst[last].index].concat(),
+        _ => node.exprs().into_iter().map(|(e, _)| e).collect(),
     };
-    let indices = places.into_iter().flat_map(|place| place.index.iter().copied());
-    values.into_iter().chain(indices).flat_map(|e| program.named(e)).collect()
+    named.into_iter().flat_map(|e| program.named(e)).collect()
 }

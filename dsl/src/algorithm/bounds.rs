@@ -1,7 +1,7 @@
 //! The proofs about sizes and indices that the checks need, and counterexamples for reads that may be out of bounds.
 
 use super::Checker;
-use crate::expr::{Binary, Expr as Node, ExprId};
+use crate::expr::{Expr as Node, ExprId};
 use crate::facts::{Claim as Statement, Prover};
 use crate::nest::Program;
 use std::collections::HashMap;
@@ -109,19 +109,7 @@ fn evaluate(program: &Program, e: ExprId, values: &HashMap<&str, i64>) -> Option
             (None, Some(derived)) => evaluate(program, derived, values),
             (None, None) => None,
         },
-        Node::Binary(op, a, b) => {
-            let (a, b) = (evaluate(program, *a, values)?, evaluate(program, *b, values)?);
-            match op {
-                Binary::Add => a.checked_add(b),
-                Binary::Sub => a.checked_sub(b),
-                Binary::Mul => a.checked_mul(b),
-                Binary::FloorDiv => a.checked_div_euclid(b).filter(|_| b > 0),
-                Binary::FloorMod => a.checked_rem_euclid(b).filter(|_| b > 0),
-                Binary::Min => Some(a.min(b)),
-                Binary::Max => Some(a.max(b)),
-                _ => None,
-            }
-        }
+        Node::Binary(op, a, b) => op.exact(evaluate(program, *a, values)?, evaluate(program, *b, values)?),
         _ => None,
     }
 }

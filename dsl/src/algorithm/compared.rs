@@ -106,7 +106,7 @@ impl Hull<'_> {
             }
             Node::Unary(Unary::Neg, a) => self.of(a)?.scaled(-1),
             Node::Unary(Unary::Abs, a) => either_sign(self.of(a)?).most(number(0, 0)),
-            Node::Unary(Unary::Sign, _) => number(-1, 1),
+            Node::Unary(op, _) => op.range().map_or(number(REACH.0, REACH.1), |(least, most)| number(least, most)),
             Node::Select(_, a, b) => self.of(a)?.either(self.of(b)?),
             Node::Binary(op, a, b) => {
                 let (a, b) = (self.of(a)?, self.of(b)?);

@@ -1,5 +1,6 @@
 //! Literals: their types, range checks, and the constants made from them.
 
+use super::maths::has_own_type;
 use super::names::Symbol;
 use super::types::article;
 use super::{Checked, Checker};
@@ -29,9 +30,6 @@ const CONSTANTS: [&str; 15] = [
     "LOG2_E",
     "FRAC_1_SQRT_2",
 ];
-
-/// Methods whose result type does not depend on the operand types.
-const RESULTS: [&str; 6] = ["is_nan", "is_finite", "is_infinite", "count_ones", "leading_zeros", "trailing_zeros"];
 
 /// The most numbers in a `let` of literals without a type. The number is limited, because each use evaluates them again.
 const SHORT: usize = 64;
@@ -71,7 +69,7 @@ impl Checker<'_> {
             ExprKind::Neg(a) => self.flexible(a),
             // The right side comes first, because it is the short side in a chain.
             ExprKind::Binary(_, _, a, b) => all(&[b, a]),
-            ExprKind::Method { name, .. } if RESULTS.contains(&name.as_str()) => None,
+            ExprKind::Method { name, .. } if has_own_type(name.as_str()) => None,
             // The count of a rotation has its own type.
             ExprKind::Method { receiver, name, .. } if matches!(name.as_str(), "rotate_left" | "rotate_right") => {
                 self.flexible(receiver)

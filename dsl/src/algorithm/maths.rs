@@ -4,6 +4,7 @@ use super::names::Symbol;
 use super::types::article;
 use super::{Checked, Checker, Poisoned};
 use crate::diag::{Error, SpanId, did_you_mean};
+use crate::expr::operators::Takes;
 use crate::expr::{self, Binary, Compare, Const, ExprId, Unary};
 use crate::syntax::Name;
 use crate::syntax::expr::{Expr, ExprKind};
@@ -11,39 +12,32 @@ use tilewright_launch::DType;
 
 /// True if kernels have a method of this name.
 pub(super) fn is_method(name: &str) -> bool {
-    METHODS.iter().any(|(known, ..)| *known == name)
+    method(name).is_some()
 }
 
 /// Returns a help with the method whose name is most similar to an unknown name.
 pub(super) fn nearest_method(name: &str) -> Option<String> {
-    did_you_mean(name, METHODS.iter().map(|(known, ..)| *known))
+    did_you_mean(name, methods().map(|(known, _)| known))
+}
+
+/// True if a method of this name gives the same type for all receivers.
+pub(super) fn has_own_type(name: &str) -> bool {
+    method(name).is_some_and(|method| method.has_own_type())
 }
 
 /// A method. Its arguments, except the receiver, have the receiver's type unless stated otherwise.
 #[derive(Clone, Copy)]
 enum Method {
-    /// A function of a float.
-    Float(Unary),
-    /// A function of two floats.
-    Float2(Binary),
-    /// A function of two numbers.
-    Number2(Binary),
-    /// A function of two integers.
-    Int2(Binary),
-    /// A count of an integer's bits, as a `u32`.
-    Bits(Unary),
+    /// An operator of one value.
+    Unary(Unary, Takes),
+    /// An operator of two values.
+    Binary(Binary, Takes),
     /// Rotates an integer's bits to the left by a `u32`.
     RotateLeft,
     /// Rotates an integer's bits to the right by a `u32`.
     RotateRight,
     /// `x.clamp(low, high)`, for all types of numbers. It is NaN if `x` is.
     Clamp,
-    /// The absolute value, for floats and signed integers.
-    Abs,
-    /// As in Rust: 1 or -1 with the sign of a float, also of a zero, and NaN for NaN. For an integer, its sign.
-    Signum,
-    /// A bool, for floats.
-    IsNan,
     /// A bool, for floats.
     IsFinite,
     /// A bool, for floats.
@@ -58,54 +52,61 @@ enum Method {
     Pow,
 }
 
-/// The methods, and the numbers of their arguments.
-const METHODS: [(&str, Method, usize); 45] = [
-    ("abs", Method::Abs, 0),
-    ("signum", Method::Signum, 0),
-    ("floor", Method::Float(Unary::Floor), 0),
-    ("ceil", Method::Float(Unary::Ceil), 0),
-    ("round", Method::Float(Unary::Round), 0),
-    ("trunc", Method::Float(Unary::Trunc), 0),
-    ("fract", Method::Float(Unary::Fract), 0),
-    ("sqrt", Method::Float(Unary::Sqrt), 0),
-    ("rsqrt", Method::Float(Unary::InverseSqrt), 0),
-    ("inverse_sqrt", Method::Float(Unary::InverseSqrt), 0),
-    ("exp", Method::Float(Unary::Exp), 0),
-    ("exp2", Method::Float(Unary::Exp2), 0),
-    ("ln", Method::Float(Unary::Ln), 0),
-    ("log2", Method::Float(Unary::Log2), 0),
-    ("sin", Method::Float(Unary::Sin), 0),
-    ("cos", Method::Float(Unary::Cos), 0),
-    ("tan", Method::Float(Unary::Tan), 0),
-    ("asin", Method::Float(Unary::Asin), 0),
-    ("acos", Method::Float(Unary::Acos), 0),
-    ("atan", Method::Float(Unary::Atan), 0),
-    ("sinh", Method::Float(Unary::Sinh), 0),
-    ("cosh", Method::Float(Unary::Cosh), 0),
-    ("tanh", Method::Float(Unary::Tanh), 0),
-    ("asinh", Method::Float(Unary::Asinh), 0),
-    ("acosh", Method::Float(Unary::Acosh), 0),
-    ("atanh", Method::Float(Unary::Atanh), 0),
-    ("erf", Method::Float(Unary::Erf), 0),
-    ("powf", Method::Float2(Binary::Pow), 1),
-    ("atan2", Method::Float2(Binary::Atan2), 1),
-    ("min", Method::Number2(Binary::Min), 1),
-    ("max", Method::Number2(Binary::Max), 1),
-    ("mul_hi", Method::Int2(Binary::MulHi), 1),
-    ("count_ones", Method::Bits(Unary::CountOnes), 0),
-    ("leading_zeros", Method::Bits(Unary::LeadingZeros), 0),
-    ("trailing_zeros", Method::Bits(Unary::TrailingZeros), 0),
-    ("rotate_left", Method::RotateLeft, 1),
-    ("rotate_right", Method::RotateRight, 1),
-    ("clamp", Method::Clamp, 2),
-    ("is_nan", Method::IsNan, 0),
-    ("is_finite", Method::IsFinite, 0),
-    ("is_infinite", Method::IsInfinite, 0),
-    ("recip", Method::Recip, 0),
-    ("mul_add", Method::MulAdd, 2),
-    ("powi", Method::Powi, 1),
-    ("pow", Method::Pow, 1),
+/// The methods that are composed of operators, and other names of operators.
+const COMPOSED: [(&str, Method); 10] = [
+    ("rsqrt", Method::Unary(Unary::InverseSqrt, Takes::Floats)),
+    ("rotate_left", Method::RotateLeft),
+    ("rotate_right", Method::RotateRight),
+    ("clamp", Method::Clamp),
+    ("is_finite", Method::IsFinite),
+    ("is_infinite", Method::IsInfinite),
+    ("recip", Method::Recip),
+    ("mul_add", Method::MulAdd),
+    ("powi", Method::Powi),
+    ("pow", Method::Pow),
 ];
+
+/// Returns all methods: operators first, then the composed ones.
+fn methods() -> impl Iterator<Item = (&'static str, Method)> {
+    let unary = Unary::ALL.into_iter().filter_map(|op| op.method().map(|takes| (op.name(), Method::Unary(op, takes))));
+    let binary = Binary::ALL.into_iter().filter_map(|op| op.method().map(|(name, takes)| (name, Method::Binary(op, takes))));
+    unary.chain(binary).chain(COMPOSED)
+}
+
+/// Returns the method of a name.
+fn method(name: &str) -> Option<Method> {
+    methods().find(|(known, _)| *known == name).map(|(_, method)| method)
+}
+
+impl Method {
+    /// Returns the number of its arguments.
+    fn arity(self) -> usize {
+        match self {
+            Method::Unary(..) | Method::IsFinite | Method::IsInfinite | Method::Recip => 0,
+            Method::Binary(..) | Method::RotateLeft | Method::RotateRight | Method::Powi | Method::Pow => 1,
+            Method::Clamp | Method::MulAdd => 2,
+        }
+    }
+
+    /// Returns the types that it takes.
+    fn takes(self) -> Takes {
+        match self {
+            Method::Unary(_, takes) | Method::Binary(_, takes) => takes,
+            Method::Clamp => Takes::Numbers,
+            Method::RotateLeft | Method::RotateRight | Method::Pow => Takes::Ints,
+            Method::IsFinite | Method::IsInfinite | Method::Recip | Method::MulAdd | Method::Powi => Takes::Floats,
+        }
+    }
+
+    /// True if the type of the result does not determine the type of the receiver.
+    fn has_own_type(self) -> bool {
+        match self {
+            Method::Unary(op, takes) => takes == Takes::Bits || op.result(DType::F32) != DType::F32,
+            Method::IsFinite | Method::IsInfinite => true,
+            _ => false,
+        }
+    }
+}
 
 /// The help for a method that only integers have.
 const OF_INTEGERS: &str = "it needs an `i32` or a `u32`";
@@ -123,37 +124,29 @@ impl Checker<'_> {
         args: &[Expr],
         wanted: Option<DType>,
     ) -> Checked<ExprId> {
-        let Some((_, method, arity)) = METHODS.iter().find(|(known, ..)| *known == name.text) else {
+        let Some(method) = method(&name.text) else {
             let error = self.no_method(receiver, name);
             return self.fail(error);
         };
-        if args.len() != *arity {
-            let error = Error::new(span, format!("`{name}` takes {}, not {}", counted(*arity), args.len()));
+        if args.len() != method.arity() {
+            let error = Error::new(span, format!("`{name}` takes {}, not {}", counted(method.arity()), args.len()));
             let tensor = matches!(&receiver.kind, ExprKind::Name(n) if self.is_tensor(n));
             let help = tensor.then(|| "write indices after it: `x.clamp()[i, j]`".into());
             return self.fail(error.maybe_help(help));
         }
         if let (Method::Powi | Method::Pow, [exponent]) = (method, args) {
-            return self.power(span, *method, receiver, exponent, wanted);
+            return self.power(span, method, receiver, exponent, wanted);
         }
         if let (Method::RotateLeft | Method::RotateRight, [by]) = (method, args) {
-            return self.rotation(*method, receiver, name, by, wanted);
+            return self.rotation(method, receiver, name, by, wanted);
         }
-        // The type of the result does not determine the type of the receiver.
-        let is_apart = matches!(method, Method::IsNan | Method::IsFinite | Method::IsInfinite | Method::Bits(_));
-        let wanted = wanted.filter(|_| !is_apart);
+        let wanted = wanted.filter(|_| !method.has_own_type());
         let parts: Vec<&Expr> = std::iter::once(receiver).chain(args).collect();
         let ids = self.uniform(&format!("`{name}`"), name.span, &parts, wanted)?;
         let dtype = ids.first().map_or(DType::Bool, |id| self.program.exprs.dtype(*id));
-        let fits = match method {
-            Method::Number2(_) | Method::Clamp => dtype != DType::Bool,
-            Method::Abs | Method::Signum => dtype.is_float() || dtype.is_signed_int(),
-            Method::Int2(_) | Method::Bits(_) => dtype.is_int(),
-            _ => dtype.is_float(),
-        };
-        if !fits {
+        if !method.takes().includes(dtype) {
             let error = Error::new(name.span, format!("there is no `{name}` of {}", article(dtype)));
-            let is_of_integers = matches!(method, Method::Int2(_) | Method::Bits(_));
+            let is_of_integers = matches!(method.takes(), Takes::Ints | Takes::Bits);
             let cast = |arg: &Expr| match arg.kind {
                 ExprKind::Float { .. } => arg.to_string(),
                 _ => format!("{} as f32", arg.short_operand()),
@@ -162,7 +155,7 @@ impl Checker<'_> {
             let help = dtype.is_int().then(|| format!("write `({} as f32).{name}({})`", receiver.short_operand(), rest.join(", ")));
             return self.fail(error.maybe_help(if is_of_integers { Some(OF_INTEGERS.into()) } else { help }));
         }
-        self.apply(*method, &ids)
+        self.apply(method, &ids)
     }
 
     fn apply(&mut self, method: Method, ids: &[ExprId]) -> Checked<ExprId> {
@@ -172,17 +165,15 @@ impl Checker<'_> {
         let number = |value: f64| exprs.constant(Const::number(value, dtype));
         let (one, infinity) = (number(1.0), number(f64::INFINITY));
         Ok(match (method, a, b) {
-            (Method::Float(op), ..) => exprs.unary(op, x),
-            (Method::Float2(op) | Method::Number2(op) | Method::Int2(op), Some(a), _) => exprs.binary(op, x, a),
+            (Method::Unary(op, Takes::Bits), ..) => exprs.unary(op, exprs.cast(DType::U32, x)),
+            (Method::Unary(op, _), ..) => exprs.unary(op, x),
+            (Method::Binary(op, _), Some(a), _) => exprs.binary(op, x, a),
             (Method::Clamp, Some(low), Some(high)) => {
                 let raised = exprs.binary(Binary::Max, x, low);
                 let clamped = exprs.binary(Binary::Min, raised, high);
                 // `min` and `max` of NaN and a number are the number, but Rust's `clamp` of NaN is NaN.
                 if dtype.is_float() { exprs.select(exprs.unary(Unary::IsNan, x), x, clamped) } else { clamped }
             }
-            (Method::Abs, ..) => exprs.unary(Unary::Abs, x),
-            (Method::Signum, ..) => exprs.unary(Unary::Sign, x),
-            (Method::IsNan, ..) => exprs.unary(Unary::IsNan, x),
             (Method::IsFinite, ..) => {
                 let size = exprs.unary(Unary::Abs, x);
                 exprs.compare(Compare::Lt, size, infinity)
@@ -193,7 +184,6 @@ impl Checker<'_> {
             }
             (Method::Recip, ..) => exprs.binary(Binary::Div, one, x),
             (Method::MulAdd, Some(a), Some(b)) => exprs.mul_add(x, a, b),
-            (Method::Bits(op), ..) => exprs.unary(op, exprs.cast(DType::U32, x)),
             _ => return Err(Poisoned),
         })
     }

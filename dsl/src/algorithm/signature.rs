@@ -177,7 +177,7 @@ pub fn signature(kernel: &Kernel) -> Signature {
 
 /// Returns the value of an expression of literals and parameters.
 fn default(kernel: &Kernel, value: &Expr, depth: usize) -> Option<i64> {
-    use crate::syntax::expr::{BinaryOp, ExprKind};
+    use crate::syntax::expr::ExprKind;
     match &value.kind {
         ExprKind::Int { value, .. } => i64::try_from(*value).ok(),
         ExprKind::Neg(a) => default(kernel, a, depth)?.checked_neg(),
@@ -188,17 +188,7 @@ fn default(kernel: &Kernel, value: &Expr, depth: usize) -> Option<i64> {
                 _ => None,
             }
         }
-        ExprKind::Binary(op, _, a, b) => {
-            let (a, b) = (default(kernel, a, depth)?, default(kernel, b, depth)?);
-            match op {
-                BinaryOp::Add => a.checked_add(b),
-                BinaryOp::Sub => a.checked_sub(b),
-                BinaryOp::Mul => a.checked_mul(b),
-                BinaryOp::Div if b > 0 => a.checked_div_euclid(b),
-                BinaryOp::Rem if b > 0 => a.checked_rem_euclid(b),
-                _ => None,
-            }
-        }
+        ExprKind::Binary(op, _, a, b) => op.of_sizes()?.exact(default(kernel, a, depth)?, default(kernel, b, depth)?),
         _ => None,
     }
 }

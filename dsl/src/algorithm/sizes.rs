@@ -39,44 +39,28 @@ impl Checker<'_> {
         }
     }
 
-    fn combine_sizes(&mut self, op: BinaryOp, a: ExprId, b: ExprId, span: SpanId) -> Checked<ExprId> {
+    fn combine_sizes(&mut self, symbol: BinaryOp, a: ExprId, b: ExprId, span: SpanId) -> Checked<ExprId> {
         let exprs = &self.program.exprs;
         let (x, y) = (exprs.as_int(a), exprs.as_int(b));
-        let op = match op {
-            BinaryOp::Add => Binary::Add,
-            BinaryOp::Sub => Binary::Sub,
-            BinaryOp::Mul => Binary::Mul,
-            BinaryOp::Div | BinaryOp::Rem => {
-                match y {
-                    Some(1..) => {}
-                    Some(y) => {
-                        return self.fail(
-                            Error::new(span, format!("a size cannot be divided by {y}")).help("the divisor must be at least 1"),
-                        );
-                    }
-                    None => {
-                        let error = Error::new(span, "a size cannot be divided by a dim that is known only at launch");
-                        return self.fail(
-                            error.help("give the divisor a value, `S = 1`: it is then a parameter, which a schedule can pin"),
-                        );
-                    }
-                }
-                if op == BinaryOp::Div { Binary::FloorDiv } else { Binary::FloorMod }
-            }
-            other => return self.fail(Error::new(span, format!("sizes do not have `{}`", other.symbol())).help(MADE_OF)),
+        let Some(op) = symbol.of_sizes() else {
+            return self.fail(Error::new(span, format!("sizes do not have `{}`", symbol.symbol())).help(MADE_OF));
         };
-        if let (Some(x), Some(y)) = (x, y) {
-            let (x, y) = (i128::from(x), i128::from(y));
-            return self.small(
-                match op {
-                    Binary::Add => x + y,
-                    Binary::Sub => x - y,
-                    Binary::Mul => x * y,
-                    Binary::FloorDiv => x.div_euclid(y),
-                    _ => x.rem_euclid(y),
-                },
-                span,
-            );
+        if matches!(op, Binary::FloorDiv | Binary::FloorMod) {
+            match y {
+                Some(1..) => {}
+                Some(y) => {
+                    return self
+                        .fail(Error::new(span, format!("a size cannot be divided by {y}")).help("the divisor must be at least 1"));
+                }
+                None => {
+                    let error = Error::new(span, "a size cannot be divided by a dim that is known only at launch");
+                    return self
+                        .fail(error.help("give the divisor a value, `S = 1`: it is then a parameter, which a schedule can pin"));
+                }
+            }
+        }
+        if let Some(value) = x.zip(y).and_then(|(x, y)| op.of_ints(x, y)) {
+            return self.small(value, span);
         }
         Ok(self.program.exprs.binary(op, a, b))
     }

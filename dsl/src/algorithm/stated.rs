@@ -10,7 +10,6 @@ use crate::nest::{Buffer, Condition, Program, Space, Strided, print};
 use crate::syntax::Name;
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 use crate::syntax::kernel::{Generic, GenericKind, Kernel};
-use tilewright_launch::Relation;
 
 /// Returns the value of a whole number.
 pub(crate) fn number(expr: &Expr) -> Option<i64> {
@@ -44,16 +43,15 @@ pub(crate) fn note(program: &mut Program, fact: &Expr, needed: bool) -> Result<(
         return noted;
     }
     match &fact.kind {
-        ExprKind::Compare(op, _, a, b) => {
+        ExprKind::Compare(relation, _, a, b) => {
             let (left, right) = (size(program, a)?, size(program, b)?);
-            let relation = relation(*op);
             let show = |e| print::expr(program, e);
             let text = match (&a.kind, &b.kind) {
                 (ExprKind::Name(name), _) => format!("{name} {} {}", relation.symbol(), show(right)),
                 (_, ExprKind::Name(name)) => format!("{} {} {name}", show(left), relation.symbol()),
                 _ => format!("{} {} {}", show(left), relation.symbol(), show(right)),
             };
-            program.conditions.push(Condition { left, relation, right, text, span: fact.span, needed });
+            program.conditions.push(Condition { left, relation: *relation, right, text, span: fact.span, needed });
             Ok(())
         }
         ExprKind::Binary(BinaryOp::And, _, a, b) => note(program, a, needed).and_then(|()| note(program, b, needed)),
@@ -61,18 +59,6 @@ pub(crate) fn note(program: &mut Program, fact: &Expr, needed: bool) -> Result<(
         _ => Err(Error::new(fact.span, "this is not a fact").help(
             "a fact compares two sizes, `OW % 8 == 0`, or a scalar with a number, `scale > 0.0`, or says `finite(x)` of a tensor",
         )),
-    }
-}
-
-pub(super) fn relation(op: crate::expr::Compare) -> Relation {
-    use crate::expr::Compare;
-    match op {
-        Compare::Eq => Relation::Eq,
-        Compare::Ne => Relation::Ne,
-        Compare::Lt => Relation::Lt,
-        Compare::Le => Relation::Le,
-        Compare::Gt => Relation::Gt,
-        Compare::Ge => Relation::Ge,
     }
 }
 
@@ -104,19 +90,14 @@ fn size(program: &mut Program, expr: &Expr) -> Result<ExprId, Error> {
             let (zero, a) = (program.exprs.int(0), size(program, a)?);
             Ok(program.exprs.difference(zero, a))
         }
-        ExprKind::Binary(op, _, a, b) => {
+        ExprKind::Binary(symbol, _, a, b) => {
             let (a, b) = (size(program, a)?, size(program, b)?);
-            let op = match op {
-                BinaryOp::Add => Binary::Add,
-                BinaryOp::Sub => Binary::Sub,
-                BinaryOp::Mul => Binary::Mul,
-                BinaryOp::Div | BinaryOp::Rem if program.exprs.as_int(b).is_none_or(|b| b < 1) => {
-                    return Err(Error::new(expr.span, "a fact must divide by a number that is at least 1"));
-                }
-                BinaryOp::Div => Binary::FloorDiv,
-                BinaryOp::Rem => Binary::FloorMod,
-                _ => return Err(Error::new(expr.span, format!("sizes do not have `{}`", op.symbol()))),
+            let Some(op) = symbol.of_sizes() else {
+                return Err(Error::new(expr.span, format!("sizes do not have `{}`", symbol.symbol())));
             };
+            if matches!(op, Binary::FloorDiv | Binary::FloorMod) && program.exprs.as_int(b).is_none_or(|b| b < 1) {
+                return Err(Error::new(expr.span, "a fact must divide by a number that is at least 1"));
+            }
             Ok(program.exprs.binary(op, a, b))
         }
         ExprKind::Method { receiver, name, args } if name.text == "stride" => stride(program, receiver, args, expr),

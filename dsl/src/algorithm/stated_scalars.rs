@@ -11,7 +11,7 @@ use crate::syntax::expr::{Expr, ExprKind};
 /// Records a comparison, if one of its sides is a scalar.
 pub(super) fn note(program: &mut Program, fact: &Expr, needed: bool) -> Option<Result<(), Error>> {
     let ExprKind::Compare(op, _, a, b) = &fact.kind else { return None };
-    let relation = super::stated::relation(*op);
+    let relation = *op;
     let (scalar, relation, other) = match (scalar(program, a), scalar(program, b)) {
         (Some(scalar), _) => (scalar, relation, b),
         (None, Some(scalar)) => (scalar, mirrored(relation), a),

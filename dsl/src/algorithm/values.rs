@@ -6,7 +6,7 @@ use super::{Checked, Checker, Poisoned};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, Compare, Const, ExprId, Unary};
 use crate::syntax::Name;
-use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind, Let, compare_symbol};
+use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind, Let};
 use tilewright_launch::DType;
 
 /// The maximum depth of a value in a `let`. It is limited, because recursive walks over values run on the stack of rustc.
@@ -134,18 +134,7 @@ impl Checker<'_> {
             return self.fail(error.maybe_help((!bitwise).then(|| "for truth values, use `&&`, `||`, `^` and `!`".into())));
         }
         let indices = self.is_index(a) && self.is_index(b);
-        let op = match op {
-            BinaryOp::Add => Binary::Add,
-            BinaryOp::Sub => Binary::Sub,
-            BinaryOp::Mul => Binary::Mul,
-            BinaryOp::Div if indices => Binary::FloorDiv,
-            BinaryOp::Rem if indices => Binary::FloorMod,
-            BinaryOp::Div => Binary::Div,
-            BinaryOp::Rem => Binary::Rem,
-            BinaryOp::BitAnd => Binary::And,
-            BinaryOp::BitOr => Binary::Or,
-            _ => Binary::Xor,
-        };
+        let op = op.of_sizes().filter(|_| indices).unwrap_or(op.operation());
         if matches!(op, Binary::FloorDiv | Binary::FloorMod) {
             self.divisor(b, at)?;
         }
@@ -165,9 +154,8 @@ impl Checker<'_> {
         if left.is_ok() {
             self.definition.conditions.pop();
         }
-        let op = if op == BinaryOp::And { Binary::And } else { Binary::Or };
         let (left, right) = (left?, right?);
-        Ok(self.program.exprs.binary(op, left, right))
+        Ok(self.program.exprs.binary(op.operation(), left, right))
     }
 
     fn shift(&mut self, op: BinaryOp, at: SpanId, a: &Expr, b: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
@@ -179,11 +167,11 @@ impl Checker<'_> {
             return self.fail(Error::new(at, format!("there is no `{}` of {}", op.symbol(), article(wrong))));
         }
         let count = if exprs.dtype(count) == dtype { count } else { exprs.cast(dtype, count) };
-        Ok(exprs.binary(if op == BinaryOp::Shl { Binary::Shl } else { Binary::Shr }, value, count))
+        Ok(exprs.binary(op.operation(), value, count))
     }
 
     fn comparison(&mut self, op: Compare, at: SpanId, a: &Expr, b: &Expr) -> Checked<ExprId> {
-        let ids = self.uniform(&format!("`{}`", compare_symbol(op)), at, &[a, b], None)?;
+        let ids = self.uniform(&format!("`{}`", op.symbol()), at, &[a, b], None)?;
         let [a, b] = ids[..] else { return Err(Poisoned) };
         if self.program.exprs.dtype(a) == DType::Bool {
             // A comparison of bools is a bitwise operation.
@@ -289,14 +277,8 @@ impl Checker<'_> {
 
     /// Checks that arithmetic on literals fits in 32 bits, because its result is a literal.
     fn no_overflow(&mut self, op: Binary, a: ExprId, b: ExprId, at: SpanId) -> Checked<()> {
-        let (Some(a), Some(b)) = (self.program.exprs.as_int(a), self.program.exprs.as_int(b)) else { return Ok(()) };
-        let (a, b) = (i128::from(a), i128::from(b));
-        let value = match op {
-            Binary::Add => a + b,
-            Binary::Sub => a - b,
-            Binary::Mul => a * b,
-            _ => return Ok(()),
-        };
+        let exprs = &self.program.exprs;
+        let Some(value) = exprs.as_int(a).zip(exprs.as_int(b)).and_then(|(a, b)| op.of_ints(a, b)) else { return Ok(()) };
         self.small(value, at).map(drop)
     }
 

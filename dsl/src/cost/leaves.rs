@@ -1,8 +1,8 @@
 //! Counts the arithmetic, reads and writes of a nest's leaves, each with the loops that it depends on.
 
 use super::count::{Count, Loops};
-use super::{functions, shares, written};
-use crate::expr::{Expr, ExprId, Unary};
+use super::{shares, written};
+use crate::expr::{Expr, ExprId};
 use crate::nest::{Block, Body, Compute, NodeKind, Phase, StageId, walk as nodes};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -167,21 +167,9 @@ fn arithmetic(count: &Count<'_>, id: ExprId) -> (i64, i64) {
     if !count.program.exprs.dtype(id).is_float() {
         return (0, 0);
     }
-    let expr = count.program.exprs.get(id);
-    let made_of = match expr {
-        Expr::Unary(op, _) => functions::of_unary(*op),
-        Expr::Binary(op, ..) => functions::of_binary(*op),
-        _ => None,
-    };
-    if let Some(made_of) = made_of {
-        return (made_of.flops, made_of.functions);
-    }
-    match expr {
-        Expr::Binary(..) => (1, 0),
-        // Signs are free as modifiers of operands.
-        Expr::Unary(Unary::Neg | Unary::Abs, _) => (0, 0),
-        Expr::Unary(Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::Fract, _) => (1, 0),
-        Expr::Unary(..) => (0, 1),
+    match count.program.exprs.get(id) {
+        Expr::Unary(op, _) => op.work().arithmetic(),
+        Expr::Binary(op, ..) => op.work().arithmetic(),
         Expr::MulAdd(..) => (2, 0),
         _ => (0, 0),
     }

@@ -2,7 +2,7 @@
 //!
 //! Dims that are known only at launch count as a large power of two, because only the distance between neighbours matters, not the address.
 
-use crate::expr::{Binary, Expr, ExprId, Unary};
+use crate::expr::{Expr, ExprId};
 use crate::nest::{AxisId, Buffer, Program};
 use std::collections::{HashMap, HashSet};
 
@@ -36,30 +36,12 @@ fn value_once(program: &Program, id: ExprId, point: &Point, done: &mut HashMap<E
 fn by_parts(program: &Program, id: ExprId, of: &mut dyn FnMut(ExprId) -> Option<i64>) -> Option<i64> {
     match *program.exprs.get(id) {
         Expr::Dim(dim) => program.dims[dim].derived.map_or(Some(DIM), of),
-        Expr::Unary(Unary::Neg, a) => of(a)?.checked_neg(),
-        Expr::Unary(Unary::Index, a) => of(a),
+        Expr::Unary(op, a) => op.of_int(of(a)?),
         Expr::Select(cond, yes, no) => {
             let Expr::Compare(op, a, b) = *program.exprs.get(cond) else { return None };
             if op.holds(of(a)?, of(b)?) { of(yes) } else { of(no) }
         }
-        Expr::Binary(op, a, b) => binary(op, of(a)?, of(b)?),
-        _ => None,
-    }
-}
-
-fn binary(op: Binary, a: i64, b: i64) -> Option<i64> {
-    match op {
-        Binary::Add => a.checked_add(b),
-        Binary::Sub => a.checked_sub(b),
-        Binary::Mul => a.checked_mul(b),
-        Binary::FloorDiv => a.checked_div_euclid(b),
-        Binary::FloorMod => a.checked_rem_euclid(b),
-        Binary::Div => a.checked_div(b),
-        Binary::Rem => a.checked_rem(b),
-        Binary::Min => Some(a.min(b)),
-        Binary::Max => Some(a.max(b)),
-        Binary::Xor => Some(a ^ b),
-        Binary::And => Some(a & b),
+        Expr::Binary(op, a, b) => op.exact(of(a)?, of(b)?),
         _ => None,
     }
 }

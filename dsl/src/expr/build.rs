@@ -68,7 +68,7 @@ impl Exprs {
 
     /// Returns a function of one value.
     pub fn unary(&self, op: Unary, a: ExprId) -> ExprId {
-        let dtype = if op == Unary::IsNan { DType::Bool } else { self.dtype(a) };
+        let dtype = op.result(self.dtype(a));
         match (op, self.as_int(a)) {
             (Unary::Neg, Some(v)) if v != i64::from(i32::MIN) => self.int(-v),
             _ => self.add(Expr::Unary(op, a), dtype),
@@ -89,7 +89,7 @@ impl Exprs {
         let (x, y) = (self.as_int(a), self.as_int(b));
         match (op, x, y) {
             (_, Some(x), Some(y)) => {
-                let value = fold_ints(op, x, y).filter(|value| i32::try_from(*value).is_ok())?;
+                let value = op.exact(x, y).filter(|value| op.is_arithmetic() && i32::try_from(*value).is_ok())?;
                 Some(self.int(value))
             }
             (Binary::Add, Some(0), _) | (Binary::Mul, Some(1), _) => Some(b),
@@ -280,21 +280,4 @@ impl Exprs {
     pub fn uses_axis(&self, id: ExprId, f: &mut dyn FnMut(AxisId) -> bool) -> bool {
         self.any(id, &mut |e| matches!(e, Expr::Axis(a) if f(*a)))
     }
-}
-
-fn fold_ints(op: Binary, a: i64, b: i64) -> Option<i64> {
-    Some(match op {
-        Binary::Add => a + b,
-        Binary::Sub => a - b,
-        Binary::Mul => a * b,
-        Binary::Div if b == 0 => 0,
-        Binary::Div => a / b,
-        Binary::Rem if b == 0 => 0,
-        Binary::Rem => a % b,
-        Binary::FloorDiv if b > 0 => a.div_euclid(b),
-        Binary::FloorMod if b > 0 => a.rem_euclid(b),
-        Binary::Min => a.min(b),
-        Binary::Max => a.max(b),
-        _ => return None,
-    })
 }

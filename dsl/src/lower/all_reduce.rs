@@ -16,12 +16,12 @@
 
 use super::accumulate::{is_of, wrap};
 use crate::diag::SpanId;
-use crate::expr::{Expr, ExprId};
+use crate::expr::ExprId;
 use crate::nest::path::{Frame, Path};
 use crate::nest::walk;
 use crate::nest::{
-    Access, AllReduce, Axis, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Exec, Fate, How, Level, Node, NodeKind,
-    Pred, Program, Scope, Space, StageId, Tail,
+    Access, Accessed, AllReduce, Axis, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Exec, Fate, How, Level, Node,
+    NodeKind, Pred, Program, Scope, Space, StageId, Tail,
 };
 
 /// Moves the loops over a reduction's axes that are bound to invocations inside the reduction, where its own loops begin at `place`.
@@ -91,23 +91,15 @@ fn depends_on(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferI
 }
 
 fn names(program: &Program, node: &Node, axes: &[AxisId], filled: &[BufferId]) -> bool {
-    if let NodeKind::AllReduce(c) = &node.kind
-        && c.src.iter().any(|place| filled.contains(&place.buffer))
-    {
-        return true;
-    }
-    let named: Vec<ExprId> = match &node.kind {
-        NodeKind::Loop(l) => vec![l.end.unwrap_or(program.axes[l.axis].extent)],
-        NodeKind::Compute(c) => c.values().chain(c.dst.iter().flat_map(|place| place.index.iter().copied())).collect(),
-        NodeKind::AllReduce(c) => c.src.iter().chain(&c.dst).flat_map(|place| &place.index).copied().collect(),
-        NodeKind::Alloc { .. } | NodeKind::Branch { .. } | NodeKind::Barrier { .. } => Vec::new(),
+    let made = |axis: AxisId| axes.iter().any(|of| program.passes(axis, *of));
+    let end = match &node.kind {
+        NodeKind::Loop(looped) if looped.end.is_none() => Some(program.axes[looped.axis].extent),
+        _ => None,
     };
-    let is_one = |e: &Expr| match e {
-        Expr::Axis(axis) => axes.iter().any(|of| program.passes(*axis, *of)),
-        Expr::Read(read) => filled.contains(&read.buffer),
-        _ => false,
-    };
-    named.iter().any(|e| program.exprs.any(*e, &mut |e| is_one(e)))
+    let named = node.exprs().into_iter().map(|(e, _)| e).chain(end);
+    let is_read = |access: &Accessed| access.takes_result() && filled.contains(&access.place.buffer);
+    named.into_iter().any(|e| program.exprs.uses_axis(e, &mut |axis| made(axis)))
+        || node.accesses(&program.exprs).iter().any(is_read)
 }
 
 /// A distributed reduction, whose partial results will be combined.

@@ -1,10 +1,12 @@
 //! Axes: their origins, how directives consumed them, and their values.
 
+use super::meaning::{self, IndexAlgebra};
 use super::{AxisId, Program, StageId};
 use crate::diag::SpanId;
 use crate::expr::{Binary, ExprId};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 
 /// An axis: an index that runs over `0..extent`.
 #[derive(Clone, Debug)]
@@ -108,54 +110,41 @@ impl Split {
     }
 }
 
+/// Expressions over the axes that loops bind.
+struct OverBound<'p> {
+    program: &'p Program,
+    bound: &'p dyn Fn(AxisId) -> bool,
+}
+
+impl IndexAlgebra for OverBound<'_> {
+    type Index = ExprId;
+    type Failure = Infallible;
+
+    const NESTED: bool = false;
+
+    fn apply(&mut self, op: Binary, a: ExprId, b: ExprId) -> Result<ExprId, Infallible> {
+        Ok(self.program.exprs.binary(op, a, b))
+    }
+
+    fn extent(&mut self, axis: AxisId) -> Result<ExprId, Infallible> {
+        Ok(self.program.axes[axis].extent)
+    }
+
+    fn axis(&mut self, axis: AxisId) -> Result<ExprId, Infallible> {
+        if (self.bound)(axis) { Ok(self.program.exprs.axis(axis)) } else { meaning::value(self.program, axis, self) }
+    }
+
+    fn live(&mut self, _: AxisId) -> Result<ExprId, Infallible> {
+        Ok(self.program.exprs.int(0))
+    }
+}
+
 impl Program {
     /// Returns the value of an axis over the axes for which `bound` is true, which loops bind. This is the meaning of
     /// [`crate::expr::Expr::Axis`] without clamps. An unbound axis that was not consumed counts as 0.
     pub fn axis_value(&self, axis: AxisId, bound: &dyn Fn(AxisId) -> bool) -> ExprId {
-        if bound(axis) {
-            return self.exprs.axis(axis);
-        }
-        match self.axes[axis].fate.clone() {
-            Fate::Live => self.exprs.int(0),
-            Fate::Split(split) => {
-                if let Some([tile, point]) = split.shifted() {
-                    let (extent, length) = (self.axes[axis].extent, self.axes[point].extent);
-                    let last = self.exprs.difference(extent, length);
-                    let tile = self.axis_value(tile, bound);
-                    let tile = self.exprs.product(tile, length);
-                    let start = self.exprs.binary(Binary::Min, tile, last);
-                    let offset = self.axis_value(point, bound);
-                    return self.exprs.sum(start, offset);
-                }
-                let mut value = self.exprs.int(0);
-                for part in split.parts {
-                    let (extent, digit) = (self.axes[part].extent, self.axis_value(part, bound));
-                    let scaled = self.exprs.product(value, extent);
-                    value = self.exprs.sum(scaled, digit);
-                }
-                value
-            }
-            Fate::Fused { into, digit, .. } => {
-                let whole = self.axis_value(into, bound);
-                self.digit(into, digit, whole)
-            }
-        }
-    }
-
-    /// Returns a component of a fused axis's value.
-    pub fn digit(&self, fused: AxisId, digit: usize, whole: ExprId) -> ExprId {
-        let AxisDef::Fused(digits) = self.axes[fused].def.clone() else { return whole };
-        let mut later = self.exprs.int(1);
-        for axis in &digits[digit + 1..] {
-            let extent = self.axes[*axis].extent;
-            later = self.exprs.product(later, extent);
-        }
-        let quotient = self.exprs.binary(Binary::FloorDiv, whole, later);
-        if digit == 0 {
-            return quotient;
-        }
-        let extent = self.axes[digits[digit]].extent;
-        self.exprs.binary(Binary::FloorMod, quotient, extent)
+        let Ok(value) = OverBound { program: self, bound }.axis(axis);
+        value
     }
 
     /// Returns an expression in which every axis that is not in `bound` is replaced by its value over the bound axes.

@@ -91,23 +91,9 @@ fn unary(op: Unary, a: Known, dtype: DType) -> Known {
         Unary::Neg if dtype.is_float() => a.negative(),
         Unary::Abs if dtype.is_float() => a.magnitude(),
         Unary::Exp | Unary::Exp2 => a.exponential(dtype),
-        Unary::Neg | Unary::Abs if a.is(0.0) => a,
         Unary::Sqrt => a.root(dtype),
         Unary::InverseSqrt => Known::exactly(1.0).over(a.root(dtype), dtype),
-        Unary::Sin
-        | Unary::Tan
-        | Unary::Tanh
-        | Unary::Asin
-        | Unary::Atan
-        | Unary::Sinh
-        | Unary::Asinh
-        | Unary::Atanh
-        | Unary::Erf
-            if a.is(0.0) =>
-        {
-            a
-        }
-        Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc | Unary::Fract | Unary::CountOnes if a.is(0.0) => a,
+        _ if a.is(0.0) && op.keeps_zero(dtype) => a,
         _ => Known::any(dtype),
     }
 }

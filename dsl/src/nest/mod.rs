@@ -90,6 +90,7 @@ mod ends;
 pub mod fill;
 pub mod known;
 mod local_bytes;
+pub mod meaning;
 mod monoid;
 mod node;
 pub mod path;
@@ -104,8 +105,8 @@ pub use crate::ids::{AxisId, BufferId, DimId, ScalarId, StageId};
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
 pub use bounds::Bound;
 pub use node::{
-    Access, Accessed, AllReduce, Block, Compute, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Phase, Pred, Scope, Scratch,
-    Side, Slot, Step,
+    Access, Accessed, Accessor, AllReduce, Block, Compute, Dispatch, Exec, How, Level, Loop, Node, NodeKind, Phase, Pred, Scope,
+    Scratch, Side, Slot, Step,
 };
 pub use pipelined::{Made, Pipelined, Point, StepPlace};
 pub use places::Places;

@@ -3,7 +3,7 @@
 
 use super::{AxisId, BufferId, StageId, Tail};
 use crate::diag::SpanId;
-use crate::expr::{ExprId, Exprs};
+use crate::expr::{ExprId, Exprs, Outside, Read};
 
 /// One dispatch: what a grid of workgroups runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,8 +179,39 @@ pub struct Access {
 pub struct Accessed {
     /// The place that is accessed.
     pub place: Access,
-    /// True for a write. The place that an update or an atomic reduction changes counts as written only.
-    pub writes: bool,
+    /// The treatment of out-of-bounds indices.
+    pub outside: Outside,
+    /// The part of the node that makes the access.
+    pub by: Accessor,
+}
+
+/// The part of a node that makes an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accessor {
+    /// A value or an operand that it computes.
+    Value,
+    /// The value that a whole reduction stores.
+    Finish,
+    /// A component of the state that an update is given.
+    Given,
+    /// A partial state that an all-reduce combines.
+    Partial,
+    /// An index, a condition or the end of a loop.
+    Index,
+    /// A store. The place that an update or an atomic reduction changes counts as stored only.
+    Store,
+}
+
+impl Accessed {
+    /// True for a write.
+    pub fn writes(&self) -> bool {
+        self.by == Accessor::Store
+    }
+
+    /// True for a read of a value that another node has finished. The state that an update combines with is not finished.
+    pub fn takes_result(&self) -> bool {
+        !matches!(self.by, Accessor::Store | Accessor::Given)
+    }
 }
 
 /// The computation and store of one value, or of a tuple.
@@ -312,51 +343,65 @@ impl Node {
         Node::new(NodeKind::Barrier { scope }, span)
     }
 
-    /// Returns the node's own accesses, without the nodes inside it: by its values, its places and their indices, its condition and its
-    /// end. Equal accesses are returned once.
-    pub fn accesses(&self, exprs: &Exprs) -> Vec<Accessed> {
-        let (mut values, mut made): (Vec<ExprId>, Vec<Accessed>) = (Vec::new(), Vec::new());
-        let access = |place: &Access, writes: bool| Accessed { place: place.clone(), writes };
+    /// Returns the expressions that it names itself, without the nodes inside it, each with its part of the node.
+    pub fn exprs(&self) -> Vec<(ExprId, Accessor)> {
+        let all = |exprs: &[ExprId], by: Accessor| exprs.iter().map(|e| (*e, by)).collect::<Vec<_>>();
+        let mut found = match &self.kind {
+            NodeKind::Compute(compute) => {
+                [all(&compute.value, Accessor::Value), all(compute.finish.as_slice(), Accessor::Finish)].concat()
+            }
+            NodeKind::Loop(looped) => all(looped.end.as_slice(), Accessor::Index),
+            NodeKind::Branch { cond, .. } => all(&[*cond], Accessor::Index),
+            NodeKind::AllReduce(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } => Vec::new(),
+        };
+        found.extend(self.places().into_iter().flat_map(|(place, _)| all(&place.index, Accessor::Index)));
+        found
+    }
+
+    /// Returns the places of states and results that it accesses.
+    fn places(&self) -> Vec<(&Access, Accessor)> {
+        fn all(places: &[Access], by: Accessor) -> impl Iterator<Item = (&Access, Accessor)> {
+            places.iter().map(move |place| (place, by))
+        }
         match &self.kind {
             NodeKind::Compute(compute) => {
-                values.extend(compute.values());
                 let given = &compute.dst[..compute.dst.len() - compute.written().len()];
                 // An init leaves the components that it is given.
-                made.extend(given.iter().filter(|_| compute.phase != Phase::Init).map(|place| access(place, false)));
-                made.extend(compute.written().iter().map(|place| access(place, true)));
+                let given = if compute.phase == Phase::Init { &[] } else { given };
+                all(given, Accessor::Given).chain(all(compute.written(), Accessor::Store)).collect()
             }
-            NodeKind::AllReduce(reduction) => {
-                made.extend(reduction.src.iter().map(|place| access(place, false)));
-                made.extend(reduction.dst.iter().map(|place| access(place, true)));
-            }
-            NodeKind::Loop(looped) => values.extend(looped.end),
-            NodeKind::Branch { cond, .. } => values.push(*cond),
-            NodeKind::Alloc { .. } | NodeKind::Barrier { .. } => {}
+            NodeKind::AllReduce(c) => all(&c.src, Accessor::Partial).chain(all(&c.dst, Accessor::Store)).collect(),
+            NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } | NodeKind::Branch { .. } => Vec::new(),
         }
-        values.extend(made.iter().flat_map(|access| access.place.index.iter().copied()));
-        for read in values.into_iter().flat_map(|value| exprs.reads(value)) {
-            let place = Access { buffer: read.buffer, index: read.index.to_vec() };
-            let read = Accessed { place, writes: false };
-            if !made.contains(&read) {
-                made.push(read);
+    }
+
+    /// Returns the node's own accesses, without the nodes inside it. Equal accesses are returned once.
+    pub fn accesses(&self, exprs: &Exprs) -> Vec<Accessed> {
+        let mut found: Vec<Accessed> = Vec::new();
+        let reads = self.exprs().into_iter().flat_map(|(e, by)| exprs.reads(e).into_iter().map(move |read| (read, by)));
+        let reads = reads.map(|(Read { buffer, index, outside }, by)| Accessed {
+            place: Access { buffer, index: index.to_vec() },
+            outside,
+            by,
+        });
+        let places = self.places().into_iter();
+        let places = places.map(|(place, by)| Accessed { place: place.clone(), outside: Outside::Never, by });
+        for access in reads.chain(places) {
+            if !found.contains(&access) {
+                found.push(access);
             }
         }
-        made
+        found
     }
 
     /// True if it reads a buffer itself.
     pub fn reads(&self, exprs: &Exprs, buffer: BufferId) -> bool {
-        self.accesses(exprs).iter().any(|access| !access.writes && access.place.buffer == buffer)
+        self.accesses(exprs).iter().any(|access| !access.writes() && access.place.buffer == buffer)
     }
 
     /// Returns the buffers that it writes, without the nodes inside it.
     pub fn writes(&self) -> Vec<BufferId> {
-        let places = |places: &[Access]| places.iter().map(|p| p.buffer).collect();
-        match &self.kind {
-            NodeKind::Compute(c) => places(c.written()),
-            NodeKind::AllReduce(c) => places(&c.dst),
-            NodeKind::Loop(_) | NodeKind::Alloc { .. } | NodeKind::Barrier { .. } | NodeKind::Branch { .. } => Vec::new(),
-        }
+        self.places().into_iter().filter(|(_, by)| *by == Accessor::Store).map(|(place, _)| place.buffer).collect()
     }
 
     /// Returns its predicates.

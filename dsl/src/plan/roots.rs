@@ -9,7 +9,7 @@ use super::form::Nest;
 use super::pointwise::UNROLLED;
 use super::product;
 use crate::algorithm::inline::inline_those;
-use crate::expr::{Binary, Expr, ExprId, Read, Unary};
+use crate::expr::{Expr, ExprId, Read};
 use crate::nest::{AxisId, Body, BufferId, Program, StageId};
 use crate::schedule::placement;
 use crate::syntax::schedule::{Directive, DirectiveKind, Item};
@@ -117,8 +117,8 @@ fn is_expensive(program: &Program, stage: StageId) -> bool {
         return false;
     }
     let function = |e: &Expr| match e {
-        Expr::Unary(op, _) => !matches!(op, Unary::Neg | Unary::Not | Unary::Abs | Unary::Sign | Unary::IsNan | Unary::Index),
-        Expr::Binary(op, ..) => matches!(op, Binary::Pow | Binary::Atan2),
+        Expr::Unary(op, _) => op.is_function(),
+        Expr::Binary(op, ..) => op.is_function(),
         _ => false,
     };
     let inlined =

@@ -10,8 +10,9 @@ pub use text::commas;
 
 use super::Name;
 use crate::diag::SpanId;
-use crate::expr::Compare;
-use parse::{BINARY, Operator};
+use crate::expr::operators::{Level, Spelling};
+use crate::expr::{Binary, Compare};
+use tilewright_launch::DType;
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -222,21 +223,57 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
+    /// Every operator.
+    const ALL: [BinaryOp; 12] = {
+        use BinaryOp::*;
+        [Add, Sub, Mul, Div, Rem, Shl, Shr, BitAnd, BitXor, BitOr, And, Or]
+    };
+
+    /// Returns its operation on data.
+    pub fn operation(self) -> Binary {
+        match self {
+            BinaryOp::Add => Binary::Add,
+            BinaryOp::Sub => Binary::Sub,
+            BinaryOp::Mul => Binary::Mul,
+            BinaryOp::Div => Binary::Div,
+            BinaryOp::Rem => Binary::Rem,
+            BinaryOp::Shl => Binary::Shl,
+            BinaryOp::Shr => Binary::Shr,
+            BinaryOp::BitAnd | BinaryOp::And => Binary::And,
+            BinaryOp::BitXor => Binary::Xor,
+            BinaryOp::BitOr | BinaryOp::Or => Binary::Or,
+        }
+    }
+
+    /// Returns its operation on sizes and indices, whose quotients are rounded down.
+    pub fn of_sizes(self) -> Option<Binary> {
+        match self.operation() {
+            Binary::Div => Some(Binary::FloorDiv),
+            Binary::Rem => Some(Binary::FloorMod),
+            op => op.is_arithmetic().then_some(op),
+        }
+    }
+
+    fn spelling(self) -> (&'static str, Level) {
+        let dtype = if matches!(self, BinaryOp::And | BinaryOp::Or) { DType::Bool } else { DType::I32 };
+        match self.operation().spelling(dtype) {
+            Spelling::Infix(symbol, level) => (symbol, level),
+            Spelling::Method(name) => (name, Level::Postfix),
+        }
+    }
+
     /// Returns the operator as the user writes it.
     pub fn symbol(self) -> &'static str {
-        BINARY.iter().find(|(_, op, _)| *op == Operator::Binary(self)).map_or("?", |(symbol, _, _)| symbol)
+        self.spelling().0
+    }
+
+    /// Returns its precedence.
+    pub fn level(self) -> Level {
+        self.spelling().1
     }
 
     /// Returns the operator with that symbol.
     pub fn from_symbol(symbol: &str) -> Option<BinaryOp> {
-        BINARY.iter().find_map(|(known, op, _)| match op {
-            Operator::Binary(op) if *known == symbol => Some(*op),
-            _ => None,
-        })
+        BinaryOp::ALL.into_iter().find(|op| op.symbol() == symbol)
     }
-}
-
-/// Returns the comparison as the user writes it.
-pub fn compare_symbol(op: Compare) -> &'static str {
-    BINARY.iter().find(|(_, o, _)| *o == Operator::Compare(op)).map_or("?", |(symbol, _, _)| symbol)
 }

@@ -27,6 +27,11 @@
 //!     read computes the value of the algorithm's stage (`placed`).
 //! 13. `flow`: outputs are written, and temporaries are written before they are read. Every obligation has one state.
 //!
+//! Some rules are written here and in `schedule` or `lower` a second time, each in its own way. This is meant, because the verifier would
+//! not find an error in a rule that both shared. They share the meaning of the nest only: the value of an axis
+//! ([`nest::meaning`](crate::nest::meaning)) and the accesses of a node ([`Node::accesses`](crate::nest::Node::accesses)). Within the
+//! verifier, each rule is written once. For example, `trace` alone follows a value through local memory.
+//!
 //! No check unrolls loops, so the time is proportional to the size of the nest.
 
 mod context;
@@ -36,6 +41,7 @@ mod memory;
 mod reductions;
 mod signs;
 mod site;
+mod trace;
 mod values;
 
 use crate::diag::{Errors, Kind};

@@ -2,8 +2,7 @@
 
 use crate::diag::SpanId;
 use crate::expr::{ExprId, Outside};
-use crate::nest::{Access, AxisId, Block, Body, BufferId, Dispatch, Exec, Loop, Node, NodeKind, Phase, Pred, Program, StageId};
-use std::collections::HashSet;
+use crate::nest::{Access, Accessor, AxisId, Block, BufferId, Dispatch, Exec, Loop, Node, NodeKind, Phase, Pred, Program};
 
 /// A leaf with its enclosing nodes and its accesses.
 #[derive(Debug)]
@@ -82,62 +81,31 @@ impl<'p> SiteWalk<'p> {
     }
 
     fn leaf(&mut self, node: &'p Node, place: usize) -> Site<'p> {
-        let mut site = Site { node, around: self.around.clone(), place, touches: Vec::new() };
-        match &node.kind {
-            NodeKind::Compute(compute) => {
-                // The value that a whole reduction stores is checked after lowering.
-                site.reads(self.program, &compute.value, Role::of_reads(compute.phase));
-                for (n, dst) in compute.dst.iter().enumerate() {
-                    site.reads(self.program, &dst.index, Role::Plain);
-                    if n >= compute.given {
-                        site.touch(self.program, dst, true, Role::of_writes(self.program, compute.stage, compute.phase));
-                    } else if compute.phase != Phase::Init {
-                        site.touch(self.program, dst, false, Role::Plain);
-                    }
-                }
-            }
-            NodeKind::AllReduce(reduction) => {
-                reduction.src.iter().for_each(|src| site.touch(self.program, src, false, Role::Finish));
-                reduction.dst.iter().for_each(|dst| site.touch(self.program, dst, true, Role::Plain));
-            }
-            _ => {}
-        }
-        site
+        let touches = node.accesses(&self.program.exprs).into_iter().filter_map(|access| {
+            let (writes, role) = (access.writes(), Role::of(node, access.by)?);
+            let (Access { buffer, index }, outside) = (access.place, access.outside);
+            Some(SiteAccess { buffer, index, writes, outside, role })
+        });
+        Site { node, around: self.around.clone(), place, touches: touches.collect() }
     }
 }
 
 impl Role {
-    fn of_reads(phase: Phase) -> Role {
-        if phase == Phase::Finish { Role::Finish } else { Role::Plain }
-    }
-
-    fn of_writes(program: &Program, stage: StageId, phase: Phase) -> Role {
-        match phase {
-            Phase::Init | Phase::Resume => Role::Init,
-            Phase::Update => Role::Update,
-            Phase::Whole if matches!(program.stages[stage].body, Body::Map(_)) => Role::Plain,
-            Phase::Whole | Phase::Finish => Role::Plain,
+    /// Returns the purpose of an access by a part of a node. `None` for the value that a whole reduction stores, which is checked after
+    /// lowering.
+    fn of(node: &Node, by: Accessor) -> Option<Role> {
+        let phase = if let NodeKind::Compute(compute) = &node.kind { Some(compute.phase) } else { None };
+        match (by, phase) {
+            (Accessor::Finish, _) => None,
+            (Accessor::Partial, _) | (Accessor::Value, Some(Phase::Finish)) => Some(Role::Finish),
+            (Accessor::Store, Some(Phase::Init | Phase::Resume)) => Some(Role::Init),
+            (Accessor::Store, Some(Phase::Update)) => Some(Role::Update),
+            _ => Some(Role::Plain),
         }
     }
 }
 
 impl<'p> Site<'p> {
-    /// Adds every read in some expressions.
-    fn reads(&mut self, program: &Program, exprs: &[ExprId], role: Role) {
-        let mut seen = HashSet::new();
-        for read in exprs.iter().flat_map(|e| program.exprs.reads(*e)) {
-            if seen.insert(read.clone()) {
-                let (index, outside) = (read.index.to_vec(), read.outside);
-                self.touches.push(SiteAccess { buffer: read.buffer, index, writes: false, outside, role });
-            }
-        }
-    }
-
-    fn touch(&mut self, _: &Program, access: &Access, writes: bool, role: Role) {
-        let (index, outside) = (access.index.clone(), Outside::Never);
-        self.touches.push(SiteAccess { buffer: access.buffer, index, writes, outside, role });
-    }
-
     /// Returns the enclosing loops, outermost first.
     pub(super) fn loops(&self) -> impl DoubleEndedIterator<Item = &'p Loop> {
         self.around.iter().filter_map(|around| match &around.node.kind {

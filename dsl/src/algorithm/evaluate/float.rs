@@ -10,7 +10,7 @@
 //! and whatever follows from it, so the error is unbounded. A partial sum is at most the magnitude. For products see
 //! [`Product`].
 
-use super::erf::erf;
+use crate::expr::operators::Precision;
 use crate::expr::{Binary, Unary};
 use tilewright_launch::{DType, FloatFormat};
 
@@ -89,15 +89,15 @@ impl Float {
     /// Applies a function of one value, computed in a dtype.
     pub fn unary(self, op: Unary, dtype: DType) -> Float {
         let (x, e) = (self.value, self.error);
-        let value = unary(op, x);
-        match op {
-            Unary::Neg | Unary::Not | Unary::IsNan | Unary::Index => Float { value, ..self },
-            Unary::Abs => Float { value, ..self },
-            Unary::Sign => self.step(value, x.abs()),
-            Unary::Floor | Unary::Ceil | Unary::Trunc => self.step(value, (x - x.round()).abs()),
-            Unary::Fract => Float { error: self.step(value, (x - x.round()).abs()).error + e, ..Float::known(value, e) },
-            Unary::Round => self.step(value, (x - x.floor() - 0.5).abs()),
-            _ => Float::known(value, spread(op, x, e) + own(op, x, value, dtype)).held(value, dtype),
+        let value = op.of_float(x);
+        match op.precision() {
+            Precision::Exact => Float { value, ..self },
+            Precision::Steps(to_jump) => self.step(value, to_jump(x)),
+            Precision::Teeth(to_jump) => Float { error: self.step(value, to_jump(x)).error + e, ..Float::known(value, e) },
+            precision => {
+                let spread = if matches!(precision, Precision::Sine) { e } else { spread(op, x, e) };
+                Float::known(value, spread + own(op, x, value, dtype)).held(value, dtype)
+            }
         }
     }
 
@@ -176,41 +176,6 @@ impl Float {
     }
 }
 
-/// Returns the function in f64.
-fn unary(op: Unary, f: f64) -> f64 {
-    match op {
-        Unary::Neg => -f,
-        // Integer functions are not evaluated here.
-        Unary::Not | Unary::IsNan | Unary::Index | Unary::CountOnes | Unary::LeadingZeros | Unary::TrailingZeros => f,
-        Unary::Abs => f.abs(),
-        Unary::Sign => f.signum(),
-        Unary::Floor => f.floor(),
-        Unary::Ceil => f.ceil(),
-        Unary::Round => f.round(),
-        Unary::Trunc => f.trunc(),
-        Unary::Fract => f.fract(),
-        Unary::Sqrt => f.sqrt(),
-        Unary::InverseSqrt => 1.0 / f.sqrt(),
-        Unary::Exp => f.exp(),
-        Unary::Exp2 => f.exp2(),
-        Unary::Ln => f.ln(),
-        Unary::Log2 => f.log2(),
-        Unary::Sin => f.sin(),
-        Unary::Cos => f.cos(),
-        Unary::Tan => f.tan(),
-        Unary::Asin => f.asin(),
-        Unary::Acos => f.acos(),
-        Unary::Atan => f.atan(),
-        Unary::Sinh => f.sinh(),
-        Unary::Cosh => f.cosh(),
-        Unary::Tanh => f.tanh(),
-        Unary::Asinh => f.asinh(),
-        Unary::Acosh => f.acosh(),
-        Unary::Atanh => f.atanh(),
-        Unary::Erf => erf(f),
-    }
-}
-
 /// Returns the remainder. It is exact for quotients up to 2^20, if the operands are exact.
 fn remainder(a: Float, b: Float, dtype: DType) -> Float {
     let (value, tiny) = (a.value % b.value, format(dtype).least_normal);
@@ -275,39 +240,33 @@ fn spread(op: Unary, x: f64, e: f64) -> f64 {
     if e == 0.0 {
         return 0.0;
     }
-    if matches!(op, Unary::Sin | Unary::Cos) {
-        return e;
-    }
     let pole = |x: f64| (x / std::f64::consts::PI - 0.5).floor();
-    if op == Unary::Tan && pole(x - e) != pole(x + e) {
+    if matches!(op.precision(), Precision::Tangent(_)) && pole(x - e) != pole(x + e) {
         return f64::INFINITY;
     }
-    let y = unary(op, x);
-    let (low, high) = ((unary(op, x - e) - y).abs(), (unary(op, x + e) - y).abs());
+    let y = op.of_float(x);
+    let (low, high) = ((op.of_float(x - e) - y).abs(), (op.of_float(x + e) - y).abs());
     let most = low.max(high);
     if low.is_nan() || high.is_nan() { f64::INFINITY } else { most }
 }
 
 /// Returns the error of the function itself, as the table in docs/language.md states it.
 fn own(op: Unary, x: f64, y: f64, dtype: DType) -> f64 {
-    use Unary::*;
     let (u, tiny) = (format(dtype).roundoff(), format(dtype).least_normal);
     let relative = |n: f64| n * 2.0 * u * y.abs() + tiny;
-    match op {
+    match op.precision() {
         // Infinities are the same as in Rust. The error of NaN is NaN, so that `min` and `max` of NaN and a number have the error
         // bound of the number.
         _ if y.is_infinite() => 0.0,
         _ if y.is_nan() => y,
-        // A device may flush such a number to 0, at which these functions are infinite.
-        Ln | Log2 | InverseSqrt if x.abs() < tiny => f64::INFINITY,
-        Exp | Exp2 if y == 0.0 => tiny,
-        Exp | Exp2 => relative(3.0 + 2.0 * x.abs()),
-        Sqrt | InverseSqrt => relative(5.0),
-        Tan | Sin | Cos if x.abs() > TURNS => f64::INFINITY,
+        // A device may flush such a number to 0, at which the function is infinite.
+        _ if x.abs() < tiny && op.of_float(0.0).is_infinite() => f64::INFINITY,
+        Precision::Exact | Precision::Steps(_) | Precision::Teeth(_) => 0.0,
+        Precision::Epsilons(..) if y == 0.0 => tiny,
+        Precision::Epsilons(n, of_operand) => relative(n + of_operand * x.abs()),
+        Precision::Sine | Precision::Tangent(_) if x.abs() > TURNS => f64::INFINITY,
         // In f16 the function is computed in f32, and rounded.
-        Sin | Cos => 2f64.powi(-11) + if dtype == DType::F16 { relative(1.0) } else { 0.0 },
-        Ln | Log2 | Asin | Acos | Sinh | Cosh | Acosh | Erf => ulps(4.0, y, dtype),
-        Atan => ulps(6.0, y, dtype),
-        _ => ulps(8.0, y, dtype),
+        Precision::Sine => 2f64.powi(-11) + if dtype == DType::F16 { relative(1.0) } else { 0.0 },
+        Precision::Ulps(n) | Precision::Tangent(n) => ulps(n, y, dtype),
     }
 }

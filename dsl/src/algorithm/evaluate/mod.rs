@@ -2,7 +2,6 @@
 //! exactly as the language defines them: indices without a width, and data with the width of its type. The evaluation walks the
 //! algorithm's expressions point by point. It does not use nests, so that it can check their results.
 
-mod erf;
 mod float;
 
 pub use float::Float;
@@ -353,30 +352,11 @@ impl<'a> Machine<'a> {
     fn exact(&mut self, id: ExprId, tuple: Tuple<'_>) -> Result<i64, String> {
         let program = self.program;
         let value = match program.exprs.get(id) {
-            Expr::Unary(op, a) => {
-                let a = self.value(*a, tuple)?.int();
-                match op {
-                    Unary::Neg => a.checked_neg(),
-                    Unary::Abs => a.checked_abs(),
-                    Unary::Index => Some(a),
-                    _ => Some(a.signum()),
-                }
-            }
-            Expr::Binary(op, a, b) => {
-                let (a, b) = (self.value(*a, tuple)?.int(), self.value(*b, tuple)?.int());
-                match op {
-                    Binary::Add => a.checked_add(b),
-                    Binary::Sub => a.checked_sub(b),
-                    Binary::Mul => a.checked_mul(b),
-                    Binary::FloorDiv | Binary::FloorMod | Binary::Div | Binary::Rem if b == 0 => Some(0),
-                    Binary::FloorDiv => a.checked_div_euclid(b),
-                    Binary::FloorMod => a.checked_rem_euclid(b),
-                    Binary::Div => a.checked_div(b),
-                    Binary::Rem => a.checked_rem(b),
-                    Binary::Min => Some(a.min(b)),
-                    _ => Some(a.max(b)),
-                }
-            }
+            Expr::Unary(op, a) => op.of_int(self.value(*a, tuple)?.int()),
+            Expr::Binary(op, a, b) => match (self.value(*a, tuple)?.int(), self.value(*b, tuple)?.int()) {
+                (_, 0) if matches!(op, Binary::FloorDiv | Binary::FloorMod) => Some(0),
+                (a, b) => op.exact(a, b),
+            },
             _ => None,
         };
         value.ok_or_else(|| "an index does not fit in 64 bits".to_owned())
@@ -414,17 +394,8 @@ fn wrap(value: i64, dtype: DType) -> Value {
 fn unary(op: Unary, a: Value, dtype: DType) -> Value {
     match a {
         Value::Bool(b) => Value::Bool(!b),
-        Value::Int(i) => match op {
-            Unary::Neg => wrap(-i, dtype),
-            Unary::Not => wrap(!i, dtype),
-            Unary::Abs => wrap(i.abs(), dtype),
-            Unary::Sign => Value::Int(i.signum()),
-            Unary::CountOnes => Value::Int((i as u32).count_ones().into()),
-            Unary::LeadingZeros => Value::Int((i as u32).leading_zeros().into()),
-            Unary::TrailingZeros => Value::Int((i as u32).trailing_zeros().into()),
-            Unary::IsNan => Value::Bool(false),
-            _ => a,
-        },
+        Value::Int(_) if op == Unary::IsNan => Value::Bool(false),
+        Value::Int(i) => wrap(op.of_int(i).unwrap_or_default(), dtype),
         Value::Float(f) if op == Unary::IsNan => Value::Bool(f.value.is_nan()),
         Value::Float(f) => Value::Float(f.unary(op, dtype)),
     }
@@ -438,36 +409,9 @@ fn binary(op: Binary, a: Value, b: Value, dtype: DType) -> Value {
             Binary::Or | Binary::Max => x || y,
             _ => x != y,
         }),
-        _ => int_binary(op, a.int(), b.int(), dtype),
+        // The cast and the wrapping keep the low bits, which the exact result and the device's result share.
+        _ => wrap(op.of_ints(a.int(), b.int()).unwrap_or_default() as i64, dtype),
     }
-}
-
-fn int_binary(op: Binary, x: i64, y: i64, dtype: DType) -> Value {
-    let count = (y & 31) as u32;
-    let value = match op {
-        Binary::Add => x + y,
-        Binary::Sub => x - y,
-        Binary::Mul => x.wrapping_mul(y),
-        // The product has 64 bits. For `u32` its sign is wrong, but the shift moves the copies of the sign bit out of the type's range.
-        Binary::MulHi => x.wrapping_mul(y) >> 32,
-        Binary::Div if y == 0 => 0,
-        Binary::Div => x / y,
-        Binary::Rem if y == 0 => 0,
-        Binary::Rem => x % y,
-        Binary::FloorDiv if y == 0 => 0,
-        Binary::FloorDiv => x.div_euclid(y),
-        Binary::FloorMod if y == 0 => 0,
-        Binary::FloorMod => x.rem_euclid(y),
-        Binary::Min => x.min(y),
-        Binary::Max => x.max(y),
-        Binary::And => x & y,
-        Binary::Or => x | y,
-        Binary::Xor => x ^ y,
-        Binary::Shl => x << count,
-        Binary::Shr => x >> count,
-        Binary::Pow | Binary::Atan2 => 0,
-    };
-    wrap(value, dtype)
 }
 
 fn compare(op: Compare, a: Value, b: Value) -> bool {

@@ -8,7 +8,8 @@ use super::poly::Poly;
 use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
 use crate::facts::View;
 use crate::facts::context::Context;
-use crate::nest::{AxisDef, AxisId, Fate};
+use crate::nest::AxisId;
+use crate::nest::meaning::{self, IndexAlgebra};
 use tilewright_launch::DType;
 
 /// The maximum depth of an index expression. It is limited, because the translation is recursive and runs on the stack of the user's rustc.
@@ -72,12 +73,10 @@ impl Context<'_> {
         let (p, q) = (self.poly(a)?, self.poly(b)?);
         let wraps = dtype != DType::I32 || !self.program.exprs.is_index(e);
         match op {
-            Binary::Add if !wraps => p.add(&q),
-            Binary::Sub if !wraps => p.sub(&q),
-            Binary::Mul if !wraps => p.mul(&q),
-            Binary::Add => self.fitting(e, dtype, p.add(&q)),
-            Binary::Sub => self.fitting(e, dtype, p.sub(&q)),
-            Binary::Mul => self.fitting(e, dtype, p.mul(&q)),
+            Binary::Add | Binary::Sub | Binary::Mul => {
+                let exact = self.apply(op, p, q).ok();
+                if wraps { self.fitting(e, dtype, exact) } else { exact }
+            }
             Binary::Min => self.min(&p, &q),
             Binary::Max => self.max(&p, &q),
             Binary::FloorDiv | Binary::FloorMod | Binary::Div | Binary::Rem => {
@@ -133,52 +132,13 @@ impl Context<'_> {
         if self.view == View::Roots {
             return self.axis_atom(axis);
         }
-        match &self.program.axes[axis].fate {
-            Fate::Live => self.axis_atom(axis),
-            Fate::Split(split) => {
-                if let Some([tile, point]) = split.shifted() {
-                    let length = self.poly(self.program.axes[point].extent)?;
-                    let last = self.poly(self.program.axes[axis].extent)?.sub(&length)?;
-                    let tile = self.axis(tile)?.mul(&length)?;
-                    return self.min(&tile, &last)?.add(&self.axis(point)?);
-                }
-                let mut value = Poly::default();
-                for part in &split.parts {
-                    let extent = self.poly(self.program.axes[*part].extent);
-                    // The outermost part's extent is not a factor of any term, so it need not be a polynomial.
-                    let scaled = if value.is_zero() { value } else { value.mul(&extent?)? };
-                    let digit = self.axis(*part)?;
-                    value = scaled.add(&digit)?;
-                }
-                Some(value)
-            }
-            Fate::Fused { into, digit, .. } => self.digit(*into, *digit),
-        }
+        meaning::value(self.program, axis, self).ok()
     }
 
-    /// Returns a component of a fused axis.
-    fn digit(&mut self, fused: AxisId, digit: usize) -> Option<Poly> {
-        let whole = self.axis(fused)?;
-        let AxisDef::Fused(digits) = &self.program.axes[fused].def else { return None };
-        let mut value = whole.clone();
-        let mut axes = self.axes_in([&whole]);
-        // Each component is one division, from the innermost on. So the components' floors nest, and the components add up to the whole.
-        for (at, axis) in digits.iter().enumerate().rev() {
-            if at == 0 {
-                break;
-            }
-            let extent = self.program.axes[*axis].extent;
-            let size = self.poly(extent)?;
-            axes.extend(self.axes_of(extent).iter());
-            if !self.prove_in(&axes, &size.plus(-1)?) {
-                return None;
-            }
-            if at == digit {
-                return self.modulo(&value, &size);
-            }
-            value = self.floor(&value, &size)?;
-        }
-        Some(value)
+    /// True if a divisor is proved to be at least 1 wherever a quotient by it is used.
+    fn can_divide(&mut self, a: &Poly, by: &Poly) -> bool {
+        let axes = self.axes_in([a, by]);
+        by.plus(-1).is_some_and(|less| self.prove_in(&axes, &less))
     }
 
     /// Returns the formula that a condition holds, or that it does not.
@@ -223,9 +183,43 @@ impl Context<'_> {
     }
 }
 
+/// Polynomials over the axes of this view.
+impl IndexAlgebra for Context<'_> {
+    type Index = Poly;
+    type Failure = ();
+
+    /// The components' floors nest, and the components add up to the whole.
+    const NESTED: bool = true;
+
+    fn apply(&mut self, op: Binary, a: Poly, b: Poly) -> Result<Poly, ()> {
+        let value = match op {
+            Binary::Add => a.add(&b),
+            Binary::Sub => a.sub(&b),
+            Binary::Mul => a.mul(&b),
+            Binary::Min => self.min(&a, &b),
+            Binary::FloorDiv if self.can_divide(&a, &b) => self.floor(&a, &b),
+            Binary::FloorMod if self.can_divide(&a, &b) => self.modulo(&a, &b),
+            _ => None,
+        };
+        value.ok_or(())
+    }
+
+    fn extent(&mut self, axis: AxisId) -> Result<Poly, ()> {
+        self.poly(self.program.axes[axis].extent).ok_or(())
+    }
+
+    fn axis(&mut self, axis: AxisId) -> Result<Poly, ()> {
+        Context::axis(self, axis).ok_or(())
+    }
+
+    fn live(&mut self, axis: AxisId) -> Result<Poly, ()> {
+        self.axis_atom(axis).ok_or(())
+    }
+}
+
 /// Returns the formula of a comparison of `difference` with 0.
 pub(in crate::facts) fn comparison(op: Compare, difference: &Poly, holds: bool) -> Option<Formula> {
-    let op = if holds { op } else { negated(op) };
+    let op = if holds { op } else { op.negated() };
     Some(match op {
         Compare::Eq => Formula::Zero(difference.clone()),
         Compare::Ne => Formula::NonZero(difference.clone()),
@@ -234,16 +228,4 @@ pub(in crate::facts) fn comparison(op: Compare, difference: &Poly, holds: bool) 
         Compare::Le => Formula::NonNeg(difference.neg()?),
         Compare::Lt => Formula::NonNeg(difference.neg()?.plus(-1)?),
     })
-}
-
-/// Returns the opposite comparison of integers.
-fn negated(op: Compare) -> Compare {
-    match op {
-        Compare::Eq => Compare::Ne,
-        Compare::Ne => Compare::Eq,
-        Compare::Lt => Compare::Ge,
-        Compare::Le => Compare::Gt,
-        Compare::Gt => Compare::Le,
-        Compare::Ge => Compare::Lt,
-    }
 }

@@ -1,8 +1,9 @@
 //! Evaluation of expressions at one point.
 
-use crate::expr::{Binary, Expr, ExprId, Unary};
+use crate::expr::{Binary, Expr, ExprId};
 use crate::facts::View;
-use crate::nest::{AxisDef, AxisId, DimId, Fate, Program};
+use crate::nest::meaning::{self, IndexAlgebra};
+use crate::nest::{AxisId, DimId, Program};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use tilewright_launch::DType;
@@ -89,15 +90,9 @@ impl Eval<'_> {
             Expr::Axis(axis) => self.axis(*axis, at, depth)?,
             Expr::Unary(op, a) => {
                 let a = self.deep(*a, at, depth)?;
-                match (op, dtype) {
-                    (Unary::Neg, DType::I32) => a.checked_neg()?,
-                    (Unary::Abs, DType::I32) => a.checked_abs()?,
-                    (Unary::Not, DType::Bool) => 1 - a,
-                    (Unary::Index, _) => a,
-                    _ => return None,
-                }
+                if dtype == DType::Bool { i64::from(a == 0) } else { op.of_int(a)? }
             }
-            Expr::Binary(op, a, b) => binary(*op, dtype, self.deep(*a, at, depth)?, self.deep(*b, at, depth)?)?,
+            Expr::Binary(op, a, b) => op.exact(self.deep(*a, at, depth)?, self.deep(*b, at, depth)?)?,
             Expr::Compare(op, a, b) => i64::from(op.holds(self.deep(*a, at, depth)?, self.deep(*b, at, depth)?)),
             Expr::Select(c, a, b) => self.deep(if self.deep(*c, at, depth)? != 0 { *a } else { *b }, at, depth)?,
             Expr::Cast(_, a) => self.deep(*a, at, depth)?,
@@ -129,64 +124,40 @@ impl Eval<'_> {
 
     /// Returns the value of an axis in this view.
     fn axis(&self, axis: AxisId, at: &Point, depth: u32) -> Option<i64> {
-        if let Some(value) = at.axes.get(axis) {
-            return Some(value);
-        }
-        let depth = depth.checked_sub(1)?;
-        let axes = &self.program.axes;
-        match &axes[axis].fate {
-            Fate::Split(split) if self.view == View::Leaves => {
-                if let Some([tile, point]) = split.shifted() {
-                    let length = self.deep(axes[point].extent, at, depth)?;
-                    let last = self.deep(axes[axis].extent, at, depth)?.checked_sub(length)?;
-                    let start = self.axis(tile, at, depth)?.checked_mul(length)?.min(last);
-                    return start.checked_add(self.axis(point, at, depth)?);
-                }
-                split.parts.iter().try_fold(0i64, |value, part| {
-                    let extent = if value == 0 { 0 } else { self.deep(axes[*part].extent, at, depth)? };
-                    value.checked_mul(extent)?.checked_add(self.axis(*part, at, depth)?)
-                })
-            }
-            Fate::Fused { into, digit, .. } if self.view == View::Leaves => {
-                let AxisDef::Fused(digits) = &axes[*into].def else { return None };
-                let mut value = self.axis(*into, at, depth)?;
-                for (place, part) in digits.iter().enumerate().rev() {
-                    if place == 0 {
-                        break;
-                    }
-                    let extent = self.deep(axes[*part].extent, at, depth)?;
-                    if extent < 1 {
-                        return None;
-                    }
-                    if place == *digit {
-                        return Some(value.rem_euclid(extent));
-                    }
-                    value = value.div_euclid(extent);
-                }
-                Some(value)
-            }
-            _ => None,
+        match at.axes.get(axis) {
+            Some(value) => Some(value),
+            None if self.view == View::Roots => None,
+            None => meaning::value(self.program, axis, &mut Numbers { eval: *self, at, depth: depth.checked_sub(1)? }).ok(),
         }
     }
 }
 
-fn binary(op: Binary, dtype: DType, a: i64, b: i64) -> Option<i64> {
-    let bools = dtype == DType::Bool;
-    Some(match op {
-        Binary::Add => a.checked_add(b)?,
-        Binary::Sub => a.checked_sub(b)?,
-        Binary::Mul => a.checked_mul(b)?,
-        Binary::Div if b == 0 => 0,
-        Binary::Div => a.checked_div(b)?,
-        Binary::Rem if b == 0 => 0,
-        Binary::Rem => a.checked_rem(b)?,
-        Binary::FloorDiv if b >= 1 => a.div_euclid(b),
-        Binary::FloorMod if b >= 1 => a.rem_euclid(b),
-        Binary::Min => a.min(b),
-        Binary::Max => a.max(b),
-        Binary::And if bools => a & b,
-        Binary::Or if bools => a | b,
-        Binary::Xor if bools => a ^ b,
-        _ => return None,
-    })
+/// Numbers at a point, as far as they fit in 64 bits.
+struct Numbers<'e, 'p> {
+    eval: Eval<'p>,
+    at: &'e Point,
+    depth: u32,
+}
+
+impl IndexAlgebra for Numbers<'_, '_> {
+    type Index = i64;
+    type Failure = ();
+
+    const NESTED: bool = true;
+
+    fn apply(&mut self, op: Binary, a: i64, b: i64) -> Result<i64, ()> {
+        op.exact(a, b).ok_or(())
+    }
+
+    fn extent(&mut self, axis: AxisId) -> Result<i64, ()> {
+        self.eval.deep(self.eval.program.axes[axis].extent, self.at, self.depth).ok_or(())
+    }
+
+    fn axis(&mut self, axis: AxisId) -> Result<i64, ()> {
+        self.eval.axis(axis, self.at, self.depth).ok_or(())
+    }
+
+    fn live(&mut self, _: AxisId) -> Result<i64, ()> {
+        Err(())
+    }
 }

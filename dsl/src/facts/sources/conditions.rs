@@ -5,7 +5,7 @@
 //! `N = 4 * q`, and the definition `OW = floor(n / S) + 1` of a derived dim replaces the floor by `OW - 1`. Inequalities, and
 //! whatever else an equation implies, become facts.
 
-use crate::expr::{Binary, Compare, Expr, ExprId};
+use crate::expr::{Binary, Expr, ExprId};
 use crate::facts::context::Context;
 use crate::facts::polynomials::atoms::{Atom, Formula};
 use crate::facts::polynomials::mono::AtomId;
@@ -90,16 +90,8 @@ impl Context<'_> {
     }
 
     fn condition(&mut self, condition: &Condition) {
-        let op = match condition.relation {
-            Relation::Eq => Compare::Eq,
-            Relation::Ne => Compare::Ne,
-            Relation::Lt => Compare::Lt,
-            Relation::Le => Compare::Le,
-            Relation::Gt => Compare::Gt,
-            Relation::Ge => Compare::Ge,
-        };
         let difference = self.poly(condition.left).zip(self.poly(condition.right)).and_then(|(a, b)| a.sub(&b));
-        if let Some(formula) = difference.and_then(|d| comparison(op, &d, true)) {
+        if let Some(formula) = difference.and_then(|d| comparison(condition.relation, &d, true)) {
             self.suppose(&formula);
         }
     }

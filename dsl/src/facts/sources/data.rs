@@ -6,7 +6,7 @@
 //!
 //! Arithmetic on data wraps. It is read as integer arithmetic if the result provably fits in the type.
 
-use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Unary};
+use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read};
 use crate::facts::context::Context;
 use crate::facts::polynomials::atoms::Atom;
 use crate::facts::polynomials::poly::Poly;
@@ -157,7 +157,7 @@ fn range(exprs: &Exprs, e: ExprId, dtype: DType) -> Option<(i64, i64)> {
             DType::Bool => (0, 1),
             narrow => narrow.int_range().filter(|(least, greatest)| whole.0 <= *least && *greatest <= whole.1).unwrap_or(whole),
         },
-        Expr::Unary(Unary::CountOnes | Unary::LeadingZeros | Unary::TrailingZeros, _) => (0, 32),
+        Expr::Unary(op, _) => op.range().unwrap_or(whole),
         Expr::Binary(Binary::And, a, b) => {
             let mask = [a, b].into_iter().filter_map(|side| literal(exprs, side)).filter(|mask| *mask >= 0).min();
             mask.map_or(whole, |mask| (0, mask))

@@ -17,7 +17,7 @@
 
 use crate::expr::ExprId;
 use crate::facts::Prover;
-use crate::nest::{Access, Accessed, AxisId, Block, BufferId, Exec, Level, Node, NodeKind, Program, Scope, Slot, Space, walk};
+use crate::nest::{Access, AxisId, Block, BufferId, Exec, Level, Node, NodeKind, Program, Scope, Slot, Space, walk};
 use crate::profile::Profile;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -259,7 +259,8 @@ impl<'p> BarrierWalk<'p> {
     /// Returns a node's own accesses to shared memory.
     fn touches(&self, node: &Node) -> Vec<SharedAccess> {
         let mut found = Vec::new();
-        for Accessed { place: Access { buffer, index }, writes } in node.accesses(&self.program.exprs) {
+        for access in node.accesses(&self.program.exprs) {
+            let (writes, Access { buffer, index }) = (access.writes(), access.place);
             if self.program.buffers[buffer].space != Space::Shared {
                 continue;
             }

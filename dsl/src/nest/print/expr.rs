@@ -1,26 +1,9 @@
 //! Expressions as text, in Rust's syntax, with parentheses only where its precedences need them.
 
 use super::Printer;
-use crate::expr::{Binary, Compare, Const, Expr, ExprId, Outside, Read, Unary};
+use crate::expr::operators::{Level, Spelling};
+use crate::expr::{Binary, Const, Expr, ExprId, Outside, Read, Unary};
 use crate::launch::{DType, Numbers};
-
-/// Rust's precedences, from the loosest to the tightest.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Tight {
-    Any,
-    OrElse,
-    AndAlso,
-    Compared,
-    Or,
-    Xor,
-    And,
-    Shift,
-    Sum,
-    Product,
-    Cast,
-    Prefix,
-    Postfix,
-}
 
 /// The most parts of an expression that are printed. A few shared values can have an exponential number of parts.
 const LONGEST: u32 = 600;
@@ -28,7 +11,7 @@ const LONGEST: u32 = 600;
 impl Printer<'_> {
     /// Returns the text of an expression, or `…` if it is too long to read.
     pub fn expr(&self, id: ExprId) -> String {
-        self.within(id, Tight::Any)
+        self.within(id, Level::Any)
     }
 
     /// Returns the texts of expressions, separated by commas.
@@ -37,7 +20,7 @@ impl Printer<'_> {
     }
 
     /// Returns the text, in parentheses if the expression is looser than its place allows.
-    fn within(&self, id: ExprId, place: Tight) -> String {
+    pub(super) fn within(&self, id: ExprId, place: Level) -> String {
         if self.program.exprs.size(id) > LONGEST {
             return "…".into();
         }
@@ -45,30 +28,30 @@ impl Printer<'_> {
         if tight < place { format!("({text})") } else { text }
     }
 
-    fn loose(&self, id: ExprId) -> (String, Tight) {
+    fn loose(&self, id: ExprId) -> (String, Level) {
         match self.program.exprs.get(id) {
             Expr::Const(c) => constant(*c),
-            Expr::Axis(axis) => (self.axis(*axis), Tight::Postfix),
-            Expr::Dim(dim) => (self.program.dims[*dim].name.clone(), Tight::Postfix),
-            Expr::Scalar(scalar) => (self.program.scalars[*scalar].name.clone(), Tight::Postfix),
-            Expr::Read(read) => (self.read(id, read), Tight::Postfix),
+            Expr::Axis(axis) => (self.axis(*axis), Level::Postfix),
+            Expr::Dim(dim) => (self.program.dims[*dim].name.clone(), Level::Postfix),
+            Expr::Scalar(scalar) => (self.program.scalars[*scalar].name.clone(), Level::Postfix),
+            Expr::Read(read) => (self.read(id, read), Level::Postfix),
             Expr::Unary(op, a) => self.unary(*op, *a),
             Expr::Binary(op, a, b) => self.binary(*op, *a, *b),
             Expr::Compare(op, a, b) => {
-                let (left, right) = (self.within(*a, Tight::Or), self.within(*b, Tight::Or));
-                (format!("{left} {} {right}", compare(*op)), Tight::Compared)
+                let (left, right) = (self.within(*a, Level::Or), self.within(*b, Level::Or));
+                (format!("{left} {} {right}", op.symbol()), Level::Compared)
             }
             Expr::Select(c, a, b) => {
                 let [c, a, b] = [c, a, b].map(|id| self.expr(*id));
-                (format!("if {c} {{ {a} }} else {{ {b} }}"), Tight::Any)
+                (format!("if {c} {{ {a} }} else {{ {b} }}"), Level::Any)
             }
-            Expr::Cast(to, a) => (format!("{} as {to}", self.within(*a, Tight::Cast)), Tight::Cast),
+            Expr::Cast(to, a) => (format!("{} as {to}", self.within(*a, Level::Cast)), Level::Cast),
             Expr::MulAdd(a, b, c) => {
                 let of = [b, c].map(|id| self.expr(*id)).join(", ");
-                (format!("{}.mul_add({of})", self.within(*a, Tight::Postfix)), Tight::Postfix)
+                (format!("{}.mul_add({of})", self.within(*a, Level::Postfix)), Level::Postfix)
             }
-            Expr::State(n) => (format!("state.{n}"), Tight::Postfix),
-            Expr::Item(n) => (format!("item.{n}"), Tight::Postfix),
+            Expr::State(n) => (format!("state.{n}"), Level::Postfix),
+            Expr::Item(n) => (format!("item.{n}"), Level::Postfix),
         }
     }
 
@@ -86,46 +69,28 @@ impl Printer<'_> {
         format!("{name}{outside}[{}]", self.exprs(&read.index))
     }
 
-    fn unary(&self, op: Unary, a: ExprId) -> (String, Tight) {
-        match op {
-            Unary::Neg => (format!("-{}", self.within(a, Tight::Prefix)), Tight::Prefix),
-            Unary::Not => (format!("!{}", self.within(a, Tight::Prefix)), Tight::Prefix),
-            _ => (format!("{}.{}()", self.within(a, Tight::Postfix), op.name()), Tight::Postfix),
+    fn unary(&self, op: Unary, a: ExprId) -> (String, Level) {
+        match op.prefix() {
+            Some(sign) => (format!("{sign}{}", self.within(a, Level::Prefix)), Level::Prefix),
+            None => (format!("{}.{}()", self.within(a, Level::Postfix), op.name()), Level::Postfix),
         }
     }
 
-    fn binary(&self, op: Binary, a: ExprId, b: ExprId) -> (String, Tight) {
-        let bools = self.program.exprs.dtype(a) == DType::Bool;
-        let (sign, tight, next) = match op {
-            // Sums of indices wrap, so their grouping makes no difference.
-            Binary::Add if self.program.exprs.dtype(a) == DType::I32 => ("+", Tight::Sum, Tight::Sum),
-            Binary::Add => ("+", Tight::Sum, Tight::Product),
-            Binary::Sub => ("-", Tight::Sum, Tight::Product),
-            Binary::Mul => ("*", Tight::Product, Tight::Cast),
-            Binary::Div | Binary::FloorDiv => ("/", Tight::Product, Tight::Cast),
-            Binary::Rem | Binary::FloorMod => ("%", Tight::Product, Tight::Cast),
-            Binary::And if bools => ("&&", Tight::AndAlso, Tight::Compared),
-            Binary::Or if bools => ("||", Tight::OrElse, Tight::AndAlso),
-            Binary::And => ("&", Tight::And, Tight::Shift),
-            Binary::Or => ("|", Tight::Or, Tight::Xor),
-            Binary::Xor => ("^", Tight::Xor, Tight::And),
-            Binary::Shl => ("<<", Tight::Shift, Tight::Sum),
-            Binary::Shr => (">>", Tight::Shift, Tight::Sum),
-            Binary::Min => return self.method("min", a, b),
-            Binary::Max => return self.method("max", a, b),
-            Binary::MulHi => return self.method("mul_hi", a, b),
-            Binary::Pow => return self.method("powf", a, b),
-            Binary::Atan2 => return self.method("atan2", a, b),
-        };
-        (format!("{} {sign} {}", self.within(a, tight), self.within(b, next)), tight)
-    }
-
-    fn method(&self, name: &str, a: ExprId, b: ExprId) -> (String, Tight) {
-        (format!("{}.{name}({})", self.within(a, Tight::Postfix), self.expr(b)), Tight::Postfix)
+    fn binary(&self, op: Binary, a: ExprId, b: ExprId) -> (String, Level) {
+        let dtype = self.program.exprs.dtype(a);
+        match op.spelling(dtype) {
+            Spelling::Infix(sign, level) => {
+                // Sums of indices wrap, so their grouping makes no difference.
+                let is_free = op == Binary::Add && dtype == DType::I32;
+                let next = if is_free { level } else { level.tighter() };
+                (format!("{} {sign} {}", self.within(a, level), self.within(b, next)), level)
+            }
+            Spelling::Method(name) => (format!("{}.{name}({})", self.within(a, Level::Postfix), self.expr(b)), Level::Postfix),
+        }
     }
 }
 
-fn constant(c: Const) -> (String, Tight) {
+fn constant(c: Const) -> (String, Level) {
     let value = c.value();
     let text = match c.dtype.numbers() {
         Numbers::Bool => (c.bits != 0).to_string(),
@@ -133,17 +98,6 @@ fn constant(c: Const) -> (String, Tight) {
         Numbers::Float(_) => format!("{:?}", value as f32),
         Numbers::Int { .. } => format!("{value}"),
     };
-    let tight = if text.starts_with('-') { Tight::Prefix } else { Tight::Postfix };
+    let tight = if text.starts_with('-') { Level::Prefix } else { Level::Postfix };
     (text, tight)
-}
-
-fn compare(op: Compare) -> &'static str {
-    match op {
-        Compare::Eq => "==",
-        Compare::Ne => "!=",
-        Compare::Lt => "<",
-        Compare::Le => "<=",
-        Compare::Gt => ">",
-        Compare::Ge => ">=",
-    }
 }

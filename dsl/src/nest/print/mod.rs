@@ -26,6 +26,7 @@ pub(crate) use node::{bound, level, slot};
 use super::walk;
 use super::{AxisId, Block, Compute, Dispatch, Fate, Node, NodeKind, Program, Split};
 use crate::arena::Id;
+use crate::expr::operators::Level;
 use crate::expr::{Expr, ExprId};
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -39,6 +40,12 @@ pub fn plan(program: &Program) -> String {
 /// Returns an expression as the kernel has it, without the clamps that the compiler added. Messages use this.
 pub fn expr(program: &Program, id: ExprId) -> String {
     Printer { is_written: true, ..Printer::new(program) }.expr(id)
+}
+
+/// Returns an expression as [`expr`] does, as an operand of an operator of this level, with the names that axes have in their stages.
+pub fn operand(program: &Program, id: ExprId, level: Level) -> String {
+    let names: Vec<String> = program.axes.values().map(|axis| axis.name.clone()).collect();
+    Printer { is_written: true, axes: OnceCell::from(names), ..Printer::new(program) }.within(id, level)
 }
 
 /// Returns an axis's name.

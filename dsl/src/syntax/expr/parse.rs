@@ -6,68 +6,53 @@
 use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce, ReduceOp};
 use crate::diag::{Error, SpanId};
 use crate::expr::Compare;
+use crate::expr::operators::Level;
 use crate::syntax::{Cursor, Name, foreign, limits};
 use proc_macro2::Delimiter;
 
 /// An operator of two operands.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Operator {
+enum Operator {
     Binary(BinaryOp),
     Compare(Compare),
 }
 
-/// The precedence of comparisons. Operators in a generic's value must bind more tightly, because `>` ends the generics.
-const COMPARISON: u8 = 3;
-
-/// The operators of two operands, with their precedences.
-pub(super) const BINARY: [(&str, Operator, u8); 18] = [
-    ("||", Operator::Binary(BinaryOp::Or), 1),
-    ("&&", Operator::Binary(BinaryOp::And), 2),
-    ("==", Operator::Compare(Compare::Eq), COMPARISON),
-    ("!=", Operator::Compare(Compare::Ne), COMPARISON),
-    ("<", Operator::Compare(Compare::Lt), COMPARISON),
-    ("<=", Operator::Compare(Compare::Le), COMPARISON),
-    (">", Operator::Compare(Compare::Gt), COMPARISON),
-    (">=", Operator::Compare(Compare::Ge), COMPARISON),
-    ("|", Operator::Binary(BinaryOp::BitOr), 4),
-    ("^", Operator::Binary(BinaryOp::BitXor), 5),
-    ("&", Operator::Binary(BinaryOp::BitAnd), 6),
-    ("<<", Operator::Binary(BinaryOp::Shl), 7),
-    (">>", Operator::Binary(BinaryOp::Shr), 7),
-    ("+", Operator::Binary(BinaryOp::Add), 8),
-    ("-", Operator::Binary(BinaryOp::Sub), 8),
-    ("*", Operator::Binary(BinaryOp::Mul), 9),
-    ("/", Operator::Binary(BinaryOp::Div), 9),
-    ("%", Operator::Binary(BinaryOp::Rem), 9),
-];
+impl Operator {
+    /// Returns the operator with that symbol, and its precedence.
+    fn from_symbol(symbol: &str) -> Option<(Operator, Level)> {
+        match BinaryOp::from_symbol(symbol) {
+            Some(op) => Some((Operator::Binary(op), op.level())),
+            None => Compare::from_symbol(symbol).map(|op| (Operator::Compare(op), Level::Compared)),
+        }
+    }
+}
 
 /// Reads an expression.
 pub fn expr(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
-    binary(cursor, 1)
+    binary(cursor, Level::Any)
 }
 
-/// Reads an expression without comparisons outside parentheses, for arithmetic and for values between `<` and `>`.
+/// Reads an expression without comparisons outside parentheses, for arithmetic and for values of generics, because `>` ends the generics.
 pub fn arithmetic(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
-    binary(cursor, COMPARISON + 1)
+    binary(cursor, Level::Compared.tighter())
 }
 
 /// Reads operands and the operators between them that bind at least as tightly as `least`.
-fn binary(cursor: &mut Cursor<'_>, least: u8) -> Result<Expr, Error> {
+fn binary(cursor: &mut Cursor<'_>, least: Level) -> Result<Expr, Error> {
     cursor.deeper(|cursor| {
         let mut left = cast(cursor)?;
         let mut compared = false;
         while let Some(symbol) = cursor.peek_operator() {
-            let Some((_, operator, level)) = BINARY.iter().find(|(s, _, level)| *s == symbol && *level >= least) else { break };
+            let Some((operator, level)) = Operator::from_symbol(&symbol).filter(|(_, level)| *level >= least) else { break };
             let comparison = matches!(operator, Operator::Compare(_));
             if comparison && compared {
                 let error = Error::new(cursor.here(), "comparisons do not chain");
                 return Err(error.help("write `a < b && b < c`"));
             }
             let at = cursor.expect(&symbol)?;
-            let right = binary(cursor, level + 1)?;
+            let right = binary(cursor, level.tighter())?;
             let span = cursor.join(left.span, right.span);
             let (left_box, right_box) = (Box::new(left), Box::new(right));
-            let kind = match *operator {
+            let kind = match operator {
                 Operator::Binary(op) => ExprKind::Binary(op, at, left_box, right_box),
                 Operator::Compare(op) => ExprKind::Compare(op, at, left_box, right_box),
             };

@@ -1,17 +1,11 @@
 //! Writes expressions as Rust text, for the lines that helps show.
 
-use super::parse::{BINARY, Operator};
-use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce, compare_symbol};
+use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce};
 use crate::expr::Compare;
+use crate::expr::operators::Level;
 use crate::syntax::kernel::Type;
 use std::fmt;
 
-/// The precedence of `as`, which is higher than any binary operator's.
-const CAST: u8 = 10;
-/// The precedence of unary `-` and `!`.
-const PREFIX: u8 = 11;
-/// The precedence of methods.
-const POSTFIX: u8 = 12;
 /// The most characters of an expression that a help repeats.
 const LONG: usize = 64;
 
@@ -25,28 +19,24 @@ impl Expr {
     /// Returns the text as an operand of `* / %`, `as` or a method, in parentheses if it needs them.
     pub fn short_operand(&self) -> String {
         let text = self.short();
-        if self.level() < POSTFIX && text != "…" { format!("({text})") } else { text }
+        if self.level() < Level::Postfix && text != "…" { format!("({text})") } else { text }
     }
 
-    fn level(&self) -> u8 {
+    fn level(&self) -> Level {
         match &self.kind {
-            ExprKind::Binary(op, ..) => level(Operator::Binary(*op)),
-            ExprKind::Compare(op, ..) => level(Operator::Compare(*op)),
-            ExprKind::Cast(..) => CAST,
-            ExprKind::Neg(_) | ExprKind::Not(_) => PREFIX,
-            ExprKind::If { .. } | ExprKind::Reduce(_) => 0,
-            _ => POSTFIX,
+            ExprKind::Binary(op, ..) => op.level(),
+            ExprKind::Compare(..) => Level::Compared,
+            ExprKind::Cast(..) => Level::Cast,
+            ExprKind::Neg(_) | ExprKind::Not(_) => Level::Prefix,
+            ExprKind::If { .. } | ExprKind::Reduce(_) => Level::Any,
+            _ => Level::Postfix,
         }
     }
 
     /// Writes the expression as an operand, in parentheses if its precedence is below `least`.
-    fn operand(&self, f: &mut fmt::Formatter<'_>, least: u8) -> fmt::Result {
+    fn operand(&self, f: &mut fmt::Formatter<'_>, least: Level) -> fmt::Result {
         if self.level() < least { write!(f, "({self})") } else { write!(f, "{self}") }
     }
-}
-
-fn level(operator: Operator) -> u8 {
-    BINARY.iter().find(|(_, known, _)| *known == operator).map_or(POSTFIX, |(_, _, level)| *level)
 }
 
 impl fmt::Display for Expr {
@@ -66,22 +56,22 @@ impl fmt::Display for Expr {
                 Outside::Pad(value) => write!(f, "{tensor}.pad({value})[{}]", commas(index)),
             },
             ExprKind::Method { receiver, name, args } => {
-                receiver.operand(f, POSTFIX)?;
+                receiver.operand(f, Level::Postfix)?;
                 write!(f, ".{name}({})", commas(args))
             }
             ExprKind::Call { function, args } => write!(f, "{function}({})", commas(args)),
             ExprKind::Neg(a) => {
                 f.write_str("-")?;
-                a.operand(f, PREFIX)
+                a.operand(f, Level::Prefix)
             }
             ExprKind::Not(a) => {
                 f.write_str("!")?;
-                a.operand(f, PREFIX)
+                a.operand(f, Level::Prefix)
             }
-            ExprKind::Binary(op, _, a, b) => infix(f, a, op.symbol(), b, level(Operator::Binary(*op))),
+            ExprKind::Binary(op, _, a, b) => infix(f, a, op.symbol(), b, op.level()),
             ExprKind::Compare(op, _, a, b) => comparison(f, a, *op, b),
             ExprKind::Cast(a, to) => {
-                a.operand(f, CAST)?;
+                a.operand(f, Level::Cast)?;
                 write!(f, " as {to}")
             }
             ExprKind::If { cond, then, other } => write!(f, "if {cond} {then} else {other}"),
@@ -92,17 +82,17 @@ impl fmt::Display for Expr {
     }
 }
 
-fn infix(f: &mut fmt::Formatter<'_>, a: &Expr, symbol: &str, b: &Expr, level: u8) -> fmt::Result {
+fn infix(f: &mut fmt::Formatter<'_>, a: &Expr, symbol: &str, b: &Expr, level: Level) -> fmt::Result {
     a.operand(f, level)?;
     write!(f, " {symbol} ")?;
-    b.operand(f, level + 1)
+    b.operand(f, level.tighter())
 }
 
 /// Writes a comparison. Its operands need parentheses if they are comparisons.
 fn comparison(f: &mut fmt::Formatter<'_>, a: &Expr, op: Compare, b: &Expr) -> fmt::Result {
-    let above = level(Operator::Compare(op)) + 1;
+    let above = Level::Compared.tighter();
     a.operand(f, above)?;
-    write!(f, " {} ", compare_symbol(op))?;
+    write!(f, " {} ", op.symbol())?;
     b.operand(f, above)
 }
 

@@ -11,21 +11,12 @@ use crate::nest::fill::{Known, at_fill, is_same, known_by};
 use crate::nest::{AxisId, Body, BufferId, NodeKind, Phase, Program, Space};
 use crate::verify::context::Checks;
 use crate::verify::site::{Site, SiteAccess};
+use crate::verify::trace::{Case, Contents, trace};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 /// The depth to which copies of copies are traced.
 const MAX_DEPTH: u32 = 6;
-/// The number of cases to consider. A buffer with several writers (a prologue and a loop) gives one case for each.
-const MAX_CASES: usize = 16;
-
-/// An item in terms of reads of device memory, and the conditions under which it has this form.
-#[derive(Clone)]
-struct Case {
-    item: ExprId,
-    /// Further conditions that hold in this case.
-    given: Vec<ExprId>,
-}
 
 impl Checks<'_> {
     /// True if a leaf's items are the identity where `axis` is past its extent. If `filled`, every read that depends on the axis gives 0
@@ -53,10 +44,10 @@ impl Checks<'_> {
                     }
                     _ => None,
                 });
-                let (summed, site) = self.summed(Case { item, given: Vec::new() }, site, *identity, 0);
-                let mut cases = Trace { checks: self }.expand(summed.item, site, 0).unwrap_or_default();
+                let (summed, site) = self.summed(Case::always(item), site, *identity, 0);
+                let mut cases = trace(&program.exprs, summed.item, site, &Stored { checks: self }, MAX_DEPTH).unwrap_or_default();
                 cases.iter_mut().for_each(|case| case.given.extend(&summed.given));
-                cases.iter_mut().for_each(|case| case.tell(&program.exprs));
+                cases.iter_mut().for_each(|case| tell(case, &program.exprs));
                 !cases.is_empty() && cases.iter().all(|case| self.is_identity(axis, past, case, *identity))
             })
     }
@@ -98,8 +89,8 @@ impl Checks<'_> {
             let mut updates = self.sites.iter().filter(of_items);
             let (update, None) = (updates.next()?, updates.next()) else { return None };
             let NodeKind::Compute(items) = &update.node.kind else { return None };
-            let places = Trace { checks: self }.places(touch, read)?;
-            Some((Trace { checks: self }.moved(*items.value.first()?, update, &places), update))
+            let places = Stored { checks: self }.places(touch, read)?;
+            Some((Stored { checks: self }.moved(*items.value.first()?, update, &places), update))
         };
         match found().filter(|_| depth < MAX_DEPTH) {
             Some((mut deeper, site)) => {
@@ -236,13 +227,11 @@ fn refuted_or(refuted: bool, proved: impl FnOnce() -> bool) -> Option<bool> {
     if refuted { Some(false) } else { proved().then_some(true) }
 }
 
-impl Case {
-    /// Replaces sums in the item's indices by what the case's equalities say they are equal to.
-    fn tell(&mut self, exprs: &Exprs) {
-        for given in &self.given {
-            if let Expr::Compare(Compare::Eq, sum, equal) = *exprs.get(*given) {
-                self.item = exprs.replace(self.item, &mut |exprs, e| told_by(exprs, e, sum, equal));
-            }
+/// Replaces sums in the item's indices by what the case's equalities say they are equal to.
+fn tell(case: &mut Case, exprs: &Exprs) {
+    for given in &case.given {
+        if let Expr::Compare(Compare::Eq, sum, equal) = *exprs.get(*given) {
+            case.item = exprs.replace(case.item, &mut |exprs, e| told_by(exprs, e, sum, equal));
         }
     }
 }
@@ -264,59 +253,33 @@ fn told_by(exprs: &Exprs, e: ExprId, sum: ExprId, equal: ExprId) -> Option<ExprI
     Some(exprs.of_linear(&whole, &[]))
 }
 
-struct Trace<'t, 'v> {
+/// The values that leaves store in local memory.
+struct Stored<'t, 'v> {
     checks: &'t Checks<'v>,
 }
 
-impl Trace<'_, '_> {
-    /// Replaces the reads of local memory in an expression. Returns one case for each combination of writers, or `None` if there are too
-    /// many.
-    fn expand(&self, expr: ExprId, site: &Site<'_>, depth: u32) -> Option<Vec<Case>> {
-        let mut cases = vec![Case { item: expr, given: Vec::new() }];
-        let local: HashSet<Read> = self.checks.program.exprs.reads(expr).into_iter().filter(|read| self.is_local(read)).collect();
-        for read in local {
-            // A read that cannot be traced stays, with an unknown value: the arm that contains it may not be selected.
-            let Some(written) = self.written(&read, site, depth) else { continue };
-            let mut next = Vec::new();
-            for (case, by) in cases.iter().flat_map(|case| written.iter().map(move |by| (case, by))) {
-                let item = self.checks.program.exprs.replace(case.item, &mut |exprs, e| match exprs.get(e) {
-                    Expr::Read(r) if *r == read => Some(by.item),
-                    _ => None,
-                });
-                next.push(Case { item, given: [&case.given[..], &by.given].concat() });
-            }
-            cases = next;
-            if cases.is_empty() || cases.len() > MAX_CASES {
-                return None;
-            }
-        }
-        Some(cases)
+impl<'t> Contents for Stored<'t, '_> {
+    type At = &'t Site<'t>;
+
+    fn is_known(&self, buffer: BufferId) -> bool {
+        matches!(self.checks.program.buffers[buffer].space, Space::Shared | Space::Register | Space::Fragment { .. })
     }
 
-    fn is_local(&self, read: &Read) -> bool {
-        matches!(self.checks.program.buffers[read.buffer].space, Space::Shared | Space::Register | Space::Fragment { .. })
-    }
-
-    /// Returns the values written to the element that `site` reads, one case for each writer.
-    fn written(&self, read: &Read, site: &Site<'_>, depth: u32) -> Option<Vec<Case>> {
-        if depth >= MAX_DEPTH {
-            return None;
-        }
+    fn held(&self, read: &Read, site: &'t Site<'t>) -> Option<Vec<(Case, &'t Site<'t>)>> {
         if let Some(case) = self.of_pipeline(read, site) {
-            return self.expand(case.item, site, depth + 1);
+            return Some(vec![(case, site)]);
         }
         let life = |site: &Site<'_>| site.life(read.buffer).map(|at| std::ptr::from_ref(site.around[at].node));
         let mut cases = Vec::new();
         for writer in self.checks.sites.iter().filter(|writer| life(writer).is_some() && life(writer) == life(site)) {
             let Some(touch) = writer.touches.iter().find(|touch| touch.writes && touch.buffer == read.buffer) else { continue };
-            let case = self.value_at(writer, touch, read)?;
-            for deeper in self.expand(case.item, writer, depth + 1)? {
-                cases.push(Case { item: deeper.item, given: [&case.given[..], &deeper.given].concat() });
-            }
+            cases.push((self.value_at(writer, touch, read)?, writer));
         }
-        (!cases.is_empty()).then_some(cases)
+        Some(cases)
     }
+}
 
+impl Stored<'_, '_> {
     /// Returns the value of a prefetched copy where it is read: the value of its stage at the current step.
     fn of_pipeline(&self, read: &Read, site: &Site<'_>) -> Option<Case> {
         let program = self.checks.program;
@@ -328,7 +291,7 @@ impl Trace<'_, '_> {
         let bound: HashSet<AxisId> = site.loops().map(|looped| looped.axis).chain(stage.axes.iter().copied()).collect();
         let value = program.over_leaves(value, &bound);
         let item = program.exprs.with_axes(value, &mut |axis| places.get(&axis).copied());
-        Some(Case { item, given: Vec::new() })
+        Some(Case::always(item))
     }
 
     /// Returns the value that a writer stores to the element that `read` reads.
@@ -374,7 +337,7 @@ impl Trace<'_, '_> {
         let bound: HashSet<AxisId> = loops.iter().chain(places.keys()).copied().collect();
         let value = program.over_leaves(value, &bound);
         let item = exprs.with_axes(value, &mut |axis| places.get(&axis).copied());
-        let mut case = Case { item, given: Vec::new() };
+        let mut case = Case::always(item);
         for (axis, from) in places.iter().filter(|(axis, _)| !loops.contains(axis)) {
             let made = program.over_leaves(exprs.axis(*axis), &loops);
             let named = program.named(case.item);

@@ -9,6 +9,7 @@ use crate::expr::{Compare, Expr, ExprId, Outside, Read, Sides};
 use crate::nest::{Body, BufferId, NodeKind, Pipelined, Program, StageId};
 use crate::verify::context::Checks;
 use crate::verify::site::Site;
+use crate::verify::trace::{Case, Contents, trace};
 use std::collections::HashMap;
 
 /// Values with every read of a copy replaced by a read of the copied tensor.
@@ -21,7 +22,7 @@ pub(in crate::verify) struct Traced {
 impl Traced {
     /// Traces the values of all leaves and stages.
     pub(in crate::verify) fn new(program: &Program, sites: &[Vec<Site<'_>>]) -> Traced {
-        let copies = copies(program);
+        let copies = Copies { program, of: copies(program) };
         let mut all: Vec<ExprId> = Vec::new();
         for site in sites.iter().flatten() {
             if let NodeKind::Compute(compute) = &site.node.kind {
@@ -35,8 +36,9 @@ impl Traced {
             }
             all.extend(stage.also.iter().map(|(_, value)| *value));
         }
-        let values = all.into_iter().map(|value| (value, trace(program, &copies, value))).collect();
-        Traced { values }
+        let one = |cases: Vec<Case>| cases.into_iter().next().map(|case| case.item);
+        let traced = |value: ExprId| trace(&program.exprs, value, (), &copies, u32::MAX).and_then(one).unwrap_or(value);
+        Traced { values: all.into_iter().map(|value| (value, traced(value))).collect() }
     }
 
     /// Returns the traced value of a value, or the value itself if it reads no copy.
@@ -91,34 +93,29 @@ fn element(program: &Program, CopyContents { stage: id, component }: CopyContent
     (component == 0 && stage.is_copy(program) && matches!(program.exprs.get(element), Expr::Read(_))).then_some(value)
 }
 
-/// Replaces each read of a copy by the copied element. Recurses, because a copy may be made from another copy.
-fn trace(program: &Program, copies: &HashMap<BufferId, CopyContents>, value: ExprId) -> ExprId {
-    let mut elements = HashMap::new();
-    let mut open: Vec<(Read, CopyContents)> = Vec::new();
-    program.exprs.any(value, &mut |e| {
-        if let Expr::Read(read) = e
-            && let Some(copied) = copies.get(&read.buffer)
-        {
-            open.push((read.clone(), *copied));
-        }
-        false
-    });
-    for (read, copied) in open {
-        let Some(held) = element(program, copied) else { continue };
-        let stage = &program.stages[copied.stage];
+/// The copies of a program, by their buffers. A copy may be made from another copy.
+struct Copies<'p> {
+    program: &'p Program,
+    of: HashMap<BufferId, CopyContents>,
+}
+
+impl Contents for Copies<'_> {
+    type At = ();
+
+    fn is_known(&self, buffer: BufferId) -> bool {
+        self.of.contains_key(&buffer)
+    }
+
+    fn held(&self, read: &Read, (): ()) -> Option<Vec<(Case, ())>> {
+        let copied = *self.of.get(&read.buffer)?;
+        let held = element(self.program, copied)?;
+        let stage = &self.program.stages[copied.stage];
         // The leading indices select the owner of the element. `owners` checks them.
-        let Some(owned) = read.index.len().checked_sub(stage.axes.len()) else { continue };
+        let owned = read.index.len().checked_sub(stage.axes.len())?;
         let at: HashMap<_, _> = stage.axes.iter().copied().zip(read.index[owned..].iter().copied()).collect();
-        let element = program.exprs.with_axes(held, &mut |axis| at.get(&axis).copied());
-        elements.insert(read, trace(program, copies, element));
+        let element = self.program.exprs.with_axes(held, &mut |axis| at.get(&axis).copied());
+        Some(vec![(Case::always(element), ())])
     }
-    if elements.is_empty() {
-        return value;
-    }
-    program.exprs.replace(value, &mut |exprs, id| match exprs.get(id) {
-        Expr::Read(read) => elements.get(read).copied(),
-        _ => None,
-    })
 }
 
 impl Checks<'_> {
