@@ -13,7 +13,7 @@ use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::head;
 use tilewright_dsl::schedule::tune::{self, Choice};
 use tilewright_dsl::syntax::profile;
-use tilewright_dsl::syntax::schedule::{Item, Statement, StatementKind, Tune};
+use tilewright_dsl::syntax::schedule::{StatementKind, Tune};
 use tilewright_dsl::variant;
 use tilewright_explain::source::{Source, SourceError, Subject};
 use tilewright_launch::{Condition, Program, Role};
@@ -64,8 +64,8 @@ pub(crate) fn choices(source: &Source, subject: &Subject) -> Result<Vec<Choice>,
 
 /// Returns the `tune` lines of a schedule.
 pub(crate) fn tunes(subject: &Subject) -> impl Iterator<Item = &Tune> {
-    subject.schedule.items.iter().filter_map(|item| match item {
-        Item::Statement(Statement { kind: StatementKind::Tune(tune), .. }) => Some(tune),
+    subject.schedule.statements().filter_map(|statement| match &statement.kind {
+        StatementKind::Tune(tune) => Some(tune),
         _ => None,
     })
 }

@@ -9,12 +9,13 @@ use crate::plan::{self, Drafts, Plan};
 use crate::profile::Profile;
 use crate::schedule::algebra::pack::Rewritten;
 use crate::schedule::algebra::{decompose, pack, quotients};
+use crate::schedule::resolve::{ResolvedSchedule, resolve};
 use crate::schedule::statements::precompute::Preparation;
 use crate::schedule::statements::tune::{self, Choice};
 use crate::schedule::statements::{emit, head, pin, precompute, strided};
-use crate::schedule::{self, At, Watch, default, placement};
+use crate::schedule::{self, At, Watch, placement};
 use crate::syntax::Kernel;
-use crate::syntax::schedule::{Item, Schedule};
+use crate::syntax::schedule::Schedule;
 use crate::verify;
 use std::cell::RefCell;
 
@@ -102,6 +103,7 @@ pub(crate) fn compile_checked(
     watch: &mut Watch<'_>,
 ) -> Result<Compiled, Errors> {
     let (program, rewritten) = algebra(kernel, schedule, choice, checked)?;
+    let resolved = resolve(&program, schedule)?;
     for plan in plan::rewrites(&program, schedule, profile) {
         if let Ok(planned) = plan::added(schedule, &plan)
             && let Ok((program, rewritten)) = algebra(kernel, &planned, choice, checked)
@@ -110,7 +112,7 @@ pub(crate) fn compile_checked(
             return Ok(Compiled { plan, ..compiled });
         }
     }
-    let drafts = plan::drafts(&program, &rewritten, schedule, profile, true);
+    let drafts = plan::drafts(&program, &rewritten, &resolved, profile, true);
     if drafts.is_empty() {
         return scheduled(program, rewritten, schedule, profile, watch);
     }
@@ -131,7 +133,7 @@ pub(crate) fn compile_checked(
     let mut chosen = choose(&drafts);
     let mut drafts = drafts;
     if drafts.lacks(&chosen) {
-        drafts = plan::drafts(&program, &rewritten, schedule, profile, false);
+        drafts = plan::drafts(&program, &rewritten, &resolved, profile, false);
         chosen = choose(&drafts);
     }
     let compiled = attempt(&drafts, &chosen, watch).or_else(|_| plain(watch))?;
@@ -159,20 +161,19 @@ fn scheduled(
     profile: &Profile,
     watch: &mut Watch<'_>,
 ) -> Result<Compiled, Errors> {
-    let kept = placement::kept(&program, &schedule.items)?;
-    let inlined = inline_those(&mut program, &|_, stage| !kept.contains(&stage) && !rewritten.stored.contains(&stage));
-    let stored = placement::stored(&program, &schedule.items, &inlined.stored)?;
+    let resolved = resolve(&program, schedule)?;
+    let inlined = inline_those(&mut program, &|_, stage| !resolved.keeps(stage) && !rewritten.stored.contains(&stage));
+    let stored = placement::stored(&program, &resolved, &inlined.stored)?;
     let mut preparations = precompute::split(&mut program, &rewritten)?;
     build::naive(&mut program);
     let programs: Vec<&Program> = preparations.iter().map(|p| &p.program).collect();
-    let items = precompute::items(&program, &programs, schedule, true);
+    let misplaced = resolved.misplaced(&program, &programs);
     for preparation in &mut preparations {
-        let items = precompute::items(&preparation.program, &[], schedule, false);
-        finish(&mut preparation.program, &items, profile, preparation.span)?;
+        finish(&mut preparation.program, &resolved, profile, preparation.span)?;
     }
     check_form(&program, profile)?;
     watch(At::Start, &|| program.clone());
-    let outcome = schedule::apply(&mut program, &items, profile, schedule.name.span, watch);
+    let outcome = schedule::apply(&mut program, (&resolved, misplaced), profile, schedule.name.span, watch);
     let mut errors = outcome.errors;
     if !errors.is_empty() {
         errors.extend(outcome.warnings);
@@ -198,7 +199,6 @@ pub(crate) fn algebra(
 ) -> Result<(Program, Rewritten), Errors> {
     let mut program = headed(kernel, schedule, choice, checked)?;
     pack::come_first(schedule)?;
-    default::once(schedule)?;
     pack::not_inlined(schedule)?;
     let mut rewritten = Rewritten::default();
     decompose::apply(&mut program, schedule, &mut rewritten)?;
@@ -238,13 +238,13 @@ fn headed(kernel: &Kernel, schedule: &Schedule, choice: &Choice, checked: &Check
 /// Compiles a program with the plain schedule for each stage.
 pub(crate) fn compile_plain(mut program: Program, profile: &Profile, blame: SpanId) -> Result<Program, Errors> {
     build::naive(&mut program);
-    finish(&mut program, &[], profile, blame)?;
+    finish(&mut program, &ResolvedSchedule::default(), profile, blame)?;
     Ok(program)
 }
 
 /// Compiles from naive nests to the final form, without a watcher.
-fn finish(program: &mut Program, items: &[Item], profile: &Profile, blame: SpanId) -> Result<(), Errors> {
-    schedule::apply(program, items, profile, blame, &mut |_, _| {}).errors.into_result()?;
+fn finish(program: &mut Program, resolved: &ResolvedSchedule, profile: &Profile, blame: SpanId) -> Result<(), Errors> {
+    schedule::apply(program, (resolved, Errors::new()), profile, blame, &mut |_, _| {}).errors.into_result()?;
     lower::lower(program, profile)?;
     verify::verify(program, profile)
 }

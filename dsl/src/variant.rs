@@ -14,6 +14,7 @@ use crate::profile::Profile;
 use crate::schedule;
 use crate::schedule::At;
 use crate::schedule::algebra::pack::program::{Conversion, conversions};
+use crate::schedule::resolve::resolve;
 use crate::schedule::statements::pin;
 use crate::schedule::statements::precompute::{self, Preparation};
 use crate::schedule::statements::specialize::{self, Specialize};
@@ -134,12 +135,13 @@ pub fn compile_watched(
 /// `facts` are the facts of the planned version, as they are written after `where`, or empty.
 ///
 /// # Errors
-/// The schedule's header or a rewrite of the algebra is wrong, or the plan is not valid.
+/// The schedule's header, a rewrite of the algebra or a placement is wrong, or the plan is not valid.
 pub fn unplanned(kernel: &Kernel, schedule: &Schedule, facts: &str, plan: &Plan) -> Result<Vec<String>, Errors> {
     let schedule = if facts.is_empty() { schedule.clone() } else { plan::under(schedule, facts)? };
     let schedule = plan::added(&schedule, plan)?;
     let (program, rewritten) = algebra(kernel, &schedule, &Choice::default(), &Checked::default())?;
-    Ok(plan::unmentioned(&program, &rewritten, &schedule))
+    let resolved = resolve(&program, &schedule)?;
+    Ok(plan::unmentioned(&program, &rewritten, &resolved))
 }
 
 /// Returns the length of a program's modules.
@@ -247,7 +249,8 @@ impl Compiler<'_> {
     /// equals the general one, is left out.
     fn add_regimes(&self, schedule: &Schedule, variant: &mut Variant, watch: &mut Watch<'_>) {
         let Ok((program, rewritten)) = algebra(self.kernel, schedule, self.choice, &self.checked) else { return };
-        for (n, facts) in (1..).zip(plan::regimes(&program, &rewritten, schedule, self.profile)) {
+        let Ok(resolved) = resolve(&program, schedule) else { return };
+        for (n, facts) in (1..).zip(plan::regimes(&program, &rewritten, (schedule, &resolved), self.profile)) {
             let Ok(version) = plan::under(schedule, &facts) else { continue };
             let watch = &mut |at, program: &dyn Fn() -> Program| watch(n, at, program);
             let Ok((compiled, program)) = self.version(&version, watch) else { continue };

@@ -165,3 +165,42 @@ fn refuses_footprints_beyond_32_bits() {
         assert!(text.contains("has indices under `i` that do not fit in 32 bits"), "{text}");
     }
 }
+
+/// The block of a copy can have the name that is derived from its tensor's name.
+#[test]
+fn a_block_of_a_copy_without_a_given_name() {
+    let with = |promoted: &str| {
+        let body = format!(
+            "tile(i: 8, j: 8) => workgroup(y, x);
+             distribute(i, j => thread(y, x));
+             tile(k: 8 => k_o);
+             promote({promoted}, at: k_o, to: shared);
+             a_shared {{ distribute(i, k => thread(y, x)); }}"
+        );
+        lowered(MATMUL, "for vulkan_1_1", &body)
+    };
+    assert!(with("a").starts_with("dispatch"), "{}", with("a"));
+    assert_eq!(with("a"), with("a => a_shared"));
+}
+
+/// The block of a copy moves to the preparation with the stage that makes the copy.
+#[test]
+fn a_copy_of_a_prepared_stage() {
+    let kernel = "fn sums<N, M>(x: f32[N, M], w: f32[M, M]) -> y: f32[N] {
+        let s[j]: f32[M] = sum(i in 0..M) { w[j, i] };
+        y[n] = sum(j in 0..M) { x[n, j] * s[j] };
+    }";
+    let text = lowered(
+        kernel,
+        "for vulkan_1_1",
+        "precompute(s);
+         s {
+             tile(j: 64) => workgroup(x);
+             distribute(j => thread(x));
+             tile(i: 8 => i_o);
+             promote(w => w_s, at: i_o, to: shared);
+         }
+         w_s { distribute(j => thread(x)); unroll(i); }",
+    );
+    assert!(text.starts_with("dispatch") && !text.contains("w_s"), "{text}");
+}

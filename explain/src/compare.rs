@@ -14,7 +14,7 @@ use tilewright_dsl::launch::Program;
 use tilewright_dsl::nest;
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::tune::Choice;
-use tilewright_dsl::syntax::schedule::{Item, Schedule, Statement, StatementKind};
+use tilewright_dsl::syntax::schedule::{Schedule, StatementKind};
 use tilewright_dsl::variant;
 
 /// Schedules of one kernel, compared.
@@ -220,10 +220,7 @@ fn compiled(source: &Source, name: &str, choice: &Choice) -> Result<Compiled, Co
 
 /// Returns true if a schedule has a tuned constant of that name.
 fn tunes(schedule: &Schedule, name: &str) -> bool {
-    schedule
-        .items
-        .iter()
-        .any(|item| matches!(item, Item::Statement(Statement { kind: StatementKind::Tune(tune), .. }) if tune.name.text == name))
+    schedule.statements().any(|statement| matches!(&statement.kind, StatementKind::Tune(tune) if tune.name.text == name))
 }
 
 /// Returns the dims of a schedule's kernel that a caller chooses, including those that the schedule's facts make literals.

@@ -53,7 +53,8 @@ use tilewright_dsl::nest::{self, Obligation};
 use tilewright_dsl::plan::Plan;
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::tune::Choice;
-use tilewright_dsl::syntax::schedule::{Item, Statement, StatementKind};
+use tilewright_dsl::syntax::expr::Expr;
+use tilewright_dsl::syntax::schedule::{Statement, StatementKind};
 use tilewright_dsl::variant::{self, Variant};
 
 /// The result of compiling a schedule.
@@ -190,13 +191,12 @@ pub fn explain(subject: &Subject, given: &Given) -> Explanation {
 
 /// Returns the facts of every `specialize` of a schedule, as they are written.
 fn facts(subject: &Subject) -> Vec<Vec<String>> {
-    let of = |item: &Item| match item {
-        Item::Statement(Statement { kind: StatementKind::Specialize(facts), .. }) => {
-            Some(facts.iter().map(|fact| subject.spans.source(fact.span).unwrap_or_else(|| "a fact".into())).collect())
-        }
+    let text = |fact: &Expr| subject.spans.source(fact.span).unwrap_or_else(|| "a fact".into());
+    let of = |statement: &Statement| match &statement.kind {
+        StatementKind::Specialize(facts) => Some(facts.iter().map(text).collect()),
         _ => None,
     };
-    subject.schedule.items.iter().filter_map(of).collect()
+    subject.schedule.statements().filter_map(of).collect()
 }
 
 impl Explanation {

@@ -77,6 +77,12 @@ impl Program {
         buffers.any(|buffer| matches!(self.buffers[buffer].space, Space::Output | Space::Update))
     }
 
+    /// Returns the stage that computes the kernel's result, if there is only one. A stage that writes a copy back is not counted.
+    pub fn only_result(&self) -> Option<StageId> {
+        let mut results = self.stages.ids().filter(|stage| self.is_result(*stage) && !self.hosts.contains_key(stage));
+        results.next().filter(|_| results.next().is_none())
+    }
+
     /// True if a dispatch of the plan computes a stage.
     pub fn is_planned(&self, stage: StageId) -> bool {
         self.plan.iter().any(|d| Path::is_in(&d.body, stage, Phase::Whole))

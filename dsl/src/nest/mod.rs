@@ -538,6 +538,19 @@ impl Program {
         read.index.iter().skip(versions).copied().zip(shape.iter().copied())
     }
 
+    /// Returns the first stage of a name.
+    pub fn stage_named(&self, name: &str) -> Option<StageId> {
+        self.stages.iter().find(|(_, stage)| stage.name == name).map(|(id, _)| id)
+    }
+
+    /// True if a stage, tensor, scalar or dim has the name.
+    pub fn is_taken(&self, name: &str) -> bool {
+        self.stage_named(name).is_some()
+            || self.buffers.values().any(|buffer| buffer.name == name)
+            || self.scalars.values().any(|scalar| scalar.name == name)
+            || self.dims.values().any(|dim| dim.name == name)
+    }
+
     /// The stage that defines a buffer.
     pub fn definition(&self, buffer: BufferId) -> Option<StageId> {
         let defines = |s: &Stage| s.buffer == buffer || s.also.iter().any(|(b, _)| *b == buffer);

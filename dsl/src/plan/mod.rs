@@ -31,8 +31,8 @@ use crate::nest::{Program, StageId, build};
 use crate::profile::Profile;
 use crate::schedule::algebra::pack::Rewritten;
 use crate::schedule::default::is_default;
-use crate::schedule::placement;
-use crate::syntax::schedule::{DirectiveKind, Item, Schedule, planned_facts};
+use crate::schedule::resolve::ResolvedSchedule;
+use crate::syntax::schedule::{Item, Schedule, planned_facts};
 use draft::Draft;
 use form::Nest;
 use machine::Machine;
@@ -97,7 +97,7 @@ pub(crate) fn added(schedule: &Schedule, plan: &Plan) -> Result<Schedule, Errors
     let mut rest = Vec::new();
     for block in &plan.blocks {
         let items = block.items(schedule.name.span)?;
-        let places = |item: &Item| matches!(item, Item::Directive(directive) if placement::is_placement(&directive.kind));
+        let places = |item: &Item| matches!(item, Item::Directive(directive) if directive.kind.is_placement());
         match items.iter().all(places) {
             true => rest.extend(items),
             false => rest.extend(placed_at_default(&mut schedule.items, block.stage.as_deref(), items)),
@@ -153,17 +153,22 @@ pub(crate) fn under(schedule: &Schedule, facts: &str) -> Result<Schedule, Errors
 }
 
 /// Plans the stages that a schedule does not mention. `program` has stages and no nests. If `grouped`, one plan can be for several stages.
-pub(crate) fn drafts(program: &Program, rewritten: &Rewritten, schedule: &Schedule, profile: &Profile, grouped: bool) -> Drafts {
-    let Some((program, roots)) = prepared(program, rewritten, schedule) else { return Drafts::default() };
-    let nests = nests(&program, &schedule.items);
+pub(crate) fn drafts(
+    program: &Program,
+    rewritten: &Rewritten,
+    resolved: &ResolvedSchedule,
+    profile: &Profile,
+    grouped: bool,
+) -> Drafts {
+    let (program, roots) = prepared(program, rewritten, resolved);
+    let nests = nests(&program, resolved);
     let machine = Machine { profile, program: &program, several: nests.iter().filter(|nest| nest.open).count() > 1 };
-    let single = program.stages.ids().filter(|s| program.is_result(*s)).count() == 1;
     let mut drafts = Drafts::default();
     for (nest, form) in forms(&nests, &machine, grouped) {
         drafts.grouped |= !form.members().is_empty();
         let plans = form.plans(nest, &machine);
         if !plans.is_empty() {
-            let is_named = !(single && nest.result) || schedule.items.iter().any(|item| has_default(item, Some(&nest.name)));
+            let is_named = program.only_result() != Some(nest.stage) || resolved.has_default_in_block(nest.stage);
             let name = is_named.then(|| nest.name.clone());
             drafts.stages.push((name, plans));
         }
@@ -173,9 +178,9 @@ pub(crate) fn drafts(program: &Program, rewritten: &Rewritten, schedule: &Schedu
 }
 
 /// Returns the names of the stages that have a nest and that a schedule does not mention.
-pub(crate) fn unmentioned(program: &Program, rewritten: &Rewritten, schedule: &Schedule) -> Vec<String> {
-    let Some((program, _)) = prepared(program, rewritten, schedule) else { return Vec::new() };
-    nests(&program, &schedule.items).into_iter().filter(|nest| nest.open).map(|nest| nest.name).collect()
+pub(crate) fn unmentioned(program: &Program, rewritten: &Rewritten, resolved: &ResolvedSchedule) -> Vec<String> {
+    let (program, _) = prepared(program, rewritten, resolved);
+    nests(&program, resolved).into_iter().filter(|nest| nest.open).map(|nest| nest.name).collect()
 }
 
 /// Plans a whole program at once, with the statements that rewrite its algebra, the best plan first. `program` is as the header of the
@@ -186,9 +191,14 @@ pub(crate) fn rewrites(program: &Program, schedule: &Schedule, profile: &Profile
 }
 
 /// Returns facts, as they are written after `where`, under which another plan is better. The best ones come first.
-pub(crate) fn regimes(given: &Program, rewritten: &Rewritten, schedule: &Schedule, profile: &Profile) -> Vec<String> {
-    let Some((program, _)) = prepared(given, rewritten, schedule) else { return Vec::new() };
-    let nests = nests(&program, &schedule.items);
+pub(crate) fn regimes(
+    given: &Program,
+    rewritten: &Rewritten,
+    (schedule, resolved): (&Schedule, &ResolvedSchedule),
+    profile: &Profile,
+) -> Vec<String> {
+    let (program, _) = prepared(given, rewritten, resolved);
+    let nests = nests(&program, resolved);
     let machine = Machine { profile, program: &program, several: nests.iter().filter(|nest| nest.open).count() > 1 };
     let forms = forms(&nests, &machine, true);
     let Some((nest, form)) = forms.iter().rev().find(|(_, form)| matches!(form.rule, Rule::Product(_))).or(forms.last()) else {
@@ -238,24 +248,22 @@ const MOST: usize = 4;
 const MOST_ANYWHERE: usize = 1;
 
 /// Returns the program with naive nests, as the placements of the schedule and of the plan leave it, and the plan's placements.
-/// `None` if the schedule's placements have errors.
-fn prepared(program: &Program, rewritten: &Rewritten, schedule: &Schedule) -> Option<(Program, Vec<Line>)> {
-    let kept = placement::kept(program, &schedule.items).ok()?;
+fn prepared(program: &Program, rewritten: &Rewritten, resolved: &ResolvedSchedule) -> (Program, Vec<Line>) {
     let with = |roots: &[(StageId, &'static str)]| {
         let mut program = program.clone();
         let is_root = |stage: StageId| roots.iter().any(|(root, _)| *root == stage);
-        let keeps = |stage: StageId| kept.contains(&stage) || rewritten.stored.contains(&stage) || is_root(stage);
+        let keeps = |stage: StageId| resolved.keeps(stage) || rewritten.stored.contains(&stage) || is_root(stage);
         inline_those(&mut program, &|_, stage| !keeps(stage));
         build::naive(&mut program);
         program
     };
-    let mut roots = roots::of(program, &schedule.items);
+    let mut roots = roots::of(program, resolved);
     let mut program = with(&roots);
     // The planner does not change what a stage with directives inlines. If an intermediate is not stored for this reason, that stage reads
     // the intermediates before it, so they are judged again.
     loop {
         let count = roots.len();
-        roots.retain(|(stage, _)| !roots::is_read_by(&program, *stage, &|reader| is_mentioned(&program, &schedule.items, reader)));
+        roots.retain(|(stage, _)| !roots::is_read_by(&program, *stage, &|reader| resolved.shapes(&program, reader)));
         if roots.len() == count {
             break;
         }
@@ -263,40 +271,22 @@ fn prepared(program: &Program, rewritten: &Rewritten, schedule: &Schedule) -> Op
     }
     let line = |(stage, why): &(StageId, &'static str)| roots::line(&program.stages[*stage].name, why);
     let roots = roots.iter().filter(|(stage, _)| program.is_planned(*stage)).map(line).collect();
-    Some((program, roots))
+    (program, roots)
 }
 
 /// Returns the stages that have a nest, producers first. The schedule does not mention the open ones.
-fn nests(program: &Program, items: &[Item]) -> Vec<Nest> {
-    let stages = program.plan.iter().filter_map(|d| program.stages.ids().find(|s| program.stages[*s].name == d.name));
+fn nests(program: &Program, resolved: &ResolvedSchedule) -> Vec<Nest> {
+    let stages = program.plan.iter().filter_map(|dispatch| program.stage_named(&dispatch.name));
     let is_open = |stage: StageId| {
         let is_transform = program.stages[stage].axes.iter().any(|axis| program.rows.contains(axis));
-        !is_transform && !is_mentioned(program, items, stage)
+        !is_transform && !resolved.shapes(program, stage)
     };
-    let is_rooted = |stage: StageId| roots::is_placed(program, items, stage);
-    stages.map(|stage| Nest { open: is_open(stage), rooted: is_rooted(stage), ..Nest::of(program, stage) }).collect()
+    stages.map(|stage| Nest { open: is_open(stage), rooted: resolved.places(stage), ..Nest::of(program, stage) }).collect()
 }
 
 /// True if a schedule leaves everything to the planner.
 fn is_open(schedule: &Schedule) -> bool {
     schedule.items.iter().all(|item| has_default(item, None))
-}
-
-/// True if directives of a schedule are for the nest of a stage, and none of them is `default`.
-fn is_mentioned(program: &Program, items: &[Item], stage: StageId) -> bool {
-    let name = &program.stages[stage].name;
-    let shapes = |kind: &DirectiveKind| !matches!(kind, DirectiveKind::Inline(_) | DirectiveKind::Root(_) | DirectiveKind::Show);
-    let is_left = |stage: Option<&str>| items.iter().any(|item| has_default(item, stage));
-    let is_placed = placement::computed_at(items).any(|placed| placed.source.text == *name);
-    if !is_placed && (is_left(Some(name)) || program.is_result(stage) && is_left(None)) {
-        return false;
-    }
-    let own = items.iter().any(|item| match item {
-        Item::Directive(directive) => program.is_result(stage) && shapes(&directive.kind),
-        Item::Block { stages, directives } => stages.iter().any(|s| s.text == *name) && directives.iter().any(|d| shapes(&d.kind)),
-        Item::Statement(_) => false,
-    });
-    own || is_placed
 }
 
 /// The rule that plans a stage, and the reductions that the stage computes itself because it reads few of their elements.

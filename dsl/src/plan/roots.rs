@@ -11,23 +11,22 @@ use super::product;
 use crate::algorithm::inline::inline_those;
 use crate::expr::{Expr, ExprId, Read};
 use crate::nest::{AxisId, Body, BufferId, Program, StageId};
-use crate::schedule::placement;
-use crate::syntax::schedule::{Directive, DirectiveKind, Item};
+use crate::schedule::resolve::ResolvedSchedule;
 use std::collections::HashSet;
 
 /// The number of reads from which on an intermediate is stored: its own reads times the places at which a stage reads it.
 const READS: usize = 64;
 
 /// Returns the intermediates that are stored, each with the reason, of those that the schedule does not place.
-pub(super) fn of(program: &Program, items: &[Item]) -> Vec<(StageId, &'static str)> {
-    let factors = factors(program, items);
-    let stencils = stencils(program, items, &factors);
+pub(super) fn of(program: &Program, resolved: &ResolvedSchedule) -> Vec<(StageId, &'static str)> {
+    let factors = factors(program, resolved);
+    let stencils = stencils(program, resolved, &factors);
     let factors = factors.into_iter().map(|stage| (stage, "a product reads each element many times"));
     factors.chain(stencils.into_iter().map(|stage| (stage, "a stencil reads each element several times"))).collect()
 }
 
 /// Returns the factors of products whose elements are expensive.
-fn factors(program: &Program, items: &[Item]) -> Vec<StageId> {
+fn factors(program: &Program, resolved: &ResolvedSchedule) -> Vec<StageId> {
     let stages: Vec<StageId> = program.stages.ids().collect();
     let reductions = stages.iter().filter(|stage| matches!(program.stages[**stage].body, Body::Reduce { .. }));
     let mut found = Vec::new();
@@ -35,7 +34,7 @@ fn factors(program: &Program, items: &[Item]) -> Vec<StageId> {
         let nest = Nest::of(program, *stage);
         let Some(product) = product::of(&nest, program) else { continue };
         for buffer in product.factors() {
-            let made = program.definition(buffer).filter(|made| is_expensive(program, *made) && !is_placed(program, items, *made));
+            let made = program.definition(buffer).filter(|made| is_expensive(program, *made) && !resolved.places(*made));
             found.extend(made.filter(|made| !found.contains(made)));
         }
     }
@@ -44,14 +43,14 @@ fn factors(program: &Program, items: &[Item]) -> Vec<StageId> {
 
 /// Finds intermediates which a stage reads at several places, so that inlining them would make too many reads. An intermediate is judged
 /// after the earlier ones were inlined into it, so that an element counts once if several of its reads share it.
-fn stencils(program: &Program, items: &[Item], stored: &[StageId]) -> Vec<StageId> {
+fn stencils(program: &Program, resolved: &ResolvedSchedule, stored: &[StageId]) -> Vec<StageId> {
     let most_places = |program: &Program, stage: StageId| {
         let buffer = program.stages[stage].buffer;
         program.stages.ids().map(|reader| places(program, reader, buffer)).max().unwrap_or(0)
     };
     let is_open = |stage: &StageId| {
         let is_map = matches!(program.stages[*stage].body, Body::Map(_));
-        is_map && !program.is_result(*stage) && !stored.contains(stage) && !is_placed(program, items, *stage)
+        is_map && !program.is_result(*stage) && !stored.contains(stage) && !resolved.places(*stage)
     };
     let open: Vec<StageId> = program.stages.ids().filter(is_open).collect();
     if open.iter().all(|stage| most_places(program, *stage) < 2) {
@@ -101,13 +100,6 @@ pub(super) fn is_read_by(program: &Program, stage: StageId, is: &dyn Fn(StageId)
 /// Returns the directive that stores an intermediate.
 pub(super) fn line(name: &str, why: &str) -> Line {
     Line::new(format!("root({name})"), why)
-}
-
-/// True if a schedule places the stage itself.
-pub(super) fn is_placed(program: &Program, items: &[Item], stage: StageId) -> bool {
-    let name = &program.stages[stage].name;
-    let inlines = |d: &Directive| matches!(&d.kind, DirectiveKind::Inline(names) | DirectiveKind::Root(names) if names.iter().any(|n| n.text == *name));
-    placement::directives(items).any(inlines) || placement::computed_at(items).any(|placed| placed.source.text == *name)
 }
 
 /// True if an intermediate is pointwise, and one of the stages that it inlines has a function.

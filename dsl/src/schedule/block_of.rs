@@ -1,6 +1,6 @@
 //! Writes directives for helps, in the block of their stage.
 
-use crate::nest::{Program, Space, Stage, StageId};
+use crate::nest::{Program, StageId};
 
 /// Writes a directive with its semicolon, in the block of its stage: `s { unroll(q); }`. The only result of a kernel needs no block.
 pub(super) fn written(program: &Program, stage: StageId, directive: &str) -> String {
@@ -12,7 +12,5 @@ pub(super) fn written(program: &Program, stage: StageId, directive: &str) -> Str
 
 /// True if directives outside of all blocks apply to this stage, because it is the only result.
 pub(super) fn is_outside_blocks(program: &Program, stage: StageId) -> bool {
-    let space = |buffer| &program.buffers[buffer].space;
-    let is_result = |stage: &&Stage| matches!(space(stage.buffer), Space::Output | Space::Update);
-    program.stages.values().filter(is_result).count() == 1 && is_result(&&program.stages[stage])
+    program.only_result() == Some(stage)
 }

@@ -8,10 +8,10 @@
 use super::invocations::distribute;
 use super::loops::{serial, split};
 use super::{Applied, StageNest};
-use crate::diag::{Error, Errors, SpanId};
+use crate::diag::{Error, SpanId};
 use crate::nest::{AxisId, Exec, Level, Slot};
 use crate::syntax::Name;
-use crate::syntax::schedule::{Directive, DirectiveKind, Item, Schedule, Target};
+use crate::syntax::schedule::{Directive, DirectiveKind, Target};
 
 /// The invocations along the last axis if another axis has invocations, too: 32 elements of 4 bytes are a line of most caches.
 const ALONG: i64 = 32;
@@ -19,34 +19,6 @@ const ALONG: i64 = 32;
 /// True if the directive is `default`.
 pub(crate) fn is_default(directive: &Directive) -> bool {
     directive.kind == DirectiveKind::Default
-}
-
-/// Checks that each stage has one `default` at most.
-///
-/// # Errors
-/// Reports every further one.
-pub(crate) fn once(schedule: &Schedule) -> Result<(), Errors> {
-    let mut errors = Errors::new();
-    let mut seen: Vec<(Option<&str>, SpanId)> = Vec::new();
-    for item in &schedule.items {
-        let (stages, directives): (Vec<Option<&str>>, _) = match item {
-            Item::Directive(directive) => (vec![None], std::slice::from_ref(directive)),
-            Item::Block { stages, directives } => (stages.iter().map(|s| Some(s.as_str())).collect(), directives.as_slice()),
-            Item::Statement(_) => continue,
-        };
-        for directive in directives.iter().filter(|d| is_default(d)) {
-            for stage in &stages {
-                match seen.iter().find(|(other, _)| other == stage) {
-                    Some((_, first)) => {
-                        let error = Error::new(directive.span, "`default` is written twice for one stage");
-                        errors.push(error.note_at(*first, "the first one is here").help("remove one of them"));
-                    }
-                    None => seen.push((*stage, directive.span)),
-                }
-            }
-        }
-    }
-    errors.into_result()
 }
 
 /// Distributes the parallel axes that are left over.

@@ -1,8 +1,8 @@
 //! Schedules: directives that rewrite the nest.
 //!
-//! [`apply`] takes a program with naive nests and the items of a schedule. It applies each stage's directives in order (or the
-//! plain schedule, [`plain`]), and then checks that no parallel axis is left over. Every directive has a file with its rule,
-//! its errors and its rewrite of a [`StageNest`].
+//! [`mod@resolve`] assigns the directives of a schedule to stages and copies. [`apply`] applies them to a program with naive nests: each
+//! stage's directives in order (or the plain schedule, [`plain`]). Then it checks that no parallel axis is left over. Every directive
+//! has a file with its rule, its errors and its rewrite of a [`StageNest`].
 
 pub mod algebra;
 mod block_of;
@@ -13,16 +13,18 @@ mod left_over;
 pub mod loops;
 pub mod matrices;
 pub mod memory;
-mod merged;
 mod names;
 mod number;
 mod opened;
-pub mod placement;
+pub(crate) mod placement;
 mod plain;
+pub(crate) mod resolve;
 pub mod show;
+mod stage_names;
 pub mod statements;
 
-pub use items::{At, Outcome, Watch, apply};
+pub(crate) use items::apply;
+pub use items::{At, Outcome, Watch};
 use memory::promote::place_varying;
 pub use statements::{head, tune};
 

@@ -8,57 +8,53 @@
 //!
 //! Refused: a stage that does not exist; an output or an updated tensor; inlining a reduction; a stage that is placed twice.
 
-use super::merged;
+use super::resolve::ResolvedSchedule;
+use super::stage_names;
 use crate::algorithm::inline::Stored;
-use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
+use crate::diag::{Error, Errors, SpanId};
 use crate::nest::{Body, Program, Space, StageId};
 use crate::syntax::Name;
-use crate::syntax::schedule::{Directive, DirectiveKind, Item, Promote};
+use crate::syntax::schedule::{Directive, DirectiveKind, Schedule};
+use std::collections::BTreeMap;
 
-/// Returns the intermediates that are not inlined although they are pointwise.
-///
-/// # Errors
-/// Reports invalid placements.
-pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
-    let (mut errors, mut kept) = (Errors::new(), Vec::new());
-    let mut placed: Vec<&Name> = Vec::new();
-    for directive in directives(items) {
-        let (names, keep) = match &directive.kind {
-            DirectiveKind::Inline(names) => (names.as_slice(), false),
-            DirectiveKind::Root(names) => (names.as_slice(), true),
-            DirectiveKind::ComputeAt(placed) => (std::slice::from_ref(&placed.source), true),
+/// The place of an intermediate, as a directive states it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Placement {
+    /// `inline(s)`.
+    Inlined,
+    /// `root(s)`.
+    Root,
+    /// `compute_at(s, …)`.
+    Computed,
+}
+
+/// The placed intermediates, each with the place of its name in the directive.
+pub(super) type Placements = BTreeMap<StageId, (Placement, SpanId)>;
+
+/// Returns the placements of a schedule. Reports invalid placements.
+pub(super) fn placements(program: &Program, schedule: &Schedule, errors: &mut Errors) -> Placements {
+    let (mut placements, mut placed) = (Placements::new(), Vec::new());
+    for directive in schedule.directives() {
+        let (names, placement) = match &directive.kind {
+            DirectiveKind::Inline(names) => (names.as_slice(), Placement::Inlined),
+            DirectiveKind::Root(names) => (names.as_slice(), Placement::Root),
+            DirectiveKind::ComputeAt(placed) => (std::slice::from_ref(&placed.source), Placement::Computed),
             _ => continue,
         };
         for name in names {
-            if made(items, name) {
-                if let DirectiveKind::ComputeAt(_) = &directive.kind {
-                    errors.keep(once(&mut placed, name));
-                    continue;
-                }
-                let error = Error::new(name.span, format!("`{name}` is defined by `rfactor`, and has a dispatch of its own"));
-                errors.push(error.help(format!(
-                    "leave this out, or write `compute_at({name}, …)` to place it where its partial results are reduced"
-                )));
+            if is_partial(schedule, name) {
+                errors.keep(if placement == Placement::Computed { once(&mut placed, name) } else { Err(partial(name)) });
                 continue;
             }
             let Some(stage) = errors.keep(intermediate(program, name)) else { continue };
             errors.keep(once(&mut placed, name));
-            match keep {
-                true => kept.push(stage),
-                false => drop(errors.keep(pointwise(program, stage, name.span))),
+            if placement == Placement::Inlined {
+                errors.keep(pointwise(program, stage, name.span));
             }
+            placements.insert(stage, (placement, name.span));
         }
     }
-    for item in items {
-        let Item::Block { stages, directives } = item else { continue };
-        for placed in directives.iter().filter_map(computed) {
-            let own = stages.iter().any(|stage| stage.text == placed.source.text);
-            let error = Error::new(placed.source.span, format!("`{}` would be computed within its own nest", placed.source));
-            errors.keep(if own { Err(error.help("place it at a loop of a stage that reads it")) } else { Ok(()) });
-        }
-    }
-    errors.into_result()?;
-    Ok(kept)
+    placements
 }
 
 /// Reports the pointwise intermediates that are roots because they would make their readers too large, if the schedule shapes the
@@ -66,7 +62,7 @@ pub fn kept(program: &Program, items: &[Item]) -> Result<Vec<StageId>, Errors> {
 ///
 /// # Errors
 /// The schedule names such an intermediate in `inline`.
-pub fn stored(program: &Program, items: &[Item], stored: &[Stored]) -> Result<Errors, Errors> {
+pub(crate) fn stored(program: &Program, resolved: &ResolvedSchedule, stored: &[Stored]) -> Result<Errors, Errors> {
     let (mut errors, mut warnings) = (Errors::new(), Errors::new());
     for Stored { stage, reader, parts } in stored {
         let (into, name, reader) = (reader, &program.stages[*stage].name, &program.stages[*reader].name);
@@ -77,13 +73,9 @@ pub fn stored(program: &Program, items: &[Item], stored: &[Stored]) -> Result<Er
             None => "it is computed in too many steps, one after another".into(),
         };
         let help = format!("write `root({name})`, or place it by `compute_at({name}, …)` at a loop of `{reader}`");
-        let asked = directives(items).find_map(|directive| match &directive.kind {
-            DirectiveKind::Inline(names) => names.iter().find(|n| n.text == *name),
-            _ => None,
-        });
-        if let Some(asked) = asked {
-            errors.push(Error::new(asked.span, format!("`{name}` cannot be inlined into `{reader}`")).note(why).help(help));
-        } else if let Some(span) = nest_of(program, items, *into) {
+        if let Some((Placement::Inlined, asked)) = resolved.placements.get(stage) {
+            errors.push(Error::new(*asked, format!("`{name}` cannot be inlined into `{reader}`")).note(why).help(help));
+        } else if let Some(span) = resolved.written(*into) {
             let error = Error::new(span, format!("`{name}` is not inlined into `{reader}`: it has a dispatch of its own"));
             warnings.push(error.note(why).help(help));
         }
@@ -91,86 +83,59 @@ pub fn stored(program: &Program, items: &[Item], stored: &[Stored]) -> Result<Er
     errors.into_result().map(|()| warnings)
 }
 
-/// Returns the place of the user's first directive for a stage's nest, if there is one.
-fn nest_of(program: &Program, items: &[Item], stage: StageId) -> Option<SpanId> {
-    let name = &program.stages[stage].name;
-    let is_written = |directive: &Directive| directive.planned.is_none();
-    items.iter().find_map(|item| match item {
-        Item::Block { stages, directives } => {
-            stages.iter().find(|n| n.text == *name && directives.iter().all(is_written)).map(|name| name.span)
-        }
-        // Directives outside of blocks apply to the only result.
-        Item::Directive(directive) => {
-            let shapes = is_written(directive) && program.is_result(stage) && !is_placement(&directive.kind);
-            shapes.then_some(directive.span)
-        }
-        Item::Statement(_) => None,
-    })
-}
-
 /// Checks that every placed stage was computed. Stages can be placed within each other without any of them having a dispatch.
-pub(super) fn all_computed(program: &Program, items: &[Item], errors: &mut Errors) {
-    let hosted = |name: &Name| program.hosts.keys().any(|stage| program.stages[*stage].name == name.text);
-    for placed in computed_at(items).filter(|placed| !hosted(&placed.source)) {
-        let error = Error::new(
-            placed.source.span,
-            format!("`{}` is never computed: no dispatch contains the nest that it is placed in", placed.source),
-        );
+pub(super) fn all_computed(program: &Program, resolved: &ResolvedSchedule, errors: &mut Errors) {
+    let is_left = |name: &Name| dispatched(program).iter().any(|stage| program.stages[*stage].name == name.text);
+    for placed in resolved.computed_at().filter(|placed| is_left(placed)) {
+        let error =
+            Error::new(placed.span, format!("`{placed}` is never computed: no dispatch contains the nest that it is placed in"));
         let error = error.note("the stages of these `compute_at` directives are placed in each other's nests");
         errors.push(error.help("move this directive to the block of a stage that has a dispatch of its own"));
     }
 }
 
-/// True if a directive places an intermediate without rewriting a nest.
-pub(crate) fn is_placement(kind: &DirectiveKind) -> bool {
-    matches!(kind, DirectiveKind::Inline(_) | DirectiveKind::Root(_))
+/// Returns the stages that have a dispatch, without stages in their nests.
+pub(super) fn dispatched(program: &Program) -> Vec<StageId> {
+    let is_own = |stage: &StageId| program.is_planned(*stage) && !program.hosts.contains_key(stage);
+    program.stages.ids().filter(is_own).collect()
 }
 
-/// Returns the `compute_at` placements of a schedule.
-pub(crate) fn computed_at(items: &[Item]) -> impl Iterator<Item = &Promote> {
-    directives(items).filter_map(computed)
+/// Returns the stages that a schedule places by `compute_at`.
+pub(crate) fn computed_at(schedule: &Schedule) -> impl Iterator<Item = &Name> {
+    schedule.directives().filter_map(computed)
 }
 
-fn computed(directive: &Directive) -> Option<&Promote> {
+pub(super) fn computed(directive: &Directive) -> Option<&Name> {
     match &directive.kind {
-        DirectiveKind::ComputeAt(placed) => Some(placed),
+        DirectiveKind::ComputeAt(placed) => Some(&placed.source),
         _ => None,
     }
 }
 
 /// True if an `rfactor` defines a stage of that name.
-pub(super) fn made(items: &[Item], stage: &Name) -> bool {
-    directives(items).any(|d| matches!(&d.kind, DirectiveKind::Rfactor { into, .. } if into.text == stage.text))
+fn is_partial(schedule: &Schedule, stage: &Name) -> bool {
+    schedule.directives().any(|d| matches!(&d.kind, DirectiveKind::Rfactor { into, .. } if into.text == stage.text))
 }
 
-/// Returns every directive, including those in blocks.
-pub(crate) fn directives(items: &[Item]) -> impl Iterator<Item = &Directive> {
-    items.iter().flat_map(|item| match item {
-        Item::Directive(directive) => std::slice::from_ref(directive),
-        Item::Block { directives, .. } => directives.as_slice(),
-        Item::Statement(_) => &[],
-    })
+/// Reports `inline` or `root` of a stage of partial results.
+fn partial(name: &Name) -> Error {
+    let error = Error::new(name.span, format!("`{name}` is defined by `rfactor`, and has a dispatch of its own"));
+    error.help(format!("leave this out, or write `compute_at({name}, …)` to place it where its partial results are reduced"))
 }
 
 /// Finds an intermediate by name.
 fn intermediate(program: &Program, name: &Name) -> Result<StageId, Error> {
     let is = |stage: &StageId| !program.is_result(*stage);
-    let names = || program.stages.ids().filter(is).map(|stage| program.stages[stage].name.as_str());
-    let Some(stage) = program.stages.ids().find(|stage| program.stages[*stage].name == name.text) else {
-        if let Some(error) = merged::placed(program, name) {
+    let Some(stage) = program.stage_named(&name.text) else {
+        if let Some(error) = stage_names::merged_and_placed(program, name) {
             return Err(error);
         }
         if program.buffers.values().any(|b| b.name == name.text && b.space == Space::Input) {
             let error = Error::new(name.span, format!("`{name}` is an input, and is not computed"));
             return Err(error.help(format!("to copy it, write `promote({name} => {name}_copy, at: …, to: …)`")));
         }
-        let known = if names().next().is_none() {
-            "this kernel has none".into()
-        } else {
-            format!("the intermediates are {}", list(names()))
-        };
-        let error = Error::new(name.span, format!("unknown intermediate `{name}`"));
-        return Err(error.help(did_you_mean(&name.text, names()).unwrap_or(known)));
+        let names: Vec<&str> = program.stages.ids().filter(is).map(|stage| program.stages[stage].name.as_str()).collect();
+        return Err(stage_names::unknown(name, "intermediate", &names));
     };
     if is(&stage) {
         return Ok(stage);

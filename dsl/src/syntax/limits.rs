@@ -74,13 +74,8 @@ pub(super) fn schedule(schedule: &Schedule) -> Option<Error> {
         Item::Block { stages, directives } => stages.iter().flat_map(|_| directives.iter().map(|d| d.span)).collect(),
         Item::Statement(_) => Vec::new(),
     };
-    let statement = |n: usize| {
-        let counts = |item: &&Item| matches!(item, Item::Statement(s) if !matches!(s.kind, StatementKind::Pin(_)));
-        match schedule.items.iter().filter(counts).nth(n) {
-            Some(Item::Statement(statement)) => Some(statement.name),
-            _ => None,
-        }
-    };
+    let counted = schedule.statements().filter(|statement| !matches!(statement.kind, StatementKind::Pin(_)));
+    let statement = |n: usize| counted.clone().nth(n).map(|statement| statement.name);
     beyond("facts", FACTS, |n| schedule.facts.get(n).map(|f| f.span))
         .or_else(|| beyond("directives", DIRECTIVES, |n| schedule.items.iter().flat_map(of).nth(n)))
         .or_else(|| beyond("`tune` and `specialize`", STATEMENTS, statement))

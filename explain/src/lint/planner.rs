@@ -11,7 +11,7 @@ use tilewright_dsl::launch;
 use tilewright_dsl::nest::{NodeKind, Program, walk};
 use tilewright_dsl::plan::{Block, Plan};
 use tilewright_dsl::syntax::kernel::Statement as Definition;
-use tilewright_dsl::syntax::schedule::{DirectiveKind, Item, Schedule};
+use tilewright_dsl::syntax::schedule::{Item, Schedule};
 use tilewright_dsl::variant::Variant;
 
 /// The factor by which a figure has to become better.
@@ -90,10 +90,10 @@ impl Look<'_> {
     fn first_directive(&self, stages: &BTreeSet<String>) -> Option<SpanId> {
         let has_result = self.has_result(stages);
         self.subject.schedule.items.iter().find_map(|item| match item {
-            Item::Directive(directive) => (has_result && shapes(&directive.kind)).then_some(directive.span),
+            Item::Directive(directive) => (has_result && directive.kind.shapes()).then_some(directive.span),
             Item::Block { stages: named, directives } => {
                 let own = named.iter().any(|name| stages.contains(&name.text));
-                directives.iter().find(|directive| own && shapes(&directive.kind)).map(|directive| directive.span)
+                directives.iter().find(|directive| own && directive.kind.shapes()).map(|directive| directive.span)
             }
             Item::Statement(_) => None,
         })
@@ -120,7 +120,7 @@ impl Look<'_> {
         let has_result = self.has_result(stages);
         let all = self.nest.stages.iter().all(|(_, stage)| stages.contains(&stage.name));
         let stays = |item: &Item| match item {
-            Item::Directive(directive) => !has_result || !shapes(&directive.kind),
+            Item::Directive(directive) => !has_result || !directive.kind.shapes(),
             // A block can be for a copy, which exists only with its directive.
             Item::Block { stages: named, .. } => !all && !named.iter().any(|name| stages.contains(&name.text)),
             Item::Statement(_) => true,
@@ -157,9 +157,4 @@ impl Look<'_> {
 /// Returns the longest chains of a dispatch.
 pub(super) fn chains_of(nest: &Program, dispatch: usize) -> Vec<FloatChain> {
     chains(nest).into_iter().filter(|chain| chain.dispatch == dispatch).collect()
-}
-
-/// True if a stage with such a directive is not planned.
-fn shapes(kind: &DirectiveKind) -> bool {
-    !matches!(kind, DirectiveKind::Inline(_) | DirectiveKind::Root(_) | DirectiveKind::Show)
 }

@@ -5,10 +5,11 @@
 //! calls them.
 
 use crate::arena::{Arena, Id};
-use crate::diag::{Error, SpanId, did_you_mean, list};
+use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, Expr, ExprId};
 use crate::launch::DType;
 use crate::nest::{AxisDef, AxisId, Body, Buffer, BufferId, Monoid, Program, Space, Stage, StageId};
+use crate::schedule::stage_names;
 use crate::syntax::Name;
 use std::collections::BTreeMap;
 
@@ -25,7 +26,7 @@ pub(super) struct Sum {
 
 /// Finds the sum that a name denotes. `help` describes the required form.
 pub(in crate::schedule) fn sum(program: &Program, name: &Name, help: &str) -> Result<Sum, Error> {
-    let stage = stage(program, name)?;
+    let stage = stage_names::find(program, name)?;
     let wrong = |what: &str| Err(no_sum(name, what, help));
     let Body::Reduce { monoid, over, lift, finish } = program.stages[stage].body.clone() else { return wrong("not a sum") };
     let [item] = lift[..] else { return wrong("not a sum") };
@@ -63,27 +64,12 @@ pub(super) fn check_ranges(program: &Program, name: &Name, axes: &[AxisId], help
 /// Checks that the names of new stages are unused.
 pub(super) fn check_names(program: &Program, names: &[Name]) -> Result<(), Error> {
     for (n, name) in names.iter().enumerate() {
-        let taken = program.stages.values().any(|s| s.name == name.text)
-            || program.buffers.values().any(|b| b.name == name.text)
-            || program.scalars.values().any(|s| s.name == name.text)
-            || program.dims.values().any(|d| d.name == name.text)
-            || names[..n].iter().any(|other| other.text == name.text);
-        if taken {
+        if program.is_taken(&name.text) || names[..n].iter().any(|other| other.text == name.text) {
             let error = Error::new(name.span, format!("the name `{name}` is already used"));
             return Err(error.help("choose another name for the stage"));
         }
     }
     Ok(())
-}
-
-/// Finds a stage by name.
-fn stage(program: &Program, name: &Name) -> Result<StageId, Error> {
-    let found = program.stages.iter().find(|(_, stage)| stage.name == name.text);
-    found.map(|(id, _)| id).ok_or_else(|| {
-        let names = || program.stages.values().map(|s| s.name.as_str());
-        let help = did_you_mean(&name.text, names()).unwrap_or_else(|| format!("the stages are {}", list(names())));
-        Error::new(name.span, format!("unknown stage `{name}`")).help(help)
-    })
 }
 
 /// The coefficients of an axis of the result and an axis of the sum in an index that contains both.

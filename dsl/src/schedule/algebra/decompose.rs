@@ -8,25 +8,21 @@ use crate::diag::{Error, Errors};
 use crate::nest::Program;
 use crate::schedule::placement;
 use crate::syntax::Name;
-use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind};
+use crate::syntax::schedule::{Schedule, Statement, StatementKind};
 
 /// True if a schedule has a decomposition that changes rounding.
 pub(crate) fn rounds(schedule: &Schedule) -> bool {
-    statements(&schedule.items).any(|(statement, _)| matches!(statement.kind, StatementKind::Winograd(_)))
-        || online::is_in(schedule)
+    statements(schedule).any(|(statement, _)| matches!(statement.kind, StatementKind::Winograd(_))) || online::is_in(schedule)
 }
 
 /// Returns the decomposition of a stage.
-pub(in crate::schedule) fn of<'a>(items: &'a [Item], name: &Name) -> Option<&'a Statement> {
-    statements(items).find(|(_, result)| result.text == name.text).map(|(statement, _)| statement)
+pub(in crate::schedule) fn of<'a>(schedule: &'a Schedule, name: &Name) -> Option<&'a Statement> {
+    statements(schedule).find(|(_, result)| result.text == name.text).map(|(statement, _)| statement)
 }
 
 /// Returns the decompositions, each with the name of the stage that it replaces.
-fn statements(items: &[Item]) -> impl Iterator<Item = (&Statement, &Name)> {
-    items.iter().filter_map(|item| match item {
-        Item::Statement(statement) => Some((statement, statement.kind.decomposes()?)),
-        _ => None,
-    })
+fn statements(schedule: &Schedule) -> impl Iterator<Item = (&Statement, &Name)> {
+    schedule.statements().filter_map(|statement| Some((statement, statement.kind.decomposes()?)))
 }
 
 /// Checks the stated errors of decompositions after all directives are applied.
@@ -41,9 +37,9 @@ pub(crate) fn state_errors(program: &mut Program, rewritten: Rewritten) -> Resul
 /// Applies a schedule's decompositions. Records the new stages that are stored.
 pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut Rewritten) -> Result<(), Errors> {
     let (mut errors, mut stored) = (Errors::new(), Vec::new());
-    for (statement, result) in statements(&schedule.items) {
+    for (statement, result) in statements(schedule) {
         let span = statement.span;
-        let first = of(&schedule.items, result).filter(|first| first.span != span);
+        let first = of(schedule, result).filter(|first| first.span != span);
         if let Some(first) = first {
             let error = Error::new(span, format!("`{result}` is decomposed twice"));
             errors.push(error.note_at(first.span, "first here").help("leave one of them out"));
@@ -52,7 +48,7 @@ pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut 
         let made = match &statement.kind {
             StatementKind::Winograd(winograd) => winograd::apply(program, winograd, span, rewritten).map(Vec::from),
             StatementKind::Im2col(im2col) => {
-                let placed = placement::computed_at(&schedule.items).any(|placed| placed.source.text == im2col.stages[0].text);
+                let placed = placement::computed_at(schedule).any(|placed| placed.text == im2col.stages[0].text);
                 im2col::apply(program, im2col, placed, span).map(|columns| vec![columns])
             }
             _ => Ok(Vec::new()),

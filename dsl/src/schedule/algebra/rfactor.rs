@@ -59,10 +59,7 @@ fn check(nest: &StageNest<'_>, axis: AxisId, name: &Name, into: &Name) -> Applie
         return Err(error.help("split the final reduction again, or change the first split"));
     }
     nest.check_plain(name.span, "`rfactor`")?;
-    let taken = nest.program.stages.values().any(|s| s.name == into.text)
-        || nest.program.buffers.values().any(|b| b.name == into.text)
-        || nest.program.scalars.values().any(|s| s.name == into.text);
-    if taken {
+    if nest.program.is_taken(&into.text) {
         let error = Error::new(into.span, format!("the name `{into}` is already used"));
         return Err(error.help("choose another name for the partial stage"));
     }

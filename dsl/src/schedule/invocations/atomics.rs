@@ -141,10 +141,10 @@ impl StageNest<'_> {
     }
 }
 
-/// Returns a name that no stage and no buffer has.
+/// Returns a name that nothing in the program has.
 pub(in crate::schedule) fn unused(program: &Program, name: &str) -> String {
     let mut name = name.to_owned();
-    while program.stages.values().any(|s| s.name == name) || program.buffers.values().any(|b| b.name == name) {
+    while program.is_taken(&name) {
         name.push('_');
     }
     name

@@ -31,7 +31,7 @@ use std::collections::HashMap;
 /// Sorts every run of `compute_at` so that consumers precede producers.
 pub(in crate::schedule) fn consumers_first(program: &Program, directives: &mut [&Directive]) {
     let placed = |d: &Directive| match &d.kind {
-        DirectiveKind::ComputeAt(placed) => program.stages.ids().find(|s| program.stages[*s].name == placed.source.text),
+        DirectiveKind::ComputeAt(placed) => program.stage_named(&placed.source.text),
         _ => None,
     };
     for run in directives.chunk_by_mut(|a, b| placed(a).is_some() && placed(b).is_some()) {
@@ -63,7 +63,7 @@ fn rank(program: &Program, stage: StageId, others: &[StageId], ranks: &mut HashM
 /// Applies the directive.
 pub(in crate::schedule) fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings: &mut Errors) -> Applied {
     let name = &promote.source;
-    let Some(stage) = nest.program.stages.ids().find(|s| nest.program.stages[*s].name == name.text) else {
+    let Some(stage) = nest.program.stage_named(&name.text) else {
         // Any other unknown name was already reported.
         let error = Error::new(name.span, format!("stage `{name}` does not exist yet: `rfactor` defines it further down"));
         return Err(error.help("write this after the `rfactor`"));

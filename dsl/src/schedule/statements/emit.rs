@@ -7,16 +7,13 @@
 
 use crate::diag::{Error, Errors};
 use crate::nest::Program;
-use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind};
+use crate::syntax::schedule::{Schedule, Statement, StatementKind};
 
 /// Records the choices of a schedule.
 pub(crate) fn bind(program: &mut Program, schedule: &Schedule) -> Result<(), Errors> {
-    let said = schedule.items.iter().filter_map(|item| match item {
-        Item::Statement(Statement { kind: StatementKind::Emit(readonly), span, .. }) => Some((*readonly, *span)),
-        _ => None,
-    });
     let (mut errors, mut first) = (Errors::new(), None);
-    for (readonly, span) in said {
+    for Statement { kind, span, .. } in schedule.statements() {
+        let (StatementKind::Emit(readonly), span) = (kind, *span) else { continue };
         match first {
             None => (first, program.unmarked) = (Some(span), !readonly),
             Some(first) => errors.push(Error::new(span, "`readonly` is given twice").note_at(first, "first here")),

@@ -13,12 +13,12 @@ use crate::launch::{self, Size};
 use crate::nest::{DimId, Program};
 use crate::syntax::Name;
 use crate::syntax::kernel::{Generic, GenericKind, Kernel};
-use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind};
+use crate::syntax::schedule::{Schedule, StatementKind};
 
 /// Returns every name that a schedule pins.
 fn pins(schedule: &Schedule) -> impl Iterator<Item = &Name> {
-    schedule.items.iter().flat_map(|item| match item {
-        Item::Statement(Statement { kind: StatementKind::Pin(names), .. }) => names.as_slice(),
+    schedule.statements().flat_map(|statement| match &statement.kind {
+        StatementKind::Pin(names) => names.as_slice(),
         _ => &[],
     })
 }
@@ -67,12 +67,7 @@ fn symbolic(program: &Program, kernel: &Kernel, schedule: &Schedule, name: &Name
 
 /// Checks that the fact that makes a pinned dim a literal belongs to a version, and not to the header.
 fn literal(program: &Program, schedule: &Schedule, dim: DimId, name: &Name) -> Result<(), Error> {
-    let version = |span: SpanId| {
-        schedule.items.iter().any(|item| match item {
-            Item::Statement(statement) => statement.holds(span),
-            _ => false,
-        })
-    };
+    let version = |span: SpanId| schedule.statements().any(|statement| statement.holds(span));
     let names = |side| *program.exprs.get(side) == crate::expr::Expr::Dim(dim);
     let equates = |c: &&crate::nest::Condition| c.relation == launch::Relation::Eq && (names(c.left) || names(c.right));
     let facts: Vec<_> = program.conditions.iter().filter(equates).collect();

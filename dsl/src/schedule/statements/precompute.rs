@@ -8,15 +8,15 @@
 //! or on sizes that the shape of the input does not determine.
 
 use crate::arena::Id;
-use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
+use crate::diag::{Error, Errors, SpanId, list};
 use crate::expr::{Expr, ExprId, Read};
 use crate::lower::solve;
 use crate::nest::{Argument, Buffer, BufferId, DimId, Prepared, Program, Space, StageId, build};
 use crate::schedule::algebra::pack::Rewritten;
 use crate::schedule::algebra::pack::rewrite::change;
-use crate::schedule::merged;
+use crate::schedule::stage_names;
 use crate::syntax::Name;
-use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind};
+use crate::syntax::schedule::{Schedule, Statement, StatementKind};
 
 /// The kernel that prepares an input.
 #[derive(Debug)]
@@ -34,8 +34,8 @@ pub(crate) struct Preparation {
 /// Records the stages that a schedule precomputes.
 pub(crate) fn apply(program: &Program, schedule: &Schedule, rewritten: &mut Rewritten) -> Result<(), Errors> {
     let mut errors = Errors::new();
-    for item in &schedule.items {
-        let Item::Statement(Statement { kind: StatementKind::Precompute(names), span, .. }) = item else { continue };
+    for Statement { kind, span, .. } in schedule.statements() {
+        let StatementKind::Precompute(names) = kind else { continue };
         for name in names {
             if let Some(stage) = errors.keep(intermediate(program, name, rewritten)) {
                 rewritten.stored.push(stage);
@@ -49,17 +49,16 @@ pub(crate) fn apply(program: &Program, schedule: &Schedule, rewritten: &mut Rewr
 /// Finds an intermediate by name.
 fn intermediate(program: &Program, name: &Name, rewritten: &Rewritten) -> Result<StageId, Error> {
     let is = |stage: &StageId| program.buffers[program.stages[*stage].buffer].space == Space::Temporary;
-    let names = || program.stages.ids().filter(is).map(|stage| program.stages[stage].name.as_str());
-    let found = program.stages.ids().find(|stage| program.stages[*stage].name == name.text);
+    let found = program.stage_named(&name.text);
     let Some(stage) = found.filter(is) else {
-        if let Some(error) = merged::placed(program, name) {
+        if let Some(error) = stage_names::merged_and_placed(program, name) {
             return Err(error);
         }
-        let what = if found.is_some() { format!("`{name}` is a result") } else { format!("unknown intermediate `{name}`") };
-        let help = did_you_mean(&name.text, names()).unwrap_or_else(|| format!("the intermediates are {}", list(names())));
-        return Err(Error::new(name.span, what).help(help));
+        let names: Vec<&str> = program.stages.ids().filter(is).map(|stage| program.stages[stage].name.as_str()).collect();
+        let unknown = stage_names::unknown(name, "intermediate", &names);
+        return Err(if found.is_some() { Error { message: format!("`{name}` is a result"), ..unknown } } else { unknown });
     };
-    if let Some(error) = merged::one_of_several(program, program.stages[stage].buffer, name, "precomputed") {
+    if let Some(error) = stage_names::one_of_several(program, program.stages[stage].buffer, name, "precomputed") {
         return Err(error.help("leave it out"));
     }
     match rewritten.prepared.iter().find(|(s, _)| *s == stage) {
@@ -220,19 +219,4 @@ fn as_input(program: &mut Program, stage: StageId, of: BufferId) -> BufferId {
         });
     }
     new
-}
-
-/// Returns the items of a schedule that concern stages which a program computes. With `all`, it also returns items outside of
-/// blocks, and items for stages that are in neither program.
-pub(crate) fn items(program: &Program, other: &[&Program], schedule: &Schedule, all: bool) -> Vec<Item> {
-    let has = |p: &Program, name: &Name| p.stages.ids().any(|s| p.stages[s].name == name.text && p.is_planned(s));
-    let keep = |name: &Name| has(program, name) || (all && !other.iter().any(|p| has(p, name)));
-    let one = |item: &Item| match item {
-        Item::Block { stages, directives } => {
-            let stages: Vec<Name> = stages.iter().filter(|name| keep(name)).cloned().collect();
-            (!stages.is_empty()).then(|| Item::Block { stages, directives: directives.clone() })
-        }
-        item => all.then(|| item.clone()),
-    };
-    schedule.items.iter().filter_map(one).collect()
 }

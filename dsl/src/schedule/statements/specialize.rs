@@ -12,7 +12,7 @@ use crate::diag::{Error, Errors};
 use crate::facts::Prover;
 use crate::nest::{Program, print};
 use crate::syntax::expr::{Expr, ExprKind};
-use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind};
+use crate::syntax::schedule::{Schedule, Statement, StatementKind};
 
 /// A `specialize` statement of a schedule.
 pub(crate) struct Specialize<'a> {
@@ -22,11 +22,8 @@ pub(crate) struct Specialize<'a> {
 
 /// Returns the `specialize` statements of a schedule, in order.
 pub(crate) fn all(schedule: &Schedule) -> impl Iterator<Item = Specialize<'_>> {
-    schedule.items.iter().filter_map(|item| match item {
-        Item::Statement(statement) => match &statement.kind {
-            StatementKind::Specialize(facts) => Some(Specialize { statement, facts }),
-            _ => None,
-        },
+    schedule.statements().filter_map(|statement| match &statement.kind {
+        StatementKind::Specialize(facts) => Some(Specialize { statement, facts }),
         _ => None,
     })
 }

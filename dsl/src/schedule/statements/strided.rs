@@ -10,12 +10,12 @@
 
 use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::nest::{BufferId, Dim, Program, Space, State, Strided};
-use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind, StridedTensor};
+use crate::syntax::schedule::{Schedule, StatementKind, StridedTensor};
 
 /// Returns every tensor that a schedule declares strided.
 fn all(schedule: &Schedule) -> impl Iterator<Item = &StridedTensor> {
-    schedule.items.iter().flat_map(|item| match item {
-        Item::Statement(Statement { kind: StatementKind::Strided(tensors), .. }) => tensors.as_slice(),
+    schedule.statements().flat_map(|statement| match &statement.kind {
+        StatementKind::Strided(tensors) => tensors.as_slice(),
         _ => &[],
     })
 }

@@ -12,7 +12,7 @@ use crate::diag::{Error, Errors, SpanId, list};
 use crate::nest::{Program, Tuned};
 use crate::schedule::number;
 use crate::syntax::Kernel;
-use crate::syntax::schedule::{Item, Schedule, Statement, StatementKind, Tune};
+use crate::syntax::schedule::{Schedule, StatementKind, Tune};
 use std::fmt;
 
 /// The maximum number of choices of a schedule.
@@ -55,8 +55,8 @@ pub fn choices(kernel: &Kernel, schedule: &Schedule) -> Result<Vec<Choice>, Erro
 pub(crate) fn bind(program: &mut Program, kernel: &Kernel, schedule: &Schedule, choice: &Choice) -> Result<(), Errors> {
     let mut errors = Errors::new();
     let mut found: Vec<Tuned> = Vec::new();
-    for item in &schedule.items {
-        let Item::Statement(Statement { kind: StatementKind::Tune(tune), .. }) = item else { continue };
+    for statement in schedule.statements() {
+        let StatementKind::Tune(tune) = &statement.kind else { continue };
         if let Some(tuned) = errors.keep(one(program, kernel, tune, &found)) {
             found.push(tuned);
         }

@@ -83,6 +83,25 @@ pub enum Item {
     },
 }
 
+impl Schedule {
+    /// Returns the statements, in order.
+    pub fn statements(&self) -> impl Iterator<Item = &Statement> + Clone {
+        self.items.iter().filter_map(|item| match item {
+            Item::Statement(statement) => Some(statement),
+            _ => None,
+        })
+    }
+
+    /// Returns the directives, in order. Directives in the block of several stages appear once.
+    pub fn directives(&self) -> impl Iterator<Item = &Directive> {
+        self.items.iter().flat_map(|item| match item {
+            Item::Directive(directive) => std::slice::from_ref(directive),
+            Item::Block { directives, .. } => directives.as_slice(),
+            Item::Statement(_) => &[],
+        })
+    }
+}
+
 /// Reads a directive or a statement that the planner wrote, without its semicolon. Its place in the user's file is `place`.
 ///
 /// # Errors
@@ -218,6 +237,27 @@ pub enum DirectiveKind {
     Show,
 }
 
+impl DirectiveKind {
+    /// True if it places an intermediate before the first nest is made, and does not rewrite a nest.
+    pub fn is_placement(&self) -> bool {
+        matches!(self, DirectiveKind::Inline(_) | DirectiveKind::Root(_))
+    }
+
+    /// True if it shapes the nest of its stage. The planner does not plan a stage with such a directive.
+    pub fn shapes(&self) -> bool {
+        !self.is_placement() && *self != DirectiveKind::Show
+    }
+
+    /// Returns the name of the copy or stage that it makes: the given name, or `a_shared` for a copy of `a` to shared memory.
+    pub fn makes(&self) -> Option<Name> {
+        match self {
+            DirectiveKind::Promote(promote) => Some(promote.copy_name()),
+            DirectiveKind::Rfactor { into, .. } => Some(into.clone()),
+            _ => None,
+        }
+    }
+}
+
 /// The arguments of `promote`, and of `compute_at`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Promote {
@@ -248,6 +288,15 @@ pub struct Promote {
 }
 
 impl Promote {
+    /// Returns the name of the copy: the given name, or one derived from the source's name. A stage that is computed keeps its name.
+    pub fn copy_name(&self) -> Name {
+        let derived = || match self.computed {
+            true => self.source.clone(),
+            false => Name { text: format!("{}_{}", self.source, self.to.word()), span: self.source.span },
+        };
+        self.name.clone().unwrap_or_else(derived)
+    }
+
     /// True if the invocations of a workgroup make and hold the copy together.
     pub fn is_together(&self) -> bool {
         self.to == Memory::Shared || self.dealt

@@ -11,7 +11,7 @@ pub(super) fn apart(items: Vec<Item>) -> Vec<Item> {
     let mut apart = Vec::new();
     for item in items {
         match item {
-            Item::Block { stages, directives } if stages.len() > 1 && directives.iter().any(|d| made(d).is_some()) => {
+            Item::Block { stages, directives } if stages.len() > 1 && directives.iter().any(|d| d.kind.makes().is_some()) => {
                 for stage in stages {
                     let own = directives.iter().cloned().map(|directive| of_stage(directive, &stage, &mut derived)).collect();
                     apart.push(Item::Block { stages: vec![stage], directives: own });
@@ -28,22 +28,10 @@ pub(super) fn apart(items: Vec<Item>) -> Vec<Item> {
     apart
 }
 
-/// Returns the name of the copy or stage that a directive makes.
-fn made(directive: &Directive) -> Option<String> {
-    match &directive.kind {
-        DirectiveKind::Rfactor { into, .. } => Some(into.text.clone()),
-        DirectiveKind::Promote(promote) => Some(match (&promote.name, promote.to) {
-            (Some(name), _) => name.text.clone(),
-            (None, memory) => format!("{}_{}", promote.source, memory.word()),
-        }),
-        _ => None,
-    }
-}
-
 /// Returns the directive for one stage. The copy or stage that it makes gets its own name, and later directives refer to it by that name.
 fn of_stage(mut directive: Directive, stage: &Name, derived: &mut HashMap<String, Vec<String>>) -> Directive {
     let own = |name: &str| format!("{name}_{stage}");
-    let written = made(&directive);
+    let written = directive.kind.makes();
     let rename = |name: &mut Name, derived: &HashMap<String, Vec<String>>| {
         if derived.get(&name.text).is_some_and(|names| names.contains(&own(&name.text))) {
             name.text = own(&name.text);
@@ -51,8 +39,7 @@ fn of_stage(mut directive: Directive, stage: &Name, derived: &mut HashMap<String
     };
     match &mut directive.kind {
         DirectiveKind::Promote(promote) => {
-            let span = promote.name.as_ref().map_or(promote.source.span, |name| name.span);
-            promote.name = written.as_deref().map(|name| Name { text: own(name), span });
+            promote.name = written.as_ref().map(|name| Name { text: own(&name.text), span: name.span });
             rename(&mut promote.source, derived);
         }
         DirectiveKind::ComputeAt(placed) => rename(&mut placed.source, derived),
@@ -68,7 +55,7 @@ fn of_stage(mut directive: Directive, stage: &Name, derived: &mut HashMap<String
         _ => {}
     }
     if let Some(written) = written {
-        derived.entry(written.clone()).or_default().push(own(&written));
+        derived.entry(written.text.clone()).or_default().push(own(&written.text));
     }
     directive
 }

@@ -22,7 +22,7 @@ use crate::diag::{Error, Errors, SpanId, list};
 use crate::nest::{BufferId, Program, State};
 use crate::schedule::{number, placement};
 use crate::syntax::Name;
-use crate::syntax::schedule::{Item, Online, Schedule, Statement, StatementKind};
+use crate::syntax::schedule::{Online, Schedule, StatementKind};
 use blocks::Wanted;
 use stages::Decomposition;
 
@@ -32,8 +32,8 @@ pub(crate) fn is_in(schedule: &Schedule) -> bool {
 }
 
 fn statements(schedule: &Schedule) -> impl Iterator<Item = (&Online, SpanId)> {
-    schedule.items.iter().filter_map(|item| match item {
-        Item::Statement(Statement { kind: StatementKind::Online(online), span, .. }) => Some((online, *span)),
+    schedule.statements().filter_map(|statement| match &statement.kind {
+        StatementKind::Online(online) => Some((online, statement.span)),
         _ => None,
     })
 }
@@ -45,7 +45,7 @@ pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut 
     let stored: Vec<BufferId> = rewritten.stored.iter().map(|stage| program.stages[*stage].buffer).collect();
     let mut taken: Vec<&Name> = Vec::new();
     for (online, span) in statements(schedule) {
-        let placed = placement::computed_at(&schedule.items).map(|placed| placed.source.text.clone()).collect();
+        let placed = placement::computed_at(schedule).map(|placed| placed.text.clone()).collect();
         errors.keep(one(program, online, &taken, placed, span));
         taken.extend(&online.members);
     }

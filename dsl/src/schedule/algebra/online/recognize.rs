@@ -2,13 +2,14 @@
 //! as `exp(s - m)`, as one factor. So a factor alone rescales a sum relative to one maximum to another maximum.
 
 use crate::algorithm::inline::{MOST, rewrite};
-use crate::diag::{Error, list};
+use crate::diag::Error;
 use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs, Outside, Read, Unary};
 use crate::facts::Prover;
 use crate::nest::fill::{Known, known_by};
 use crate::nest::points::{both, points};
 use crate::nest::print;
 use crate::nest::{AxisId, Body, BufferId, Program, Stage, StageId};
+use crate::schedule::stage_names;
 use crate::syntax::Name;
 use std::collections::{HashMap, HashSet};
 
@@ -69,7 +70,7 @@ const FORM: &str = "it needs a maximum, and then sums of exponentials relative t
 /// Recognizes the members with these names.
 pub(super) fn online(program: &Program, members: &[Name]) -> Result<Online, Error> {
     let [max, sums @ ..] = members else { return Err(Error::new(crate::diag::SpanId::NONE, FORM)) };
-    let stage = stage(program, max)?;
+    let stage = stage_names::find(program, max)?;
     let of = maximum(program, stage, max)?;
     let mut rescale = None;
     let mut found: Vec<Sum> = Vec::new();
@@ -80,15 +81,6 @@ pub(super) fn online(program: &Program, members: &[Name]) -> Result<Online, Erro
     }
     let rescale = rescale.ok_or_else(|| Error::new(max.span, FORM))?;
     Ok(Online { max: stage, sums: found, rescale })
-}
-
-/// Finds a stage by name.
-fn stage(program: &Program, name: &Name) -> Result<StageId, Error> {
-    let found = program.stages.iter().find(|(_, stage)| stage.name == name.text);
-    found.map(|(id, _)| id).ok_or_else(|| {
-        let names = list(program.stages.values().map(|s| s.name.as_str()));
-        Error::new(name.span, format!("unknown stage `{name}`")).help(format!("the stages are {names}"))
-    })
 }
 
 /// A stage that is a maximum.
@@ -136,7 +128,7 @@ impl Finder<'_> {
 
     fn sum(&self, rescale: &mut Option<Rescale>) -> Result<Sum, Error> {
         let (name, exprs) = (self.name, &self.program.exprs);
-        let id = stage(self.program, name)?;
+        let id = stage_names::find(self.program, name)?;
         let stage = &self.program.stages[id];
         let Body::Reduce { monoid, over, lift, finish } = &stage.body else {
             return Err(self.error(format!("`{name}` is not a reduction")).help(FORM));

@@ -10,14 +10,15 @@
 use super::blocks::Blocked;
 use super::recognize::{expanded, sees};
 use super::stages::Decomposition;
-use crate::diag::{Error, list};
+use crate::diag::Error;
 use crate::expr::{Compare, Const, Expr, ExprId, Outside, Read};
 use crate::facts::Prover;
 use crate::facts::sources::defined::known_of;
 use crate::nest::fill::known_by;
 use crate::nest::known::Known;
-use crate::nest::{AxisId, Body, BufferId, Program, Space, StageId, print};
+use crate::nest::{AxisId, Body, BufferId, Program, Space, Stage, StageId, print};
 use crate::schedule::algebra::winograd::stages::replaced;
+use crate::schedule::stage_names;
 use crate::syntax::Name;
 use std::collections::HashMap;
 
@@ -44,11 +45,9 @@ pub(super) fn scores(
     stages: &[&Blocked],
     gone: &[StageId],
 ) -> Result<Scores, Error> {
-    let temporary = |id: &StageId| program.buffers[program.stages[*id].buffer].space == Space::Temporary;
-    let Some(stage) = program.stages.ids().find(|id| program.stages[*id].name == name.text) else {
-        let names = list(program.stages.ids().filter(temporary).map(|id| program.stages[id].name.as_str()));
-        return Err(Error::new(name.span, format!("unknown stage `{name}`")).help(format!("the stages are {names}")));
-    };
+    let temporary = |(_, stage): &(StageId, &Stage)| program.buffers[stage.buffer].space == Space::Temporary;
+    let names = || program.stages.iter().filter(temporary).map(|(_, stage)| stage.name.as_str()).collect::<Vec<_>>();
+    let stage = program.stage_named(&name.text).ok_or_else(|| stage_names::unknown(name, "stage", &names()))?;
     let finder = Finder { program, whole, name, stage };
     let (end, over) = finder.end(stages)?;
     finder.check_readers(stages, gone, (end, over))?;

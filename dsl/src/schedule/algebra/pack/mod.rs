@@ -29,8 +29,7 @@ use crate::diag::{Error, Errors, SpanId, did_you_mean, list};
 use crate::expr::{Const, ExprId};
 use crate::launch::{DType, Layout};
 use crate::nest::{BufferId, Packed, Program, Space, StageId};
-use crate::schedule::placement::is_placement;
-use crate::schedule::{merged, number};
+use crate::schedule::{number, stage_names};
 use crate::syntax::Name;
 use crate::syntax::expr::{Expr, ExprKind};
 use crate::syntax::schedule::{Directive, DirectiveKind, Item, Pack, Schedule, Statement, StatementKind, When};
@@ -60,11 +59,8 @@ pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut 
 
 /// Returns a schedule's packs.
 pub(crate) fn packs(schedule: &Schedule) -> impl Iterator<Item = (&Pack, &Statement)> {
-    schedule.items.iter().filter_map(|item| match item {
-        Item::Statement(statement) => match &statement.kind {
-            StatementKind::Pack(pack) => Some((pack, statement)),
-            _ => None,
-        },
+    schedule.statements().filter_map(|statement| match &statement.kind {
+        StatementKind::Pack(pack) => Some((pack, statement)),
         _ => None,
     })
 }
@@ -76,9 +72,7 @@ pub(crate) fn come_first(schedule: &Schedule) -> Result<(), Errors> {
     for item in &schedule.items {
         match item {
             // `show` does not schedule a nest, and a placement is itself a rewrite of the algebra.
-            Item::Directive(Directive { kind: DirectiveKind::Show, .. }) => {}
-            Item::Directive(Directive { kind, .. }) if is_placement(kind) => {}
-            Item::Directive(Directive { span, .. }) => directive = directive.or(Some(*span)),
+            Item::Directive(Directive { kind, span, .. }) if kind.shapes() => directive = directive.or(Some(*span)),
             Item::Block { stages, .. } => directive = directive.or(stages.first().map(|s| s.span)),
             Item::Statement(statement) if statement.kind.rewrites() => {
                 if let Some(first) = directive {
@@ -88,7 +82,7 @@ pub(crate) fn come_first(schedule: &Schedule) -> Result<(), Errors> {
                     errors.push(error.help("rewrites of the algebra come first in a schedule: move it to the front"));
                 }
             }
-            Item::Statement(_) => {}
+            Item::Directive(_) | Item::Statement(_) => {}
         }
     }
     errors.into_result()
@@ -97,8 +91,8 @@ pub(crate) fn come_first(schedule: &Schedule) -> Result<(), Errors> {
 /// Checks that an intermediate which is packed, precomputed or part of a decomposition is not inlined, because it is stored.
 pub(crate) fn not_inlined(schedule: &Schedule) -> Result<(), Errors> {
     let mut errors = Errors::new();
-    for item in &schedule.items {
-        let Item::Directive(Directive { kind: DirectiveKind::Inline(names), .. }) = item else { continue };
+    for directive in schedule.directives() {
+        let DirectiveKind::Inline(names) = &directive.kind else { continue };
         for (name, stored) in names.iter().filter_map(|name| Some((name, stores(schedule, name)?))) {
             let what = match stored.kind {
                 StatementKind::Pack(_) => "packed",
@@ -114,8 +108,7 @@ pub(crate) fn not_inlined(schedule: &Schedule) -> Result<(), Errors> {
 
 /// Returns the statement that requires an intermediate to be stored.
 fn stores<'a>(schedule: &'a Schedule, name: &Name) -> Option<&'a Statement> {
-    let statements = schedule.items.iter().filter_map(|item| if let Item::Statement(s) = item { Some(s) } else { None });
-    statements.into_iter().find(|statement| match &statement.kind {
+    schedule.statements().find(|statement| match &statement.kind {
         StatementKind::Pack(pack) => pack.tensor.text == name.text,
         StatementKind::Precompute(names) => names.iter().any(|n| n.text == name.text),
         StatementKind::Im2col(i) => i.stages[0].text == name.text,
@@ -185,10 +178,10 @@ fn tensor(program: &Program, pack: &Pack) -> Result<BufferId, Error> {
         let help = did_you_mean(&name.text, names()).unwrap_or_else(|| format!("the tensors are {}", list(names())));
         return Err(Error::new(name.span, format!("`{name}` is not a tensor of the kernel")).help(help));
     };
-    if let Some(error) = merged::one_of_several(program, id, name, "packed") {
+    if let Some(error) = stage_names::one_of_several(program, id, name, "packed") {
         return Err(error.help("leave it out"));
     }
-    if let Some(error) = merged::placed(program, name) {
+    if let Some(error) = stage_names::merged_and_placed(program, name) {
         return Err(error);
     }
     if let Some(packed) = program.packed.iter().find(|p| p.buffer == id || p.of == Some(id)) {

@@ -23,50 +23,7 @@ use crate::profile::Profile;
 use crate::schedule::Applied;
 use crate::schedule::loops::unroll::LIMIT;
 use crate::schedule::memory::promote::Copied;
-use crate::syntax::schedule::{Directive, DirectiveKind, Item, Memory, Promote};
 use std::collections::HashSet;
-
-/// Returns the items with a mark on copies to registers that a block distributes.
-pub(in crate::schedule) fn marked(items: &[Item]) -> Vec<Item> {
-    let deals = |d: &Directive| match &d.kind {
-        DirectiveKind::Distribute { target, by: None, .. } | DirectiveKind::Tile { target: Some(target), by: None, .. } => {
-            target.level != Level::Workgroup
-        }
-        _ => false,
-    };
-    let mut dealt: HashSet<&str> = HashSet::new();
-    for item in items {
-        if let Item::Block { stages, directives } = item
-            && directives.iter().any(deals)
-        {
-            dealt.extend(stages.iter().map(|name| name.text.as_str()));
-        }
-    }
-    let mark = |directive: &mut Directive| match &mut directive.kind {
-        DirectiveKind::Promote(p) | DirectiveKind::ComputeAt(p) => {
-            p.dealt = p.to == Memory::Fragment || (p.to == Memory::Register && dealt.contains(name(p).as_str()));
-        }
-        _ => {}
-    };
-    let mut items = items.to_vec();
-    for item in &mut items {
-        match item {
-            Item::Directive(directive) => mark(directive),
-            Item::Block { directives, .. } => directives.iter_mut().for_each(mark),
-            Item::Statement(_) => {}
-        }
-    }
-    items
-}
-
-/// Returns the name of the block of a copy or of a stage.
-fn name(promote: &Promote) -> String {
-    match &promote.name {
-        Some(name) => name.text.clone(),
-        None if promote.computed => promote.source.text.clone(),
-        None => format!("{}_{}", promote.source, promote.to.word()),
-    }
-}
 
 /// A component of an index, made by one loop: its weight in elements, its extent, and the invocation coordinate or matrix side that
 /// it belongs to.

@@ -6,7 +6,7 @@
 
 mod alike;
 mod check;
-pub(in crate::schedule) mod dealt;
+mod dealt;
 mod once;
 mod owners;
 mod reuse;
@@ -25,24 +25,9 @@ use crate::schedule::loops::lanes::{Along, Missing, along};
 use crate::schedule::loops::{fuse, shift, split, vectorize};
 use crate::schedule::{Applied, At, Outcome, StageNest, Watch, place_varying};
 use crate::syntax::Name;
-use crate::syntax::schedule::{Directive, DirectiveKind, Item};
 
 /// The maximum number of bytes that an invocation reads or writes at once.
 const BYTES: i64 = 16;
-
-/// True if a directive of the schedule defines a copy of that name.
-pub(in crate::schedule) fn is_promised(items: &[Item], name: &Name) -> bool {
-    let promises = |d: &Directive| match &d.kind {
-        DirectiveKind::Promote(p) => p.name.as_ref().is_some_and(|n| n.text == name.text),
-        DirectiveKind::ComputeAt(p) => p.source.text == name.text,
-        _ => false,
-    };
-    items.iter().any(|item| match item {
-        Item::Directive(directive) => promises(directive),
-        Item::Block { directives, .. } => directives.iter().any(promises),
-        Item::Statement(_) => false,
-    })
-}
 
 /// Applies the default schedule to a copy.
 pub(in crate::schedule) fn default(program: &mut Program, profile: &Profile, copy: &Copied) -> Applied {

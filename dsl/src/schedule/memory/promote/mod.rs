@@ -85,7 +85,7 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
         return Err(error.help("promote where the copy is read: outside its block"));
     }
     let mut place = place::find(nest, promote)?;
-    let name = copy_name(nest, promote)?;
+    let name = unused_name(nest, promote)?;
     if let Some(source) = output::source(nest, promote)? {
         return output::apply(nest, Wanted { promote, place, source, also: Vec::new(), name, span });
     }
@@ -156,16 +156,12 @@ fn is_copy(program: &Program, stage: StageId) -> bool {
     program.stages[stage].is_copy(program) && !program.placed.contains_key(&stage)
 }
 
-/// Returns the name of the copy: the given name, or one derived from the tensor's name.
-fn copy_name(nest: &StageNest<'_>, promote: &Promote) -> Result<String, Error> {
-    let word = promote.to.word();
-    let (name, span) = match &promote.name {
-        Some(name) => (name.text.clone(), name.span),
-        None => (format!("{}_{word}", promote.source), promote.source.span),
-    };
+/// Returns the name of the copy, if it is unused.
+fn unused_name(nest: &StageNest<'_>, promote: &Promote) -> Result<String, Error> {
+    let Name { text: name, span } = promote.copy_name();
     let program = &*nest.program;
     let buffer = program.buffers.values().find(|b| b.name == name).map(|b| b.span);
-    let stage = program.stages.ids().map(|s| &program.stages[s]).find(|s| s.name == name).map(|s| s.span);
+    let stage = program.stages.values().find(|s| s.name == name).map(|s| s.span);
     match buffer.or(stage) {
         None => Ok(name),
         Some(other) => {

@@ -1,16 +1,32 @@
-//! Errors for the names of stages that a decomposition merged into another stage.
+//! Errors for names that are not the names of stages: unknown names, and stages that a decomposition merged into another stage.
 
-use crate::diag::{Error, list};
-use crate::nest::{BufferId, Program};
+use crate::diag::{Error, did_you_mean, list};
+use crate::nest::{BufferId, Program, StageId};
 use crate::syntax::Name;
 
+/// Reports a name that no stage has. `what` is the required kind of stage, and `known` has the names of the stages of this kind.
+pub(super) fn unknown(name: &Name, what: &str, known: &[&str]) -> Error {
+    let all = || match known {
+        [] => "this kernel has none".into(),
+        _ => format!("the {what}s are {}", list(known)),
+    };
+    let help = did_you_mean(&name.text, known.iter().copied()).unwrap_or_else(all);
+    Error::new(name.span, format!("unknown {what} `{name}`")).help(help)
+}
+
+/// Returns the stage of a name.
+pub(super) fn find(program: &Program, name: &Name) -> Result<StageId, Error> {
+    let names = || program.stages.values().map(|stage| stage.name.as_str()).collect::<Vec<_>>();
+    program.stage_named(&name.text).ok_or_else(|| unknown(name, "stage", &names()))
+}
+
 /// Refuses a directive that places a stage which was merged into another.
-pub(super) fn placed(program: &Program, name: &Name) -> Option<Error> {
+pub(super) fn merged_and_placed(program: &Program, name: &Name) -> Option<Error> {
     part(program, name).map(|(error, _)| error.help("leave this out"))
 }
 
 /// Refuses directives for a stage that was merged into another.
-pub(super) fn scheduled(program: &Program, name: &Name) -> Option<Error> {
+pub(super) fn merged_and_scheduled(program: &Program, name: &Name) -> Option<Error> {
     part(program, name).map(|(error, whole)| error.help(format!("write the directives for `{whole}`")))
 }
 
