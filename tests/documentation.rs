@@ -307,6 +307,7 @@ fn sources() -> Vec<(String, String)> {
         "src",
         "macros/src",
         "explain/src",
+        "check/src",
         "tests/differential/src",
     ])
 }
