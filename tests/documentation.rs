@@ -164,6 +164,18 @@ fn the_path_of_a_kernel_is_what_the_compiler_makes() {
     assert!(updated == page, "{}: the nests are now\n{}", path.display(), nests.join("\n"));
 }
 
+/// Packages whose unit tests `cargo test` does not build have none.
+#[test]
+fn libraries_without_a_test_build_have_no_tests() {
+    for package in ["schedules", "tests/differential"] {
+        let manifest = fs::read_to_string(root().join(package).join("Cargo.toml")).unwrap();
+        assert!(manifest.contains("[lib]\ntest = false"), "{package}");
+        for (file, text) in rust_files(&[&format!("{package}/src")]) {
+            assert!(!text.lines().any(|line| line.trim_start() == "#[test]"), "{file}");
+        }
+    }
+}
+
 /// Each folder in the code map of `ARCHITECTURE.md` exists and has a function with the name of its entry.
 #[test]
 fn the_code_map_names_what_is_there() {
@@ -307,6 +319,7 @@ fn sources() -> Vec<(String, String)> {
         "src",
         "macros/src",
         "explain/src",
+        "check/src",
         "tests/differential/src",
     ])
 }

@@ -5,13 +5,13 @@ use crate::cost;
 use crate::sizes::{Sizes, symbolic};
 use crate::variant::Compiled;
 use fastrand::Rng;
-use std::collections::HashMap;
-use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate, shapes};
+use tilewright_check::{Compared, Fill, Inputs, Wrong, compare, wanted};
+use tilewright_dsl::algorithm::evaluate::{Tensor, Value};
 use tilewright_dsl::cost::Cost;
 use tilewright_dsl::lower::launch::scalar_index;
-use tilewright_dsl::nest::{self, Argument, Buffer, BufferId, Space};
+use tilewright_dsl::nest::{self, Argument, Buffer, BufferId, Scalar, ScalarId, Space};
 use tilewright_dsl::profile::Profile;
-use tilewright_launch::{DType, Numbers, Program};
+use tilewright_launch::{DType, Program};
 use tilewright_runner::message::{self, Array};
 
 /// The most operations and elements of a check. The limit is low, because the plain evaluation computes them one by one.
@@ -102,51 +102,26 @@ impl Case {
         (program, sizes): (&Program, &Sizes),
         seed: u64,
     ) -> Result<Case, String> {
-        let mut rng = Rng::with_seed(seed);
-        let mut given = sizes.0.iter().fold(Given::default(), |given, (name, value)| given.dim(algorithm, name, *value));
-        for (id, scalar) in algorithm.scalars.iter() {
-            let number = program.sample(scalar_index(algorithm, id));
-            let number = number.ok_or_else(|| format!("no value of `{}` was found that satisfies the facts", scalar.name))?;
-            given.scalars.insert(id, typed(scalar.dtype, number));
-        }
-        let shapes = shapes(algorithm, &given)?;
-        let shape = |id: BufferId| shapes.get(&id).cloned().unwrap_or_default();
-        for (id, buffer) in algorithm.buffers.iter().filter(|(_, b)| matches!(b.space, Space::Input | Space::Update)) {
-            let shape = shape(id);
-            let count =
-                shape.iter().try_fold(1i64, |n, size| n.checked_mul(*size)).filter(|n| *n >= 0).ok_or("a shape is too large")?;
-            let values = (0..count).map(|_| random(buffer.dtype, &mut rng)).collect();
-            given.tensors.insert(id, Tensor { shape, values });
-        }
-        let mut wanted = wanted(algorithm, decomposed, &given)?;
-        let mut arguments = Vec::new();
-        let mut updates = Vec::new();
-        for argument in &algorithm.arguments {
-            arguments.push(match argument {
-                Argument::Tensor(id) => {
-                    let (buffer, tensor) = (&algorithm.buffers[*id], &given.tensors[id]);
-                    if buffer.space == Space::Update {
-                        updates.push(*id);
-                    }
-                    message::Value::Tensor(array(buffer.dtype, tensor))
-                }
-                Argument::Scalar(id) => {
-                    let (dtype, value) = (algorithm.scalars[*id].dtype, given.scalars[id]);
-                    message::Value::Scalar(array(dtype, &Tensor { shape: Vec::new(), values: vec![value] }))
-                }
-                Argument::Dim(id) => {
-                    // A dim that a fact equates with a literal has no given size.
-                    let literal = || algorithm.dims[*id].derived.and_then(|value| algorithm.exprs.as_int(value));
-                    let size = given.dims.get(id).copied().or_else(literal).and_then(|n| u64::try_from(n).ok());
-                    message::Value::Size(size.ok_or_else(|| format!("the value of `{}` is missing", algorithm.dims[*id].name))?)
-                }
-            });
-        }
-        let outputs = algorithm.outputs.iter().map(|id| shape(*id).iter().map(|n| n.unsigned_abs()).collect()).collect();
-        let results = algorithm.outputs.iter().chain(&updates);
+        let dims: Vec<(&str, i64)> = sizes.0.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        let scalar = |(id, scalar): (ScalarId, &Scalar)| {
+            let sample = program.sample(scalar_index(algorithm, id));
+            sample.ok_or_else(|| format!("no value of `{}` was found that satisfies the facts", scalar.name))
+        };
+        let scalars = algorithm.scalars.iter().map(scalar).collect::<Result<Vec<f64>, _>>()?;
+        let inputs = Inputs::sized(algorithm, &dims, &scalars, MOST_OF_FEW as i64)?;
+        let inputs = inputs.filled(algorithm, &|_| Fill::Small, &mut Rng::with_seed(seed));
+        let mut wanted = wanted(algorithm, decomposed, &inputs.given)?;
+        let arguments = algorithm.arguments.iter().map(|argument| value(algorithm, &inputs, argument));
+        let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
+        let shape = |id| inputs.shapes.get(id).into_iter().flatten().map(|n: &i64| n.unsigned_abs()).collect();
+        let outputs = algorithm.outputs.iter().map(shape).collect();
+        let updates = algorithm.arguments.iter().filter_map(|argument| match argument {
+            Argument::Tensor(id) if algorithm.buffers[*id].space == Space::Update => Some(id),
+            _ => None,
+        });
         let of = |id: &BufferId| Some((algorithm.buffers[*id].clone(), wanted.remove(id)?));
-        let wanted = results.map(of).collect::<Option<Vec<_>>>().ok_or("the evaluation lacks a result")?;
-        Ok(Case { arguments, outputs, wanted })
+        let wanted = algorithm.outputs.iter().chain(updates).map(of).collect::<Option<Vec<_>>>();
+        Ok(Case { arguments, outputs, wanted: wanted.ok_or("the evaluation lacks a result")? })
     }
 
     /// Compares the results of a launch with the expected ones.
@@ -157,67 +132,37 @@ impl Case {
         for ((buffer, wanted), got) in self.wanted.iter().zip(results) {
             let values = values(got)?;
             let shape: Vec<i64> = got.shape.iter().map(|n| i64::try_from(*n).unwrap_or(-1)).collect();
-            if shape != wanted.shape || values.len() != wanted.values.len() || got.dtype != buffer.dtype {
-                return Err(format!(
-                    "`{}` is {} of shape {shape:?}, not {} of {:?}",
-                    buffer.name, got.dtype, buffer.dtype, wanted.shape
-                ));
-            }
-            let mut unknown = 0;
-            for (at, (wanted, got)) in wanted.values.iter().zip(&values).enumerate() {
-                match is_right(*wanted, *got, buffer.dtype) {
-                    Some(true) => {}
-                    Some(false) => return Err(wrong(&buffer.name, &shape, at, *wanted, *got)),
-                    None => unknown += 1,
+            let is_other = shape != wanted.shape || got.dtype != buffer.dtype;
+            let other =
+                || format!("`{}` is {} of shape {shape:?}, not {} of {:?}", buffer.name, got.dtype, buffer.dtype, wanted.shape);
+            match compare(buffer.dtype, wanted, &values) {
+                _ if is_other => return Err(other()),
+                Err(Wrong::Count { .. }) => return Err(other()),
+                Err(Wrong::Element { at, wanted, got }) => return Err(wrong(&buffer.name, &shape, at, wanted, got)),
+                Ok(Compared { different, .. }) if different > 0 && different == values.len() => {
+                    return Err(format!("no element of `{}` has a bound of its error, so no element was compared", buffer.name));
                 }
-            }
-            if unknown > 0 && unknown == values.len() {
-                return Err(format!("no element of `{}` has a bound of its error, so no element was compared", buffer.name));
+                Ok(_) => {}
             }
         }
         Ok(())
     }
 }
 
-/// Returns the expected results: the algorithm's values, with the error that the decomposed algorithm may add.
-fn wanted(
-    algorithm: &nest::Program,
-    decomposed: Option<&nest::Program>,
-    given: &Given,
-) -> Result<HashMap<BufferId, Tensor>, String> {
-    let mut wanted = evaluate(algorithm, given)?;
-    let Some(decomposed) = decomposed else { return Ok(wanted) };
-    // Strides are dims of the decomposed program, but no result depends on them.
-    let mut given = given.clone();
-    for (id, _) in decomposed.dims.iter().filter(|(_, dim)| dim.derived.is_none()) {
-        given.dims.entry(id).or_insert(0);
-    }
-    let others = evaluate(decomposed, &given)?;
-    for (id, tensor) in wanted.iter_mut() {
-        if !matches!(algorithm.buffers[*id].space, Space::Output | Space::Update) {
-            continue;
+/// Returns an argument of the kernel as a runner takes it.
+fn value(algorithm: &nest::Program, inputs: &Inputs, argument: &Argument) -> Result<message::Value, String> {
+    let given = &inputs.given;
+    Ok(match argument {
+        Argument::Tensor(id) => message::Value::Tensor(array(algorithm.buffers[*id].dtype, &given.tensors[id])),
+        Argument::Scalar(id) => {
+            let tensor = Tensor { shape: Vec::new(), values: vec![given.scalars[id]] };
+            message::Value::Scalar(array(algorithm.scalars[*id].dtype, &tensor))
         }
-        let other = others.get(id).ok_or("the decomposed algorithm lacks a result")?;
-        for (value, other) in tensor.values.iter_mut().zip(&other.values) {
-            let (Value::Float(value), Value::Float(other)) = (value, other) else { continue };
-            if value.value.is_nan() {
-                *value = *other;
-            } else {
-                value.error += other.error + (value.value - other.value).abs();
-            }
+        Argument::Dim(id) => {
+            let size = inputs.dim(algorithm, *id).and_then(|n| u64::try_from(n).ok());
+            message::Value::Size(size.ok_or_else(|| format!("the value of `{}` is missing", algorithm.dims[*id].name))?)
         }
-    }
-    Ok(wanted)
-}
-
-/// True if an element is right. `None` if its error has no bound, as where the operand of a step function is near the step.
-fn is_right(wanted: Value, got: Value, dtype: DType) -> Option<bool> {
-    let (Value::Float(wanted), Value::Float(got)) = (wanted, got) else { return Some(wanted == got) };
-    let wanted = wanted.rounded(dtype);
-    if wanted.value == got.value || wanted.value.is_nan() && got.value.is_nan() {
-        return Some(true);
-    }
-    wanted.error.is_finite().then(|| (wanted.value - got.value).abs() <= wanted.error)
+    })
 }
 
 fn wrong(name: &str, shape: &[i64], at: usize, wanted: Value, got: Value) -> String {
@@ -230,21 +175,6 @@ fn wrong(name: &str, shape: &[i64], at: usize, wanted: Value, got: Value) -> Str
     index.reverse();
     let bound = if let Value::Float(f) = wanted { format!(" (within {:e})", f.error) } else { String::new() };
     format!("`{name}`{index:?} is {}, not {}{bound}", got.number(), wanted.number())
-}
-
-/// Returns the value of a type that is nearest to a number.
-fn typed(dtype: DType, number: f64) -> Value {
-    Value::of(dtype.from_bits(dtype.to_bits(number)), dtype)
-}
-
-/// Returns a value that its dtype holds exactly: floats from -1 to 1, small integers.
-fn random(dtype: DType, rng: &mut Rng) -> Value {
-    let float = rng.f64() * 2.0 - 1.0;
-    match dtype.numbers() {
-        Numbers::Bool => Value::Bool(rng.bool()),
-        Numbers::Float(_) => typed(dtype, float),
-        Numbers::Int { least, greatest } => Value::Int(rng.i64(least.max(-100)..=greatest.min(100))),
-    }
 }
 
 fn array(dtype: DType, tensor: &Tensor) -> Array {

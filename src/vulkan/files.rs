@@ -6,6 +6,7 @@
 //! killed writers, and the least recently used files if there are too many bytes. Other files are never changed.
 
 use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Error, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -112,15 +113,14 @@ fn write_within(path: &Path, data: &[u8], bounds: Bounds) -> io::Result<()> {
     if data.len() as u64 > bounds.file {
         return if there { fs::remove_file(path) } else { Ok(()) };
     }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX).suffix(TEMPORARY);
-    // The permissions of ordinary files, because temporary files are private by default. The process's umask applies.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(&[&MAGIC[..], &checksum(data).to_le_bytes()].concat())?;
-    file.write_all(data)?;
-    file.persist(path).map_err(|e| e.error)?;
+    let temporary = folder.join(format!("{PREFIX}{:016x}{TEMPORARY}", RandomState::new().build_hasher().finish()));
+    let mut file = File::create_new(&temporary)?;
+    let header = [&MAGIC[..], &checksum(data).to_le_bytes()].concat();
+    let written = file.write_all(&header).and_then(|()| file.write_all(data)).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+        return written;
+    }
     tidy(folder, path, bounds);
     Ok(())
 }

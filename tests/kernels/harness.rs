@@ -7,11 +7,11 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use tilewright::{Argument, Device, DynKernel, Options, Scalar};
+pub use tilewright_check::Fill;
+use tilewright_check::wanted;
 use tilewright_differential::compare::compare;
 use tilewright_differential::compile::Refusal;
-pub use tilewright_differential::inputs::Fill;
-use tilewright_differential::run::{Inputs, admits, arguments, launch};
-use tilewright_differential::wanted::wanted;
+use tilewright_differential::run::{admits, arguments, inputs, launch};
 use tilewright_differential::{compile, validate::validate};
 use tilewright_dsl::algorithm::evaluate::Value;
 use tilewright_dsl::launch;
@@ -144,7 +144,7 @@ impl Variant {
     ) -> (Named, Vec<Named>) {
         let algorithm = &self.algorithm;
         let seed = seed();
-        let inputs = Inputs::new(algorithm, dims, scalars, fill, &mut fastrand::Rng::with_seed(seed)).expect("shapes");
+        let inputs = inputs(algorithm, dims, scalars, fill, &mut fastrand::Rng::with_seed(seed)).expect("shapes");
         let wanted = wanted(algorithm, self.decomposed.as_ref(), &inputs.given).expect("the evaluation");
         let one = |kernel| {
             let results = launch(kernel, &self.program, algorithm, &inputs).expect("it runs");
@@ -166,7 +166,7 @@ impl Variant {
     pub fn results(&self, dims: &[(&str, i64)], scalars: &[f64], fill: &dyn Fn(&str) -> Fill) -> Vec<(Named, Named)> {
         let name = |id| self.algorithm.buffers[id].name.clone();
         let one = |kernel| {
-            let inputs = Inputs::new(&self.algorithm, dims, scalars, fill, &mut fastrand::Rng::with_seed(seed())).expect("shapes");
+            let inputs = inputs(&self.algorithm, dims, scalars, fill, &mut fastrand::Rng::with_seed(seed())).expect("shapes");
             let results = launch(kernel, &self.program, &self.algorithm, &inputs).expect("it runs");
             let given = inputs.given.tensors.into_iter().map(|(id, tensor)| (name(id), numbers(&tensor.values))).collect();
             (given, results.into_iter().map(|(id, values)| (name(id), numbers(&values))).collect())

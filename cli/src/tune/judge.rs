@@ -1,7 +1,7 @@
 //! Checks, before any timing, that candidates compute the kernel's results.
 
 use super::Tuning;
-use super::space::Candidate;
+use super::space::{Candidate, Stage};
 use crate::check::{Case, small_sizes};
 use crate::exit::Problem;
 use crate::reached::{Reached, Trouble};
@@ -24,7 +24,7 @@ pub(super) struct Judge<'a> {
 /// The result of checking a candidate.
 pub(super) enum Verdict {
     Right,
-    Refused(&'static str, String),
+    Refused(Stage, String),
     Over(Problem),
 }
 
@@ -52,19 +52,19 @@ impl<'a> Judge<'a> {
                 }
                 let name = &compiled.versions[version].0.variant;
                 let why = format!("`{name}` takes no sizes that are small enough to check (`--unchecked` measures it anyway)");
-                return Verdict::Refused("result", why);
+                return Verdict::Refused(Stage::Unchecked, why);
             };
             let case = match self.case(candidate, &sizes) {
                 Ok(case) => case,
-                Err(why) => return Verdict::Refused("result", format!("at {sizes} it cannot be checked: {why}")),
+                Err(why) => return Verdict::Refused(Stage::Unchecked, format!("at {sizes} it cannot be checked: {why}")),
             };
             for device in &mut *reached {
                 match device.run(compiled, case.arguments.clone(), case.outputs.clone()) {
                     Err(Trouble::Over(problem)) => return Verdict::Over(problem),
-                    Err(Trouble::Refused(why) | Trouble::Unsupported(why)) => return Verdict::Refused("load", why),
+                    Err(Trouble::Refused(why) | Trouble::Unsupported(why)) => return Verdict::Refused(Stage::Load, why),
                     Ok(results) => {
                         if let Err(why) = case.compare(&results) {
-                            return Verdict::Refused("result", format!("at {sizes} it is wrong: {why}"));
+                            return Verdict::Refused(Stage::Wrong, format!("at {sizes} it is wrong: {why}"));
                         }
                     }
                 }

@@ -31,7 +31,7 @@ use origin::Origin;
 use race::{Duel, Race};
 use record::{OnDevice, Record, Tuned};
 use serde_json::json;
-use space::{Candidate, Space};
+use space::{Candidate, Space, Stage};
 use std::path::Path;
 use std::time::Instant;
 use tilewright_dsl::profile::Profile;
@@ -126,7 +126,7 @@ pub(crate) fn run(options: &Tune) -> Result<Exit, Problem> {
         let share = end.saturating_duration_since(Instant::now()) / u32::try_from(left).unwrap_or(1);
         left -= 1;
         let (outcome, over) = tuned(options, &origin, schedule, sizes, &mut reached, Instant::now() + share)?;
-        if outcome.chosen.is_none() || outcome.space.refused.iter().any(|r| r.stage == "result" && r.why.contains("it is wrong")) {
+        if outcome.chosen.is_none() || outcome.space.wrong() > 0 {
             exit = Exit::No;
         }
         if let (None, Some(failed)) = (&outcome.chosen, reached.iter().find_map(|reached| reached.failed)) {
@@ -382,9 +382,11 @@ fn judged(
         let is_known = |place: &DeviceSizes<'_>| caches[place.device].get(&candidate.compiled.module, place.sizes).is_some();
         let known = tuning.places.iter().all(is_known);
         let verdict = match &over {
-            Some(_) => Verdict::Refused("budget", "the runner was given up before".to_owned()),
+            Some(_) => Verdict::Refused(Stage::Budget, "the runner was given up before".to_owned()),
             None if known => Verdict::Right,
-            None if n > 0 && Instant::now() >= until => Verdict::Refused("budget", "there was no time left to check it".to_owned()),
+            None if n > 0 && Instant::now() >= until => {
+                Verdict::Refused(Stage::Budget, "there was no time left to check it".to_owned())
+            }
             None => judge.judge(reached, &candidate),
         };
         match verdict {
@@ -394,7 +396,7 @@ fn judged(
                 refuse(space, candidate, stage, &why);
             }
             Verdict::Over(problem) => {
-                refuse(space, candidate, "load", &problem.text);
+                refuse(space, candidate, Stage::Load, &problem.text);
                 over = Some(problem);
             }
         }
@@ -402,7 +404,7 @@ fn judged(
     over
 }
 
-fn refuse(space: &mut Space, candidate: Candidate, stage: &'static str, why: &str) {
+fn refuse(space: &mut Space, candidate: Candidate, stage: Stage, why: &str) {
     candidate.choices.into_iter().for_each(|choice| space.refuse(choice, stage, why.to_owned()));
 }
 
@@ -417,7 +419,7 @@ fn rows(race: &Race<'_>, best: Option<usize>) -> Vec<Row> {
             medians: times.medians(),
             score: race.score(n),
             cached: times.cached,
-            out: times.out.as_ref().map(|(stage, why)| format!("{stage}: {why}")),
+            out: times.out.as_ref().map(|(stage, why)| format!("{}: {why}", stage.name())),
         }
     };
     race.candidates.iter().enumerate().map(row).collect()

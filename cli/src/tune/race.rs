@@ -2,7 +2,7 @@
 //! best with the default.
 
 use super::cache::Cache;
-use super::space::Candidate;
+use super::space::{Candidate, Stage};
 use super::{DeviceSizes, Tuning, median};
 use crate::exit::Problem;
 use crate::reached::{LEAST, Reached, Trouble};
@@ -39,7 +39,7 @@ pub(super) struct Times {
     /// True if the times come from an earlier run.
     pub(super) cached: bool,
     /// The reason why it was eliminated.
-    pub(super) out: Option<(&'static str, String)>,
+    pub(super) out: Option<(Stage, String)>,
 }
 
 /// The comparison of the best with the default.
@@ -136,7 +136,7 @@ impl<'a> Race<'a> {
                     match self.sample(&mut reached[place.device], n, at) {
                         Ok(()) => {}
                         Err(Trouble::Refused(why) | Trouble::Unsupported(why)) => {
-                            self.times[n].out = Some(("time", format!("at {}: {why}", place.sizes)))
+                            self.times[n].out = Some((Stage::Time, format!("at {}: {why}", place.sizes)))
                         }
                         Err(Trouble::Over(problem)) => {
                             self.keep(caches);
@@ -178,7 +178,7 @@ impl<'a> Race<'a> {
         for (n, score) in slow {
             // The default stays, because the comparison at the end needs it.
             if score > SLOW * best && !self.candidates[n].is_default {
-                self.times[n].out = Some(("time", format!("{:.2} times the best time", score / best)));
+                self.times[n].out = Some((Stage::Time, format!("{:.2} times the best time", score / best)));
                 reached.iter_mut().for_each(|reached| reached.forget(&self.candidates[n].compiled));
             }
         }
@@ -187,7 +187,7 @@ impl<'a> Race<'a> {
     /// Ends the race when the time is over: candidates with too few samples are eliminated.
     fn end(&mut self, round: usize) {
         for times in self.times.iter_mut().filter(|t| t.out.is_none() && !t.cached && t.sampled() < ENOUGH.min(round.max(1))) {
-            times.out = Some(("budget", "there was no time left to measure it".to_owned()));
+            times.out = Some((Stage::Budget, "there was no time left to measure it".to_owned()));
         }
     }
 

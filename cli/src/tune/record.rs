@@ -126,7 +126,7 @@ pub(super) fn rounded(nanoseconds: f64) -> f64 {
 /// Returns the first lines of the reasons why choices were refused.
 pub(super) fn reasons(refused: &[Refused]) -> BTreeMap<String, String> {
     let first = |why: &str| why.lines().next().unwrap_or_default().to_owned();
-    refused.iter().map(|r| (r.choice.to_string(), format!("{}: {}", r.stage, first(&r.why)))).collect()
+    refused.iter().map(|r| (r.choice.to_string(), format!("{}: {}", r.stage.name(), first(&r.why)))).collect()
 }
 
 /// Returns sizes in the form of the record.

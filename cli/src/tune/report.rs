@@ -72,7 +72,7 @@ impl Outcome {
         let mut reasons: BTreeMap<(&str, &str), Vec<&Choice>> = BTreeMap::new();
         for refused in &self.space.refused {
             let first = refused.why.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            reasons.entry((refused.stage, first.trim())).or_default().push(&refused.choice);
+            reasons.entry((refused.stage.name(), first.trim())).or_default().push(&refused.choice);
         }
         if reasons.is_empty() {
             return String::new();
@@ -91,7 +91,7 @@ impl Outcome {
     }
 
     fn verdict(&self) -> String {
-        let wrong = self.space.refused.iter().filter(|r| r.stage == "result" && r.why.contains("it is wrong")).count();
+        let wrong = self.space.wrong();
         let mut text = String::from("\n");
         if wrong > 0 {
             text += &format!(
@@ -141,7 +141,7 @@ impl Outcome {
                 "out": row.out,
             })
         });
-        let refused = self.space.refused.iter().map(|r| json!({ "choice": values(&r.choice), "at": r.stage, "why": r.why }));
+        let refused = self.space.refused.iter().map(|r| json!({ "choice": values(&r.choice), "at": r.stage.name(), "why": r.why }));
         json!({
             "schedule": self.schedule,
             "kernel": self.kernel,

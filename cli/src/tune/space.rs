@@ -34,9 +34,38 @@ pub(super) struct Candidate {
 #[derive(Clone, Debug)]
 pub(super) struct Refused {
     pub(super) choice: Choice,
-    /// The stage at which it was refused: `compile`, `sizes`, `cost`, `load`, `result`, `time` or `budget`.
-    pub(super) stage: &'static str,
+    pub(super) stage: Stage,
     pub(super) why: String,
+}
+
+/// The stage at which a choice was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    Compile,
+    Sizes,
+    Cost,
+    Load,
+    /// Its results cannot be checked.
+    Unchecked,
+    /// Its results are wrong.
+    Wrong,
+    Time,
+    Budget,
+}
+
+impl Stage {
+    /// Returns its name in tables and records.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Stage::Compile => "compile",
+            Stage::Sizes => "sizes",
+            Stage::Cost => "cost",
+            Stage::Load => "load",
+            Stage::Unchecked | Stage::Wrong => "result",
+            Stage::Time => "time",
+            Stage::Budget => "budget",
+        }
+    }
 }
 
 /// All choices of a schedule.
@@ -120,8 +149,8 @@ fn merged(all: Vec<Choice>, default: Choice, made: Vec<(usize, Result<Compiled, 
     let mut made = made.into_iter().peekable();
     for (n, choice) in all.into_iter().enumerate() {
         match made.next_if(|(at, _)| *at == n) {
-            None => space.refuse(choice, "budget", "there was no time left to compile it".to_owned()),
-            Some((_, Err(why))) => space.refuse(choice, "compile", why),
+            None => space.refuse(choice, Stage::Budget, "there was no time left to compile it".to_owned()),
+            Some((_, Err(why))) => space.refuse(choice, Stage::Compile, why),
             Some((_, Ok(compiled))) => {
                 space.modules.push((choice.clone(), compiled.module.clone()));
                 match space.candidates.iter_mut().find(|c| c.compiled.module == compiled.module) {
@@ -138,12 +167,17 @@ fn merged(all: Vec<Choice>, default: Choice, made: Vec<(usize, Result<Compiled, 
 }
 
 impl Space {
-    pub(super) fn refuse(&mut self, choice: Choice, stage: &'static str, why: String) {
+    /// Returns the number of choices whose results are wrong.
+    pub(super) fn wrong(&self) -> usize {
+        self.refused.iter().filter(|refused| refused.stage == Stage::Wrong).count()
+    }
+
+    pub(super) fn refuse(&mut self, choice: Choice, stage: Stage, why: String) {
         self.refused.push(Refused { choice, stage, why });
     }
 
     /// Removes the candidates that `refuse` gives a reason for.
-    pub(super) fn refuse_each(&mut self, refuse: impl Fn(&Candidate) -> Option<(&'static str, String)>) {
+    pub(super) fn refuse_each(&mut self, refuse: impl Fn(&Candidate) -> Option<(Stage, String)>) {
         for candidate in std::mem::take(&mut self.candidates) {
             match refuse(&candidate) {
                 None => self.candidates.push(candidate),
@@ -156,7 +190,7 @@ impl Space {
     /// another.
     pub(super) fn prune(&mut self, sizes: &[Sizes], profile: &Profile, all: bool) {
         let refusal = |c: &Candidate| sizes.iter().find_map(|s| Some(format!("at {s}: {}", c.compiled.taken(s).err()?)));
-        self.refuse_each(|c| Some(("sizes", refusal(c)?)));
+        self.refuse_each(|c| Some((Stage::Sizes, refusal(c)?)));
         if all {
             return;
         }
@@ -169,7 +203,7 @@ impl Space {
                 let times = asked(c)? / least;
                 let why =
                     || format!("at {sizes} it asks memory for {times:.1} times as many bytes as another (`--all` measures it)");
-                (times > MOST_TRAFFIC && !c.is_default).then(|| ("cost", why()))
+                (times > MOST_TRAFFIC && !c.is_default).then(|| (Stage::Cost, why()))
             });
         }
     }

@@ -1,84 +1,122 @@
-//! Directives as text, and changes of the text: another factor, exchanged letters, an added argument. The unchanged parts keep the
-//! user's own text.
+//! Finds directives in the schedule's tree, and writes changes of them: another factor, exchanged letters, an added argument. A change
+//! replaces the text of nodes of the tree, so the unchanged parts keep the user's own text.
 
 use super::{Advice, Look};
 use tilewright_dsl::diag::SpanId;
-use tilewright_dsl::nest::{AxisDef, AxisId, Fate};
-use tilewright_dsl::syntax::schedule::Item;
+use tilewright_dsl::nest::{AxisDef, AxisId, Fate, Level, Slot};
+use tilewright_dsl::syntax::expr::{Expr, ExprKind};
+use tilewright_dsl::syntax::schedule::{Directive, DirectiveKind, Item, Target, Tile};
 
-/// Finds the numbers that follow a name and a colon, and returns the names and the numbers' ranges.
-fn numbers(text: &str) -> Vec<(&str, std::ops::Range<usize>)> {
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    let mut found = Vec::new();
-    for (colon, _) in text.match_indices(':') {
-        let before = text[..colon].trim_end();
-        let name = before.rfind(|c| !is_name(c)).map_or(before, |at| &before[at + 1..]);
-        let rest = &text[colon + 1..];
-        let start = colon + 1 + (rest.len() - rest.trim_start().len());
-        let end = start + text[start..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - start);
-        if start < end && !name.is_empty() {
-            found.push((name, start..end));
-        }
+/// Returns the value of a literal.
+pub(super) fn literal(expr: &Expr) -> Option<i64> {
+    match expr.kind {
+        ExprKind::Int { value, .. } => value.try_into().ok(),
+        _ => None,
     }
-    found
 }
 
-/// Returns the number that follows a name.
-pub(super) fn number(text: &str, name: &str) -> Option<i64> {
-    let (_, at) = numbers(text).into_iter().find(|(found, _)| *found == name)?;
-    text[at].parse().ok()
+/// Returns the tiles of a directive.
+fn tiles(directive: &Directive) -> &[Tile] {
+    if let DirectiveKind::Tile { tiles, .. } = &directive.kind { tiles } else { &[] }
 }
 
-/// Replaces the number that follows a name.
-pub(super) fn with_number(text: &str, name: &str, number: i64) -> Option<String> {
-    let (_, at) = numbers(text).into_iter().find(|(found, _)| *found == name)?;
-    Some(format!("{}{number}{}", &text[..at.start], &text[at.end..]))
-}
-
-/// Halves the largest factor of the text, if that is even.
-pub(super) fn halved(text: &str) -> Option<String> {
-    let factors = numbers(text).into_iter().filter_map(|(_, at)| Some((text[at.clone()].parse::<i64>().ok()?, at)));
-    // The first of several equal factors is halved.
-    let (largest, at) = factors.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
-    (largest > 1 && largest % 2 == 0).then(|| format!("{}{}{}", &text[..at.start], largest / 2, &text[at.end..]))
-}
-
-/// Sets an argument: replaces its value, or adds the argument.
-pub(super) fn with_argument(text: &str, name: &str, number: i64) -> Option<String> {
-    with_number(text, name, number).or_else(|| {
-        let end = text.rfind(')')?;
-        Some(format!("{}, {name}: {number}{}", text[..end].trim_end(), &text[end..]))
-    })
-}
-
-/// Exchanges two of the letters of `thread(y, x)`.
-pub(super) fn exchanged(text: &str, now: usize, then: usize) -> Option<String> {
-    let start = text.find("thread(")? + "thread(".len();
-    let end = start + text[start..].find(')')?;
-    let mut letters: Vec<&str> = text[start..end].split(',').map(str::trim).collect();
-    if now >= letters.len() || then >= letters.len() {
-        return None;
-    }
-    letters.swap(now, then);
-    Some(format!("{}{}{}", &text[..start], letters.join(", "), &text[end..]))
-}
-
-/// Returns the axes that a directive names before its `=>`, in order.
-pub(super) fn axes(text: &str) -> Vec<&str> {
-    let Some(start) = text.find('(') else { return Vec::new() };
-    let end = text[start..].find(['=', ')']).map_or(text.len(), |n| start + n);
-    text[start + 1..end].split(',').map(|part| part.split(':').next().unwrap_or(part).trim()).collect()
+/// Returns the axes that a directive distributes to threads, and their target.
+fn threads(directive: &Directive) -> Option<(Vec<&str>, &Target)> {
+    let (axes, target) = match &directive.kind {
+        DirectiveKind::Distribute { axes, target, .. } => (axes.iter().map(|axis| axis.as_str()).collect(), target),
+        DirectiveKind::Tile { tiles, target: Some(target), .. } => (tiles.iter().map(|tile| tile.axis.as_str()).collect(), target),
+        _ => return None,
+    };
+    (target.level == Level::Thread).then_some((axes, target))
 }
 
 impl Look<'_> {
-    /// Returns all directives and statements of the schedule.
-    pub(super) fn directives(&self) -> Vec<SpanId> {
-        let of = |item: &Item| match item {
-            Item::Directive(directive) => vec![directive.span],
-            Item::Statement(statement) => vec![statement.span],
-            Item::Block { directives, .. } => directives.iter().map(|d| d.span).collect(),
-        };
-        self.subject.schedule.items.iter().flat_map(of).collect()
+    /// Returns the directives of the schedule, including the directives of its blocks.
+    pub(super) fn directives(&self) -> impl Iterator<Item = &Directive> {
+        self.subject.schedule.items.iter().flat_map(|item| match item {
+            Item::Directive(directive) => std::slice::from_ref(directive),
+            Item::Block { directives, .. } => directives,
+            Item::Statement(_) => &[],
+        })
+    }
+
+    /// Returns the directive at a place.
+    pub(super) fn directive(&self, span: SpanId) -> Option<&Directive> {
+        self.directives().find(|directive| directive.span == span)
+    }
+
+    /// Returns the text of a directive or a statement of the schedule. `None` if the place is neither.
+    pub(super) fn text(&self, span: SpanId) -> Option<String> {
+        let is = |item: &Item| matches!(item, Item::Statement(statement) if statement.span == span);
+        let is_there = self.directive(span).is_some() || self.subject.schedule.items.iter().any(is);
+        self.subject.spans.source(span).filter(|_| is_there)
+    }
+
+    /// Returns a directive's text with other texts for some of its nodes.
+    fn replaced(&self, directive: &Directive, changes: &[(SpanId, String)]) -> Option<String> {
+        let spans = &self.subject.spans;
+        let bytes = |span| spans.get(span).map(|(first, last)| first.byte_range().start..last.byte_range().end);
+        let (mut text, whole) = (spans.source(directive.span)?, bytes(directive.span)?);
+        let mut places = changes.iter().map(|(span, new)| Some((bytes(*span)?, new))).collect::<Option<Vec<_>>>()?;
+        // The last change comes first, so that the places of the others stay.
+        places.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
+        for (place, new) in places {
+            let place = place.start.checked_sub(whole.start)?..place.end.checked_sub(whole.start)?;
+            text.get(place.clone())?;
+            text.replace_range(place, new);
+        }
+        Some(text)
+    }
+
+    /// Returns the factor by which the directive at a place tiles an axis, if it is a literal.
+    pub(super) fn factor(&self, span: SpanId, axis: &str) -> Option<i64> {
+        literal(&tiles(self.directive(span)?).iter().find(|tile| tile.axis.text == axis)?.factor)
+    }
+
+    /// Returns the directive at a place with another factor for an axis whose factor is a literal.
+    pub(super) fn with_factor(&self, span: SpanId, axis: &str, number: i64) -> Option<String> {
+        let directive = self.directive(span)?;
+        let factor = &tiles(directive).iter().find(|tile| tile.axis.text == axis)?.factor;
+        literal(factor)?;
+        self.replaced(directive, &[(factor.span, number.to_string())])
+    }
+
+    /// Returns the directive at a place with half of its largest literal factor, if that is even.
+    pub(super) fn halved(&self, span: SpanId) -> Option<String> {
+        let directive = self.directive(span)?;
+        let factors = tiles(directive).iter().filter_map(|tile| Some((literal(&tile.factor)?, tile.factor.span)));
+        // The first of several equal factors is halved.
+        let (largest, at) = factors.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
+        (largest > 1 && largest % 2 == 0).then(|| self.replaced(directive, &[(at, (largest / 2).to_string())]))?
+    }
+
+    /// Returns the `pipeline` at a place with one buffer for each copy.
+    pub(super) fn with_one_buffer(&self, span: SpanId) -> Option<String> {
+        let directive = self.directive(span)?;
+        let DirectiveKind::Pipeline(pipeline) = &directive.kind else { return None };
+        self.replaced(directive, &[(pipeline.buffers.span, "1".to_owned())])
+    }
+
+    /// Returns the copy at a place with another `row_pad` or `swizzle`.
+    pub(super) fn with_argument(&self, span: SpanId, name: &str, number: i64) -> Option<String> {
+        let directive = self.directive(span)?;
+        let (DirectiveKind::Promote(copy) | DirectiveKind::ComputeAt(copy)) = &directive.kind else { return None };
+        let given = if name == "swizzle" { &copy.swizzle } else { &copy.row_pad };
+        if let Some(given) = given {
+            return self.replaced(directive, &[(given.span, number.to_string())]);
+        }
+        let text = self.subject.spans.source(span)?;
+        Some(format!("{}, {name}: {number})", text.strip_suffix(')')?.trim_end()))
+    }
+
+    /// Returns the directive at a place with two letters of `thread(y, x)` exchanged: `x`, and the letter of the axis that `is` holds of.
+    pub(super) fn exchanged(&self, span: SpanId, is: impl Fn(&str) -> bool) -> Option<String> {
+        let directive = self.directive(span)?;
+        let (axes, target) = threads(directive)?;
+        let (_, x) = target.slots.iter().find(|(slot, _)| *slot == Slot::X)?;
+        let (_, other) = target.slots.get(axes.into_iter().position(is)?)?;
+        let letter = |of| self.subject.spans.source(of);
+        self.replaced(directive, &[(*x, letter(*other)?), (*other, letter(*x)?)])
     }
 
     /// Extends an advice by the replacement of a directive, if there is one.
@@ -87,12 +125,6 @@ impl Look<'_> {
             Some(new) => advice.or(format!("write `{new};`"), self.edit(span, new)),
             None => advice,
         }
-    }
-
-    /// Returns the first directive whose text satisfies a predicate.
-    pub(super) fn directive(&self, is: impl Fn(&str) -> bool) -> Option<(SpanId, String)> {
-        let texts = self.directives().into_iter().filter_map(|span| Some((span, self.subject.spans.source(span)?)));
-        texts.into_iter().find(|(_, text)| is(text))
     }
 
     /// Returns an axis's name as the user wrote it.
@@ -110,24 +142,5 @@ impl Look<'_> {
             },
             _ => axis,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{axes, exchanged, halved, with_argument, with_number};
-
-    #[test]
-    fn texts_are_changed_in_place() {
-        let tile = "tile(i: 8, j : 128) => workgroup(y, x)";
-        assert_eq!(halved(tile).as_deref(), Some("tile(i: 8, j : 64) => workgroup(y, x)"));
-        assert_eq!(halved("tile(i: 5)"), None);
-        assert_eq!(with_number(tile, "i", 16).as_deref(), Some("tile(i: 16, j : 128) => workgroup(y, x)"));
-        assert_eq!(with_number(tile, "k", 16), None);
-        assert_eq!(with_argument("promote(a => s, at: k)", "row_pad", 4).as_deref(), Some("promote(a => s, at: k, row_pad: 4)"));
-        assert_eq!(with_argument("promote(a, row_pad: 1, at: k)", "row_pad", 4).as_deref(), Some("promote(a, row_pad: 4, at: k)"));
-        assert_eq!(exchanged("distribute(i, j => thread(x, y))", 0, 1).as_deref(), Some("distribute(i, j => thread(y, x))"));
-        assert_eq!(exchanged("distribute(i => lane(x))", 0, 1), None);
-        assert_eq!((axes(tile), axes("distribute(i, j => thread(x, y))")), (vec!["i", "j"], vec!["i", "j"]));
     }
 }

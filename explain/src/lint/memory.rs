@@ -1,12 +1,12 @@
 //! Lints of memory accesses: neighbouring invocations that access distant elements, bank conflicts, and scalar accesses where wide
 //! ones would be possible.
 
-use super::directive::{axes, exchanged, with_argument};
 use super::{Advice, Edit, LintName, Look};
 use std::collections::BTreeMap;
-use tilewright_dsl::cost::{Apart, Next, SubgroupAccess, touches};
+use tilewright_dsl::cost::{Apart, SubgroupAccess, touches};
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::nest::{Program, Space};
+use tilewright_dsl::syntax::schedule::{Directive, DirectiveKind};
 
 /// The distance in bytes from which on neighbours count as far apart: the least that memory fetches at once.
 const APART: i64 = 32;
@@ -89,8 +89,10 @@ impl Look<'_> {
 
     /// Returns the directive with other letters, if these make neighbouring invocations access neighbouring elements.
     fn exchanged_letters(&self, touch: &SubgroupAccess) -> Option<(String, Option<Edit>)> {
-        let (next, text) = (touch.next.as_ref().filter(|next| next.bound)?, self.text(touch.span)?);
-        self.with_letters(touch, next, &text)
+        let next = touch.next.as_ref().filter(|next| next.bound && next.span == touch.span)?;
+        let is_next = |axis: &str| next.axis == axis || next.axis == format!("{axis}_thread");
+        let new = self.exchanged(touch.span, is_next)?;
+        Some((format!("write `{new};`"), self.edit(touch.span, new)))
     }
 
     /// Returns several ways to write a copy that a workgroup makes together, with its invocations along the rows.
@@ -111,26 +113,11 @@ impl Look<'_> {
         texts.into_iter().map(|text| (format!("copy what a workgroup needs: `{more};`"), self.edit(behind, text))).collect()
     }
 
-    /// Returns the directive with two letters exchanged: the letter of the axis bound to `x`, and of the axis along which elements
-    /// are neighbours.
-    fn with_letters(&self, touch: &SubgroupAccess, next: &Next, text: &str) -> Option<(String, Option<Edit>)> {
-        if next.span != touch.span {
-            return None;
-        }
-        let (start, named) = (text.find("thread(")? + "thread(".len(), axes(text));
-        let letters: Vec<&str> = text[start..].split(')').next()?.split(',').map(str::trim).collect();
-        let now = letters.iter().position(|letter| *letter == "x")?;
-        let then = named.iter().position(|name| next.axis == *name || next.axis == format!("{name}_thread"))?;
-        let new = exchanged(text, now, then)?;
-        Some((format!("write `{new};`"), self.edit(touch.span, new)))
-    }
-
-    /// Returns a name that the schedule does not use.
+    /// Returns a name that neither the tensors nor the axes of the schedule have.
     fn fresh(&self, name: &str) -> String {
-        let texts: Vec<String> = self.directives().into_iter().filter_map(|span| self.subject.spans.source(span)).collect();
         let is_there = |name: &str| {
-            let word = |text: &String| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
-            texts.iter().any(word) || self.nest.buffers.iter().any(|(_, b)| b.name == name)
+            self.nest.buffers.iter().any(|(_, buffer)| buffer.name == name)
+                || self.nest.axes.iter().any(|(_, axis)| axis.name == name)
         };
         let numbered = (2..).map(|n| format!("{name}{n}"));
         [name.to_owned()].into_iter().chain(numbered).find(|name| !is_there(name)).unwrap_or_default()
@@ -157,8 +144,11 @@ impl Look<'_> {
             let advice = match apart {
                 Some(Banks { argument, number, left }) => {
                     let left = if left > 1 { format!(", which leaves {left} turns") } else { String::new() };
-                    let new = self.text(touch.made).and_then(|text| with_argument(&text, argument, number));
-                    advice.or(format!("write `{argument}: {number}`{left}"), new.and_then(|new| self.edit(touch.made, new)))
+                    let instead = format!("write `{argument}: {number}`{left}");
+                    match self.with_argument(touch.made, argument, number) {
+                        Some(new) => advice.or(instead, self.edit(touch.made, new)),
+                        None => advice,
+                    }
                 }
                 None => advice,
             };
@@ -182,7 +172,8 @@ impl Look<'_> {
             touches.iter().filter(own).filter_map(|t| t.conflicts).max()
         };
         let row = buffer.shape.last().and_then(|n| self.nest.exprs.as_int(*n))?;
-        let can_swizzle = buffer.row_pad == 0 && !mine().any(|t| t.matrix) && self.text(made)?.starts_with("promote");
+        let is_copy = matches!(self.directive(made)?.kind, DirectiveKind::Promote(_));
+        let can_swizzle = is_copy && buffer.row_pad == 0 && !mine().any(|t| t.matrix);
         let steps = || STEPS.into_iter().filter(|n| i64::from(*n) % by == 0);
         let pads = steps().filter_map(|n| Some(Banks { argument: "row_pad", number: n.into(), left: turns(n, buffer.swizzle)? }));
         let groups = steps().filter(|n| can_swizzle && row % i64::from(*n) == 0 && row / i64::from(*n) % 2 == 0);
@@ -210,10 +201,7 @@ impl Look<'_> {
 
     /// Returns the directive that copies a tensor.
     fn copied(&self, tensor: &str) -> Option<SpanId> {
-        let starts = |text: &str| {
-            let rest = text.strip_prefix("promote").map(str::trim_start).and_then(|rest| rest.strip_prefix('('));
-            rest.is_some_and(|rest| rest.split("=>").next().is_some_and(|source| source.trim() == tensor))
-        };
-        self.directive(starts).map(|(span, _)| span)
+        let is = |d: &&Directive| matches!(&d.kind, DirectiveKind::Promote(copy) if copy.source.text == tensor);
+        self.directives().find(is).map(|directive| directive.span)
     }
 }

@@ -6,7 +6,7 @@
 //! a core. `device` judges the size of a dispatch, `reuse` its requests of memory, and `rounding` its sums. These three guess the
 //! figures that a profile lacks, so they judge schedules of every profile.
 //!
-//! `directive` rewrites directives. `follow` compiles the schedule with each change before it is offered. A change is dropped if the
+//! `directive` finds and rewrites directives. `follow` compiles the schedule with each change before it is offered. A change is dropped if the
 //! compiler refuses it, or if it does not improve the access that the lint names. `planner` compiles the schedule without the
 //! directives of a stage, and offers the planner's. `consistent` leaves out lints that contradict another one.
 
@@ -217,11 +217,6 @@ impl Look<'_> {
         if !self.found.contains(&lint) {
             self.found.push(lint);
         }
-    }
-
-    /// Returns the text of a directive, if the span is one of the schedule's directives.
-    fn text(&self, span: SpanId) -> Option<String> {
-        self.directives().into_iter().find(|directive| *directive == span).and_then(|span| self.subject.spans.source(span))
     }
 
     /// Returns an edit that replaces a directive.

@@ -1,10 +1,11 @@
 //! Lints of a core's resources: only one workgroup fits a core, or an invocation needs too many registers.
 
-use super::directive::{halved, with_number};
+use super::directive::literal;
 use super::{Advice, LintName, Look};
 use tilewright_dsl::cost::Limit;
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::nest::{AxisDef, AxisId, Exec, NodeKind, Space, walk};
+use tilewright_dsl::syntax::schedule::{Directive, DirectiveKind, Memory, Tile};
 
 impl Look<'_> {
     pub(super) fn room(&mut self) {
@@ -39,14 +40,17 @@ impl Look<'_> {
     /// Returns a directive and its replacement that save shared memory: one buffer instead of several, or else a smaller tile of
     /// the copied data.
     fn less_shared(&self) -> Option<(SpanId, Option<String>)> {
-        let buffered = self.directive(|text| text.starts_with("pipeline") && !text.contains("buffers: 1"));
-        if let Some((span, text)) = buffered {
-            return Some((span, with_number(&text, "buffers", 1)));
+        let buffered = |d: &&Directive| matches!(&d.kind, DirectiveKind::Pipeline(p) if literal(&p.buffers) != Some(1));
+        if let Some(pipeline) = self.directives().find(buffered) {
+            return Some((pipeline.span, self.with_one_buffer(pipeline.span)));
         }
-        let (span, text) = self.directive(|text| text.starts_with("promote") && text.contains("to: shared"))?;
-        let at = text.split("at:").nth(1)?.split([',', ')']).next()?.trim().to_owned();
-        let makes = |tile: &str| tile.starts_with("tile") && tile.contains(&format!("=> {at}"));
-        Some(self.directive(makes).map_or((span, None), |(tile, text)| (tile, halved(&text))))
+        let (span, at) = self.directives().find_map(|directive| match &directive.kind {
+            DirectiveKind::Promote(copy) if copy.to == Memory::Shared => Some((directive.span, &copy.at.text)),
+            _ => None,
+        })?;
+        let is_outer = |tile: &Tile| tile.outer.as_ref().is_some_and(|outer| outer.text == *at);
+        let makes = |d: &&Directive| matches!(&d.kind, DirectiveKind::Tile { tiles, .. } if tiles.iter().any(is_outer));
+        Some(self.directives().find(makes).map_or((span, None), |tile| (tile.span, self.halved(tile.span))))
     }
 
     fn registers(&mut self) {
@@ -75,8 +79,8 @@ impl Look<'_> {
                 loops.for_each(|l| spans.extend(self.made_by(l.axis)));
             }
         });
-        let tile = |span: SpanId| self.text(span).filter(|text| text.starts_with("tile"));
-        spans.into_iter().find_map(|span| Some((span, halved(&tile(span)?)))).filter(|(_, new)| new.is_some())
+        let is_tile = |span: &SpanId| self.directive(*span).is_some_and(|d| matches!(d.kind, DirectiveKind::Tile { .. }));
+        spans.into_iter().find(is_tile).map(|span| (span, self.halved(span))).filter(|(_, new)| new.is_some())
     }
 
     /// Returns the directives that made an axis, the last one first.

@@ -1,6 +1,5 @@
 //! Lints of wasted work: stages that are recomputed where they are read, and idle invocations.
 
-use super::directive::with_number;
 use super::{Advice, LintName, Look};
 use tilewright_dsl::cost::{Covered, Long, Repeated};
 use tilewright_dsl::nest::{AxisId, Exec, Level, NodeKind, walk};
@@ -41,13 +40,11 @@ impl Look<'_> {
         let axis = covered.axis.trim_end_matches('\'');
         let what =
             format!("{percent} % of the invocations are idle: the tiles of `{axis}` have room for {run}, and it has {needed}");
-        let text = self.text(covered.span);
-        let factor = text.as_deref().and_then(|text| super::directive::number(text, axis));
-        let smaller = factor.and_then(|factor| {
+        let smaller = self.factor(covered.span, axis).and_then(|factor| {
             let powers = (0..30).rev().map(|n| 1i64 << n).filter(|n| *n < factor);
             powers.into_iter().find(|n| idle((needed + n - 1) / n * n).is_some_and(|percent| percent < IDLE))
         });
-        let new = smaller.and_then(|factor| with_number(text.as_deref()?, axis, factor));
+        let new = smaller.and_then(|factor| self.with_factor(covered.span, axis, factor));
         let advice = Advice::general(format!("make the tiles of `{axis}` smaller"));
         self.note(LintName::Idle, covered.span, what, self.written(advice, covered.span, new));
     }
@@ -60,11 +57,10 @@ impl Look<'_> {
             "{} of {run} points of a tile of `{axis}` are wasted: all {run} are computed, but `{axis}` has {needed}",
             run - needed
         );
-        let text = self.text(long.span);
-        let factor = text.as_deref().and_then(|text| super::directive::number(text, axis));
         // The largest power of two that does not exceed the axis.
         let smaller = 1i64 << needed.ilog2();
-        let new = factor.filter(|factor| *factor > smaller).and_then(|_| with_number(text.as_deref()?, axis, smaller));
+        let factor = self.factor(long.span, axis).filter(|factor| *factor > smaller);
+        let new = factor.and_then(|_| self.with_factor(long.span, axis, smaller));
         let advice = Advice::general(format!("make the tile of `{axis}` at most {needed} long"));
         self.note(LintName::LongTile, long.span, what, self.written(advice, long.span, new));
     }
@@ -83,7 +79,7 @@ impl Look<'_> {
         let span = self.nest.axes[factor].span;
         let times = self.extent(factor).map(|extent| extent / count.max(1));
         let name = self.user_name(factor).to_owned();
-        let new = more.zip(times).and_then(|(more, times)| with_number(&self.text(span)?, &name, more * times));
+        let new = more.zip(times).and_then(|(more, times)| self.with_factor(span, &name, more * times));
         let advice = Advice::general(format!("let a multiple of {subgroup} invocations work together"));
         self.note(LintName::Idle, span, what, self.written(advice, span, new));
     }

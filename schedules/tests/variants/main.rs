@@ -13,10 +13,9 @@ use sources::{Written, schedules, schedules_in};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 use tilewright::{Device, DynKernel, Error, Options, Rounding};
+use tilewright_check::{Fill, Inputs, wanted};
 use tilewright_differential::compare::compare;
-use tilewright_differential::inputs::Fill;
-use tilewright_differential::run::{Inputs, admits, launch};
-use tilewright_differential::wanted::wanted;
+use tilewright_differential::run::{admits, inputs, launch};
 use tilewright_differential::{compile, validate::validate};
 use tilewright_dsl::algorithm;
 use tilewright_dsl::algorithm::evaluate::Tensor;
@@ -115,7 +114,7 @@ impl Questions {
         let of = (types, algorithm.parameters.clone(), variant.decomposed.as_ref().map_or_else(String::new, definitions));
         let known = self.0.iter().position(|q| q.dims == dims && q.of == of);
         let at = known.unwrap_or_else(|| {
-            let inputs = Inputs::new(algorithm, dims, scalars, &|_| Fill::Small, &mut fastrand::Rng::new()).expect("shapes");
+            let inputs = inputs(algorithm, dims, scalars, &|_| Fill::Small, &mut fastrand::Rng::new()).expect("shapes");
             let wanted = wanted(algorithm, variant.decomposed.as_ref(), &inputs.given).expect("the evaluation");
             self.0.push(Question { of, dims, inputs, wanted });
             self.0.len() - 1

@@ -2,12 +2,12 @@
 //! judge takes its text.
 
 use crate::board;
-use crate::inputs::Fill;
 use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, Range, Stage, Type};
 use crate::kernel::{self, Kernel};
 use crate::schedule::tree::{Fact, Schedule};
 use crate::schedule::{self, Product, facts};
 use fastrand::Rng;
+use tilewright_check::Fill;
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::DType;
 

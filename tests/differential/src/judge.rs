@@ -3,9 +3,8 @@
 use crate::case::{Case, Pair};
 use crate::compare::compare;
 use crate::compile::{Refusal, Variant, choices, rule, variant};
-use crate::inputs::Fill;
 use crate::memory::Most;
-use crate::run::{Inputs, STRIDE, admits, dim_values, launch};
+use crate::run::{admits, dim_values, inputs, launch};
 use crate::validate::validate;
 use crate::views;
 use cpu_time::{ProcessTime, ThreadTime};
@@ -14,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tilewright::{Device, DeviceKind, Error, Options};
+use tilewright_check::{Fill, Inputs};
 use tilewright_dsl::length::is_long;
 use tilewright_dsl::lower::launch::size;
 use tilewright_dsl::nest::{Block, Exec, Node, NodeKind, Program};
@@ -30,6 +30,9 @@ const BEYOND: &str = "indices have # bits";
 
 /// A part of the message by which a launch refuses tensors of too many bytes.
 const BYTES: &str = "bytes, but at most # can be accessed";
+
+/// A part of the name of each dim that is a stride.
+const STRIDE: &str = ".stride(";
 
 /// The most steps of an invocation that are waited for.
 const LONG: i128 = 1 << 20;
@@ -235,7 +238,7 @@ impl Judge {
             let dims: Vec<(&str, i64)> = dims.iter().map(|(name, n)| (name.as_str(), *n)).collect();
             let fill = |name: &str| case.fills.iter().find(|(n, _)| n == name).map_or(Fill::Small, |(_, fill)| *fill);
             let mut random = Rng::with_seed(case.values.wrapping_add(n as u64));
-            match Inputs::new(&variant.algorithm, &dims, &case.scalars, &fill, &mut random) {
+            match inputs(&variant.algorithm, &dims, &case.scalars, &fill, &mut random) {
                 Ok(inputs) => self.launches(of, n, variant, &inputs, vulkan, &mut ran)?,
                 Err(why) => ran.refused.push(rule(&why)),
             }
@@ -287,7 +290,7 @@ impl Judge {
                 },
             };
             if wanted.is_none() {
-                let values = crate::wanted::wanted(algorithm, variant.decomposed.as_ref(), &inputs.given);
+                let values = tilewright_check::wanted(algorithm, variant.decomposed.as_ref(), &inputs.given);
                 wanted = Some(values.map_err(|text| Find::new(Kind::Evaluation, text))?);
             }
             let Some(wanted) = &wanted else { continue };

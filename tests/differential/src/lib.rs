@@ -15,7 +15,6 @@ pub mod case;
 pub mod compare;
 pub mod compile;
 pub mod deep;
-pub mod inputs;
 pub mod judge;
 pub mod kernel;
 pub mod memory;
@@ -29,6 +28,5 @@ pub mod schedule;
 pub mod shrink;
 pub mod validate;
 mod views;
-pub mod wanted;
 
 pub use case::{Case, Pair, pair};

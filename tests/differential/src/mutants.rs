@@ -3,14 +3,14 @@
 use crate::compare::compare;
 use crate::compile::{self, Variant};
 use crate::mutate::{Kind, Mutant, mutants};
-use crate::run::{self, Inputs};
-use crate::wanted::wanted;
+use crate::run;
 use crate::{Pair, pair};
 use fastrand::Rng;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tilewright::{Device, Error};
+use tilewright_check::{Fill, Inputs, wanted};
 use tilewright_dsl::algorithm::evaluate::Tensor;
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{BufferId, Program};
@@ -241,11 +241,11 @@ impl Subject {
             sizes.push(first.iter().map(|(name, n)| (name.clone(), 2 * n)).collect());
         }
         let mut random = Rng::with_seed(pair.values);
-        let fill = |name: &str| pair.fills.iter().find(|(n, _)| n == name).map_or(crate::inputs::Fill::Small, |(_, fill)| *fill);
+        let fill = |name: &str| pair.fills.iter().find(|(n, _)| n == name).map_or(Fill::Small, |(_, fill)| *fill);
         let launch = |dims: &Vec<(String, i64)>| {
             let dims: Vec<(&str, i64)> = dims.iter().map(|(name, n)| (name.as_str(), *n)).collect();
             run::admits(&self.variant.program, &dims).filter(|admitted| *admitted)?;
-            let inputs = Inputs::new(&self.variant.algorithm, &dims, &pair.scalars, &fill, &mut random).ok()?;
+            let inputs = run::inputs(&self.variant.algorithm, &dims, &pair.scalars, &fill, &mut random).ok()?;
             let count: i64 = inputs.shapes.values().map(|s| s.iter().product::<i64>()).sum();
             if count > 20_000 {
                 return None;

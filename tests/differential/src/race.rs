@@ -3,16 +3,16 @@
 
 use crate::case::{Case, points};
 use crate::compile::variant;
-use crate::inputs::Fill;
 use crate::kernel::Kernel;
 use crate::kernel::tree::Expr;
-use crate::run::{Inputs, Placed};
+use crate::run::{Placed, inputs};
 use crate::schedule::tree::Schedule;
 use crate::schedule::{self, facts};
 use cpu_time::ProcessTime;
 use fastrand::Rng;
 use std::time::Duration;
 use tilewright::{Device, Result};
+use tilewright_check::Fill;
 use tilewright_dsl::profile::Profile;
 
 /// The points that a launch computes.
@@ -103,7 +103,7 @@ fn timed(
     }
     let dims: Vec<(&str, i64)> = dims.iter().map(|(name, n)| (name.as_str(), *n)).collect();
     let fill = |name: &str| case.fills.iter().find(|(n, _)| n == name).map_or(Fill::Small, |(_, fill)| *fill);
-    let inputs = Inputs::new(&made.algorithm, &dims, &case.scalars, &fill, &mut Rng::with_seed(case.values)).ok()?;
+    let inputs = inputs(&made.algorithm, &dims, &case.scalars, &fill, &mut Rng::with_seed(case.values)).ok()?;
     // SAFETY: the compiler made this program.
     let kernel = unsafe { device.load_programs(vec![made.program.clone()]) }.ok()?;
     let mut placed = Placed::new(&kernel, &made.program, &made.algorithm, &inputs).ok()?;

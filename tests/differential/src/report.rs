@@ -2,12 +2,12 @@
 
 use crate::board;
 use crate::case::Case;
-use crate::inputs::Fill;
 use crate::judge::{Find, Ran, Verdict};
 use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, GenericKind, Kernel, Outside, Role};
 use crate::schedule::tree::{Argument, Directive};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter, Write};
+use tilewright_check::Fill;
 
 /// Counts of a run.
 #[derive(Clone, Debug, Default)]

@@ -1,12 +1,12 @@
 //! Runs a variant on a device with random inputs and poisoned outputs, and returns results in the evaluation's form. A tensor that
 //! a schedule says is strided is given as a view with gaps, and the elements around the view must not change.
 
-use crate::inputs::{Fill, random_value};
 use crate::views::{Whole, place};
 use fastrand::Rng;
 use half::{bf16, f16};
 use std::collections::HashMap;
 use tilewright::{AnyTensor, Argument, DType, Device, DynKernel, Error, Result, Scalar};
+use tilewright_check::{Fill, Inputs};
 use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, shapes};
 use tilewright_dsl::launch::{self, Numbers};
 use tilewright_dsl::nest::{self, BufferId, Program, Space};
@@ -14,48 +14,18 @@ use tilewright_dsl::nest::{self, BufferId, Program, Space};
 /// The most elements of a tensor, because each element is made and compared one by one.
 pub(crate) const MOST_ELEMENTS: i64 = 1 << 24;
 
-/// A part of the name of each dim that is a stride.
-pub(crate) const STRIDE: &str = ".stride(";
-
-/// The inputs of a launch.
-pub struct Inputs {
-    /// Dims, scalars, tensors.
-    pub given: Given,
-    /// The shapes of all tensors.
-    pub shapes: HashMap<BufferId, Vec<i64>>,
-}
-
-impl Inputs {
-    /// Generates random inputs for sizes. `scalars` are in the kernel's order; `fill` returns the fill of a tensor.
-    ///
-    /// # Errors
-    /// If tensors cannot have these sizes.
-    pub fn new(
-        algorithm: &Program,
-        dims: &[(&str, i64)],
-        scalars: &[f64],
-        fill: &dyn Fn(&str) -> Fill,
-        random: &mut Rng,
-    ) -> Result<Inputs, String> {
-        let mut given = dims.iter().fold(Given::default(), |given, (name, value)| given.dim(algorithm, name, *value));
-        for ((id, scalar), value) in algorithm.scalars.iter().zip(scalars) {
-            given.scalars.insert(id, Value::of(*value, scalar.dtype));
-        }
-        let shapes = shapes(algorithm, &given)?;
-        if let Some((id, shape)) = shapes.iter().find(|(_, shape)| shape.iter().any(|n| *n < 0)) {
-            return Err(format!("`{}` has the shape {shape:?}", algorithm.buffers[*id].name));
-        }
-        let count = |shape: &[i64]| shape.iter().try_fold(1i64, |n, size| n.checked_mul(*size)).filter(|n| *n <= MOST_ELEMENTS);
-        if let Some((id, _)) = shapes.iter().find(|(_, shape)| count(shape).is_none()) {
-            return Err(format!("`{}` has more than {MOST_ELEMENTS} elements", algorithm.buffers[*id].name));
-        }
-        for (id, buffer) in algorithm.buffers.iter().filter(|(_, b)| matches!(b.space, Space::Input | Space::Update)) {
-            let count = count(&shapes[&id]).unwrap_or(0);
-            let values = (0..count).map(|_| random_value(buffer.dtype, fill(&buffer.name), random)).collect();
-            given.tensors.insert(id, Tensor { shape: shapes[&id].clone(), values });
-        }
-        Ok(Inputs { given, shapes })
-    }
+/// Generates random inputs for sizes. `scalars` are in the kernel's order; `fill` returns the fill of a tensor.
+///
+/// # Errors
+/// If tensors cannot have these sizes.
+pub fn inputs(
+    algorithm: &Program,
+    dims: &[(&str, i64)],
+    scalars: &[f64],
+    fill: &dyn Fn(&str) -> Fill,
+    random: &mut Rng,
+) -> Result<Inputs, String> {
+    Ok(Inputs::sized(algorithm, dims, scalars, MOST_ELEMENTS)?.filled(algorithm, fill, random))
 }
 
 /// Runs a program, and returns the results by buffer. Tensors that are packed by their types are packed before and unpacked
@@ -78,7 +48,7 @@ pub fn launch(
 pub struct Placed<'a> {
     kernel: &'a DynKernel,
     algorithm: &'a Program,
-    given: &'a Given,
+    inputs: &'a Inputs,
     reads: HashMap<BufferId, AnyTensor>,
     updates: HashMap<BufferId, AnyTensor>,
     outputs: Vec<AnyTensor>,
@@ -117,7 +87,7 @@ impl<'a> Placed<'a> {
                 outputs.push(place(device, program, &buffer.name, buffer.dtype, &tensor, &mut wholes)?);
             }
         }
-        Ok(Placed { kernel, algorithm, given: &inputs.given, reads, updates, outputs, packs, wholes })
+        Ok(Placed { kernel, algorithm, inputs, reads, updates, outputs, packs, wholes })
     }
 
     /// Launches the kernel, and waits until it ends.
@@ -133,11 +103,11 @@ impl<'a> Placed<'a> {
                     Some(update) => Argument::Update(update),
                     None => Argument::Read(&self.reads[id]),
                 },
-                nest::Argument::Scalar(id) => Argument::Scalar(scalar(self.given.scalars[id], self.algorithm.scalars[*id].dtype)),
+                nest::Argument::Scalar(id) => {
+                    Argument::Scalar(scalar(self.inputs.given.scalars[id], self.algorithm.scalars[*id].dtype))
+                }
                 nest::Argument::Dim(id) => {
-                    // A dim that a fact equates with a literal is not given.
-                    let literal = || self.algorithm.dims[*id].derived.and_then(|value| self.algorithm.exprs.as_int(value));
-                    let size = self.given.dims.get(id).copied().or_else(literal);
+                    let size = self.inputs.dim(self.algorithm, *id);
                     Argument::Size(size.and_then(|n| usize::try_from(n).ok()).unwrap_or_default())
                 }
             });
@@ -195,10 +165,10 @@ pub fn arguments(device: &Device, algorithm: &Program, dims: &[(&str, i64)]) -> 
 /// Returns the values of all dims of a program, in its order; strides are 0. `None` if a dim does not have a value.
 pub fn dim_values(program: &launch::Program, dims: &[(&str, i64)]) -> Option<Vec<i64>> {
     let mut values: Vec<i64> = Vec::new();
-    for dim in &program.dims {
+    for (n, dim) in program.dims.iter().enumerate() {
         let given = dims.iter().find(|(name, _)| *name == dim.name).map(|(_, value)| *value);
         // Strides are known only from the tensors.
-        let stride = dim.name.contains(STRIDE).then_some(0);
+        let stride = program.is_stride(n).then_some(0);
         values.push(given.or(stride).or_else(|| dim.derived.as_ref()?.eval(&values))?);
     }
     Some(values)

@@ -1,7 +1,8 @@
 //! Strided tensors: views of larger tensors, whose elements around the view must not change.
 
-use crate::run::{Inputs, MOST_ELEMENTS, download, poison, upload, write};
+use crate::run::{MOST_ELEMENTS, download, poison, upload, write};
 use tilewright::{AnyTensor, DType, Device, Result};
+use tilewright_check::Inputs;
 use tilewright_dsl::algorithm::evaluate::{Tensor, Value};
 use tilewright_dsl::launch::{Addressing, Program};
 use tilewright_dsl::nest;

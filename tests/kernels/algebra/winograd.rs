@@ -3,7 +3,7 @@
 use crate::harness::{Fill, check, devices, instructions, profiles, refused, variant};
 use spirv::Op;
 use tilewright_differential::compile;
-use tilewright_differential::run::{Inputs, launch};
+use tilewright_differential::run::{inputs, launch};
 use tilewright_dsl::algorithm::evaluate::evaluate;
 
 const NHWC: &str = "fn conv<N, H, W, IC, OC>(x: f32[N, H, W, IC], w: f32[3, 3, IC, OC]) -> y: f32[N, H, W, OC] {
@@ -199,7 +199,7 @@ fn the_stated_error() {
         let size = if channels > 100 { 12 } else { 24 };
         assert_eq!(ledger.1.contains("summed in blocks (16, then"), !directives.is_empty(), "{}", ledger.1);
         let dims = [("H", size), ("W", size), ("C", channels), ("K", 8)];
-        let inputs = Inputs::new(&made.algorithm, &dims, &[], &|_| Fill::Small, &mut fastrand::Rng::with_seed(7)).expect("shapes");
+        let inputs = inputs(&made.algorithm, &dims, &[], &|_| Fill::Small, &mut fastrand::Rng::with_seed(7)).expect("shapes");
         let wanted = evaluate(&made.algorithm, &inputs.given).expect("the evaluation");
         // SAFETY: the compiler made this program.
         let kernel = unsafe { devices()[1].load_programs(vec![made.program.clone()]) }.expect("it loads");

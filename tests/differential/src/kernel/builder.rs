@@ -1,8 +1,8 @@
 //! The generator's state while it makes a kernel: the readable tensors, the axes in scope, and the remaining size of expressions.
 
 use super::tree::{Argument, ArgumentKind, Expr, Kernel, Type};
-use crate::inputs::Fill;
 use fastrand::Rng;
+use tilewright_check::Fill;
 use tilewright_launch::DType;
 
 /// The most tensor arguments, unless a dim needs one more.

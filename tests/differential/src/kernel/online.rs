@@ -3,9 +3,9 @@
 
 use super::skeleton::Generated;
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, Kernel, Outside, Range, Role, Stage, Type};
-use crate::inputs::Fill;
 use crate::schedule::tree::Fact;
 use fastrand::Rng;
+use tilewright_check::Fill;
 use tilewright_launch::DType;
 
 /// The axis that the maximum and the sums run over.

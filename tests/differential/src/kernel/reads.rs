@@ -2,7 +2,7 @@
 
 use super::builder::{Axis, Builder, Defined, Value};
 use super::tree::{ArgumentKind, Expr, ExprKind, INDEX, Outside, Table, Type};
-use crate::inputs::Fill;
+use tilewright_check::Fill;
 use tilewright_launch::DType;
 
 /// An index, the extent of the dimension that it fits, and whether it can be out of bounds.

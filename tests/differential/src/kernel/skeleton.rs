@@ -3,9 +3,9 @@
 use super::builder::{Axis, Builder, Defined, Value, Window};
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, INDEX, Kernel, Range, Role, Stage, Type};
 use super::{blocks, convolution, online, products, proofs, rows};
-use crate::inputs::Fill;
 use crate::schedule::facts;
 use fastrand::Rng;
+use tilewright_check::Fill;
 use tilewright_launch::DType;
 
 const BOOL: Type = Type::Is(DType::Bool);

@@ -1,7 +1,6 @@
 //! The expected results of a launch: the values of the algorithm, with the bounds of its arithmetic. If a schedule decomposes a
 //! stage, devices round as the decomposed algorithm does, so the bounds are taken from it; its values must be the algorithm's.
 
-use crate::run::STRIDE;
 use std::collections::HashMap;
 use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate};
 use tilewright_dsl::nest::{BufferId, Program, Space};
@@ -15,7 +14,7 @@ pub fn wanted(algorithm: &Program, decomposed: Option<&Program>, given: &Given) 
     let Some(decomposed) = decomposed else { return Ok(wanted) };
     // Strides are dims of its program, but its values do not depend on them.
     let mut given = given.clone();
-    for (id, _) in decomposed.dims.iter().filter(|(_, dim)| dim.name.contains(STRIDE)) {
+    for (id, _) in decomposed.dims.iter().filter(|(_, dim)| dim.derived.is_none()) {
         given.dims.entry(id).or_insert(0);
     }
     let others = evaluate(decomposed, &given)?;
