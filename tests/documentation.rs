@@ -279,7 +279,9 @@ fn lists_of_files_are_whole() {
         let title = section.lines().next().unwrap();
         let quoted: Vec<&str> = section.split('`').skip(1).step_by(2).collect();
         let is_path = |text: &&&str| {
-            ["dsl/", "backend-spirv/", "launch/", "schedules/", "src/", "tests/", "docs/"].iter().any(|f| text.starts_with(f))
+            ["dsl/", "codegen/", "backend-spirv/", "launch/", "schedules/", "src/", "tests/", "docs/"]
+                .iter()
+                .any(|f| text.starts_with(f))
         };
         let listed: Vec<&str> = quoted.iter().filter(is_path).filter(|text| !text.contains('*')).copied().collect();
         wrong.extend(listed.iter().filter(|path| !root().join(path).exists()).map(|path| format!("{title}: there is no {path}")));
@@ -301,6 +303,7 @@ fn lists_of_files_are_whole() {
 fn sources() -> Vec<(String, String)> {
     rust_files(&[
         "dsl/src",
+        "codegen/src",
         "backend-spirv/src",
         "launch/src",
         "reference/src",

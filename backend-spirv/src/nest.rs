@@ -6,11 +6,10 @@ use crate::emit::Emit;
 use crate::function::Region;
 use crate::math::Site;
 use crate::module::{Code, Id};
-use crate::resolve::values::{Op as ValueOp, ValueId};
-use crate::resolve::{self, View};
-use crate::resolve::{BoundAxis, Resolver};
 use rspirv::spirv::{Capability, LoopControl, Op, Scope as SpirvScope, SelectionControl};
 use std::ops::Range;
+use tilewright_codegen::values::{Op as ValueOp, ValueId};
+use tilewright_codegen::{BoundAxis, Resolver, View};
 use tilewright_dsl::expr::{Binary, Compare, Expr};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Access, AxisId, Block, Body, Compute, Exec, Loop, Node, NodeKind, Phase, Scope, Step};
@@ -74,7 +73,7 @@ impl Emit<'_> {
 
     fn in_lanes(&mut self, l: &Loop) -> Result<()> {
         let width = self.resolving(|r| r.literal_extent(l.axis, "in lanes"))?;
-        if self.resolver.lanes.is_some() {
+        if self.resolver.lane_count() > 1 {
             return Err(self.error("a loop in lanes is nested in another one").help("put only one axis of a stage in lanes"));
         }
         if width == 1 {
@@ -85,9 +84,9 @@ impl Emit<'_> {
             return Err(self.error(format!("a loop of {width} lanes is not possible")).help("use 2, 4, 8 or 16 lanes"));
         }
         let value = self.resolver.values.lane(width);
-        self.resolver.lanes = Some((l.axis, width));
+        self.resolver.enter_lanes(l.axis, width);
         let result = self.binding(l.axis, BoundAxis { value, owner: false }, |e| e.block(&l.body));
-        self.resolver.lanes = None;
+        self.resolver.leave_lanes();
         result
     }
 
@@ -97,9 +96,9 @@ impl Emit<'_> {
             None => r.extent(l.axis),
             Some(end) => r.bound_of(end),
         })?;
-        self.resolver.serial.push(l.axis);
+        self.resolver.enter_serial(l.axis);
         let result = self.iterations(l, extent);
-        self.resolver.serial.pop();
+        self.resolver.leave_serial();
         result
     }
 
@@ -212,7 +211,7 @@ impl Emit<'_> {
                 let (of, number) = (e.resolver.values.int(turn.of.into()), Chunks::one(turn.at));
                 let counted = e.resolver.counter(of);
                 e.define(counted, number);
-                e.resolver.turns.push(resolve::Turn { counter: value, of: turn.of, value: counted });
+                e.resolver.note_turn(value, turn.of, counted);
             }
             body(e, value)
         })?;
@@ -330,7 +329,7 @@ impl Emit<'_> {
         let (scope, semantics) = (self.module.uint(scope as u32), self.module.uint(self.barrier_semantics()));
         self.function.here().op(Op::ControlBarrier, &[scope, scope, semantics]);
         self.written.barriers += 1;
-        self.resolver.reads.recent.clear();
+        self.resolver.forget_reads();
         self.matrices.forget();
         Ok(())
     }
@@ -342,8 +341,7 @@ impl<'p> Emit<'p> {
         if self.in_matrices() {
             return self.matrix_compute(c);
         }
-        self.resolver.begin(&c.preds);
-        self.resolver.compute = std::ptr::from_ref(c) as usize;
+        self.resolver.begin_compute(c);
         if c.preds.len() > 64 {
             return Err(self.error("more than 64 predicates on one compute"));
         }

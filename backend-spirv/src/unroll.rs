@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::emit::Emit;
-use crate::resolve::BoundAxis;
+use tilewright_codegen::BoundAxis;
 use tilewright_dsl::length;
 use tilewright_dsl::nest::Loop;
 
@@ -32,7 +32,7 @@ impl Emit<'_> {
     pub(crate) fn unroll(&mut self, l: &Loop) -> Result<()> {
         let (extent, span) = (self.resolving(|r| r.literal_extent(l.axis, "unrolled"))?, self.resolver.span);
         let before = (self.function.words(), self.written);
-        self.resolver.unrolled.push((l.axis, extent));
+        self.resolver.enter_unrolled(l.axis, extent);
         for n in 0..extent {
             let value = self.resolver.values.int(n.into());
             self.stand_at(span);
@@ -42,7 +42,7 @@ impl Emit<'_> {
                 return Err(length::beyond(self.program, self.dispatch));
             }
         }
-        self.resolver.unrolled.pop();
+        self.resolver.leave_unrolled();
         self.stand_at(span);
         if extent > 1 { self.check_written(&self.program.axes[l.axis].name, extent, before) } else { Ok(()) }
     }

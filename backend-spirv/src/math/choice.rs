@@ -8,8 +8,8 @@ use crate::Result;
 use crate::emit::Emit;
 use crate::math::Site;
 use crate::module::Id;
-use crate::resolve::values::ValueId;
 use rspirv::spirv::Op;
+use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::DType;
 
 /// The bits of a word that hold its first half and its second half.

@@ -5,12 +5,12 @@
 
 use crate::Result;
 use crate::emit::Emit;
-use crate::hash::Map;
 use crate::math::Site;
 use crate::module::Id;
-use crate::resolve::Resolver;
-use crate::resolve::values::ValueId;
 use rspirv::spirv::Op;
+use tilewright_codegen::Resolver;
+use tilewright_codegen::hash::Map;
+use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::DType;
 
 /// The hidden values that were written already.

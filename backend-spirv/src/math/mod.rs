@@ -2,7 +2,7 @@
 //!
 //! SPIR-V leaves operations undefined that the language defines: division by zero, shifts by more than 31, casts out of range. Each of
 //! these gets extra instructions, unless a literal operand makes them unnecessary. Functions of floats whose instruction is not good
-//! enough are in [`functions`](functions).
+//! enough are in [`formulas`](tilewright_codegen::formulas).
 
 pub(super) mod bits;
 mod choice;
@@ -14,10 +14,10 @@ pub(super) mod narrow;
 use crate::Result;
 use crate::emit::Emit;
 use crate::module::Id;
-use crate::resolve::values::{Op as ValueOp, ValueId};
-use functions::function_of;
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
 use smallvec::SmallVec;
+use tilewright_codegen::formulas::function_of;
+use tilewright_codegen::values::{Op as ValueOp, ValueId};
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
 use tilewright_dsl::launch::{DType, Feature};
 

@@ -5,7 +5,7 @@
 //! and `min` and `max` return the other operand.
 //!
 //! An operand is *suspect* if it may be NaN and a compiler may know a range of it that ignores NaN
-//! ([`Class`](crate::resolve::class::Class)). Values that are read or passed, and sums of these, do not have such a range. For a suspect
+//! ([`Class`](tilewright_codegen::drivers::class::Class)). Values that are read or passed, and sums of these, do not have such a range. For a suspect
 //! operand:
 //!
 //! - `min` and `max` use the float controls (`SignedZeroInfNanPreserve`) if the profile has them, otherwise NaN is tested on the bits;
@@ -17,8 +17,8 @@ use crate::Result;
 use crate::emit::Emit;
 use crate::math::Site;
 use crate::module::Id;
-use crate::resolve::values::{Kind, ValueId};
 use rspirv::spirv::{Capability, GlslStd450Op as Ext, Op};
+use tilewright_codegen::values::{Kind, ValueId};
 use tilewright_dsl::expr::{Binary, Compare};
 use tilewright_dsl::launch::{DType, Feature};
 

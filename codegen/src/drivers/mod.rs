@@ -1,0 +1,5 @@
+//! Predicts what the compiler of a driver does with a value. The rules that avoid faults of drivers depend on it.
+
+pub mod class;
+mod found;
+pub mod fuse;
