@@ -4,16 +4,16 @@
 
 use crate::Result;
 use crate::chunks::Chunks;
+use crate::drivers::hidden::Opaque;
+use crate::drivers::loops::Written;
 use crate::function::{Function, Region};
 use crate::math::functions::Functions;
-use crate::math::hidden::Opaque;
 use crate::matrices::Matrices;
 use crate::memory::buffers::Buffers;
 use crate::memory::registers::Registers;
 use crate::module::{Id, Module, Type};
 use crate::params::Params;
 use crate::reductions::all_reduce::Arrays;
-use crate::unroll::Written;
 use rspirv::spirv::{Op, StorageClass};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;

