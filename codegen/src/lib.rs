@@ -18,9 +18,11 @@
 //! - `confined` determines which computes must not run out of range;
 //! - [`drivers`] predicts what a driver's compiler may do wrong with a value;
 //! - [`formulas`] writes functions of floats as sums and products;
+//! - [`cost`] counts the work of a final nest, and no decision of the compiler depends on it;
 //! - [`sink()`] moves computations out of loops before the walk.
 
 mod confined;
+pub mod cost;
 pub mod drivers;
 mod expr;
 pub mod formulas;

@@ -14,7 +14,7 @@ const ORDERED: [(&str, &str, &[&str]); 5] = [
     ("src", "schedule", &["loops", "invocations", "algebra", "memory", "matrices", "statements"]),
     ("src", "facts", &["polynomials", "refutation", "sources", "proof"]),
     ("src", "verify", &["loops", "reductions", "memory", "values"]),
-    ("../codegen/src", "", &["values", "formulas", "drivers"]),
+    ("../codegen/src", "", &["values", "formulas", "drivers", "cost"]),
     ("../src", "", &["device", "tensor", "launch", "reference", "vulkan", "kernel"]),
 ];
 

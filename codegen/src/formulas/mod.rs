@@ -72,6 +72,21 @@ impl Function {
         let result = (self.write)(&mut formula, &operands);
         (formula, result)
     }
+
+    /// Returns the operations of one call: ordinary float operations, where a product and a sum count as two, and exponentials and roots.
+    pub(crate) fn operations(&self) -> (i64, i64) {
+        use Instruction::{Add, Div, Exp, Exp2, Floor, InverseSqrt, Max, Min, Mul, MulAdd, Sub, Trunc};
+        let (mut flops, mut functions) = (0, 0);
+        for step in &self.formula().0.steps {
+            match step {
+                FormulaStep::Compute(_, MulAdd, _) => flops += 2,
+                FormulaStep::Compute(_, Add | Sub | Mul | Div | Min | Max | Floor | Trunc, _) => flops += 1,
+                FormulaStep::Compute(_, Exp | Exp2 | InverseSqrt, _) => functions += 1,
+                FormulaStep::Parameter | FormulaStep::Literal(..) | FormulaStep::Compute(..) => {}
+            }
+        }
+        (flops, functions)
+    }
 }
 
 /// The bits of a number in `f32`.

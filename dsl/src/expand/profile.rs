@@ -75,7 +75,10 @@ pub fn not_a_profile(tokens: TokenStream) -> TokenStream {
     let linked = Linked::parse(tokens.clone());
     let is_schedule = ScheduleHead::of(linked.item.clone()).is_ok();
     let (path, item) = match is_schedule {
-        true => (ScheduleHead::of(linked.item).map(|h| h.profile).ok(), schedule::compile(tokens, |_, _, _| Err(Errors::new()))),
+        true => (
+            ScheduleHead::of(linked.item).map(|h| h.profile).ok(),
+            schedule::compile(tokens, |_, _, _| Err(Errors::new()), |_, _, _| String::new()),
+        ),
         false => (ProfileHead::of(linked.item).ok().and_then(|h| h.base), define_profile(tokens)),
     };
     let error =

@@ -4,7 +4,7 @@
 use super::directive::{axes, exchanged, with_argument};
 use super::{Advice, Edit, LintName, Look};
 use std::collections::BTreeMap;
-use tilewright_dsl::cost::{Apart, Next, SubgroupAccess, touches};
+use tilewright_codegen::cost::{Apart, Next, SubgroupAccess, touches};
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::nest::{Program, Space};
 

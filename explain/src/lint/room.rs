@@ -2,7 +2,7 @@
 
 use super::directive::{halved, with_number};
 use super::{Advice, LintName, Look};
-use tilewright_dsl::cost::Limit;
+use tilewright_codegen::cost::Limit;
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::nest::{AxisDef, AxisId, Exec, NodeKind, Space, walk};
 

@@ -2,7 +2,7 @@
 
 use super::directive::with_number;
 use super::{Advice, LintName, Look};
-use tilewright_dsl::cost::{Covered, Long, Repeated};
+use tilewright_codegen::cost::{Covered, Long, Repeated};
 use tilewright_dsl::nest::{AxisId, Exec, Level, NodeKind, walk};
 
 /// The share of invocations that may be idle, in percent.

@@ -2,9 +2,9 @@
 //!
 //! Dims that are known only at launch count as a large power of two, because only the distance between neighbours matters, not the address.
 
-use crate::expr::{Binary, Expr, ExprId, Unary};
-use crate::nest::{AxisId, Buffer, Program};
 use std::collections::{HashMap, HashSet};
+use tilewright_dsl::expr::{Binary, Expr, ExprId, Unary};
+use tilewright_dsl::nest::{AxisId, Buffer, Program};
 
 /// The value that a symbolic dim counts as.
 const DIM: i64 = 1 << 20;

@@ -9,12 +9,15 @@
 //! loops bound to the same coordinate are not multiplied. For example, a shared stage can be nested in a stage in registers
 //! (`executors`).
 
+use super::copies::Numbers;
 use super::{Repeated, Work};
-use crate::launch::Size;
-use crate::lower::launch::size;
-use crate::nest::{AxisId, Block, BufferId, Exec, Fate, Level, Loop, Program, Side, Slot, Space, Step, walk};
-use crate::schedule::loops::hull::largest;
+use crate::Resolver;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use tilewright_dsl::launch::Size;
+use tilewright_dsl::lower::launch::size;
+use tilewright_dsl::nest::{AxisId, Block, BufferId, Dispatch, Exec, Fate, Level, Loop, Program, Side, Slot, Space, Step, walk};
+use tilewright_dsl::profile::Profile;
+use tilewright_dsl::schedule::loops::hull::largest;
 
 /// The loops that a value depends on, as a bit set in which the outermost loop is the lowest bit.
 pub(super) type Loops = u128;
@@ -29,6 +32,8 @@ struct Open {
 /// The sums, and the position of the walk.
 pub(super) struct Count<'p> {
     pub(super) program: &'p Program,
+    /// Evaluates the copies of unrolled loops.
+    pub(super) resolver: Option<Resolver<'p>>,
     pub(super) work: Work,
     pub(super) global: BTreeMap<BufferId, (Size, Size)>,
     pub(super) at_most: bool,
@@ -54,12 +59,13 @@ pub(super) fn bytes_of(program: &Program, buffer: BufferId) -> Size {
 }
 
 impl<'p> Count<'p> {
-    pub(super) fn new(program: &'p Program, body: &Block) -> Count<'p> {
+    pub(super) fn new(program: &'p Program, profile: &'p Profile, dispatch: &Dispatch) -> Count<'p> {
         let none = || Size::Const(0);
         let mut written = HashMap::new();
-        note_writes(body, &mut written);
+        note_writes(&dispatch.body, &mut written);
         Count {
             program,
+            resolver: Resolver::new(program, profile, dispatch).ok(),
             work: Work { flops: none(), matrix_flops: none(), functions: none(), shared_read: none(), shared_written: none() },
             global: BTreeMap::new(),
             at_most: false,
@@ -177,22 +183,16 @@ impl<'p> Count<'p> {
         deepest.is_some_and(|deepest| n <= deepest) || on(n)
     }
 
-    /// Returns the axes of the loops with separately counted copies in which a value that depends on these loops is recomputed.
-    pub(super) fn apart(&self, depends: Loops) -> Vec<AxisId> {
-        let is_apart = |n: usize| n < 128 && self.written_out >> n & 1 == 1 && self.is_in(n, depends);
-        self.open.iter().enumerate().filter(|(n, _)| is_apart(*n)).map(|(_, o)| o.axis).collect()
-    }
-
     /// Returns the copies of the unrolled loops among `depends`, each with the values of the loops' axes. Returns `None` if there are no
     /// such loops, or too many copies.
-    pub(super) fn copies(&self, depends: Loops) -> Option<Vec<HashMap<AxisId, i64>>> {
+    pub(super) fn copies(&self, depends: Loops) -> Option<Vec<Numbers>> {
         const MOST: usize = 1 << 16;
         let mut copies = vec![HashMap::new()];
         let is_written = |(n, o): &(usize, &Open)| o.exec == Exec::Unroll && *n < 128 && depends >> n & 1 == 1;
         for (_, open) in self.open.iter().enumerate().filter(is_written) {
             let Size::Const(count) = open.extent else { continue };
             let numbers = 0..usize::try_from(count).ok().filter(|count| copies.len().saturating_mul(*count) <= MOST)?;
-            let with = |copy: &HashMap<AxisId, i64>, n: usize| {
+            let with = |copy: &Numbers, n: usize| {
                 let mut copy = copy.clone();
                 copy.insert(open.axis, n as i64);
                 copy
@@ -200,6 +200,11 @@ impl<'p> Count<'p> {
             copies = copies.iter().flat_map(|copy| numbers.clone().map(|n| with(copy, n)).collect::<Vec<_>>()).collect();
         }
         copies.first().is_some_and(|copy| !copy.is_empty()).then_some(copies)
+    }
+
+    /// Returns all open loops, the outermost first.
+    pub(super) fn loops(&self) -> impl Iterator<Item = (AxisId, Exec)> {
+        self.open.iter().map(|o| (o.axis, o.exec))
     }
 
     /// Returns the axes of all open loops.

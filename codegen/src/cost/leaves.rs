@@ -1,11 +1,14 @@
 //! Counts the arithmetic, reads and writes of a nest's leaves, each with the loops that it depends on.
 
+use super::copies::{Numbers, can_differ, count_copies};
 use super::count::{Count, Loops};
-use super::{functions, shares, written};
-use crate::expr::{Expr, ExprId, Unary};
-use crate::nest::{Block, Body, Compute, NodeKind, Phase, StageId, walk as nodes};
+use super::shares;
+use crate::formulas::function_of;
+use crate::values::Op;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use tilewright_dsl::expr::{Expr, ExprId, Unary};
+use tilewright_dsl::nest::{Block, Body, Compute, NodeKind, Phase, StageId, walk as nodes};
 
 /// The most subexpressions that are counted in all copies of an unrolled leaf. If there are more, each subexpression counts as written, in
 /// all copies.
@@ -76,34 +79,23 @@ fn values(count: &mut Count<'_>, roots: &[ExprId]) {
 }
 
 /// Counts the values of a compute in the copies of the unrolled loops around it. A value that several copies share counts once, and a
-/// `select` whose condition is known in a copy counts as the selected value. Returns false if the copies do not differ, or if there are too
-/// many.
+/// `select` whose condition is known in a copy counts as the selected value. Returns false if the copies do not differ, if there are too
+/// many, or if a backend would refuse one.
 fn copies(count: &mut Count<'_>, compute: &Compute) -> bool {
     let program = count.program;
-    if !compute.value.iter().any(|value| written::can_differ(program, *value)) {
+    if !compute.value.iter().any(|value| can_differ(program, *value)) {
         return false;
     }
     let mut parts = Parts::default();
     let depends = compute.value.iter().fold(0, |all, value| all | parts.loops(count, *value));
-    let few = |copies: &Vec<HashMap<_, _>>| copies.len().saturating_mul(parts.known.len()) <= PARTS;
+    let few = |copies: &Vec<Numbers>| copies.len().saturating_mul(parts.known.len()) <= PARTS;
     let Some(copies) = count.copies(depends).filter(few) else { return false };
-    let (mut parts, mut seen) = (Parts::default(), HashSet::new());
+    let Some(mut resolver) = count.resolver.take() else { return false };
     count.written_out = copies[0].keys().fold(0, |all, axis| all | count.of_axis(*axis));
-    for numbers in copies {
-        let mut copy = written::Written::new(program, numbers, count.bound(), &compute.preds);
-        let mut open: Vec<ExprId> = compute.value.iter().map(|value| copy.value(*value)).collect();
-        while let Some(id) = open.pop() {
-            let depends = parts.loops(count, id);
-            let differs: Vec<i64> = count.apart(depends).iter().map(|axis| copy.numbers[axis]).collect();
-            if !seen.insert((id, differs)) {
-                continue;
-            }
-            one(count, id, depends);
-            open.extend(program.exprs.get(id).operands());
-        }
-    }
+    let is_counted = count_copies(count, &mut resolver, compute, &copies).is_ok();
+    count.resolver = Some(resolver);
     count.written_out = 0;
-    true
+    is_counted
 }
 
 /// The subexpressions of values, and the loops that each depends on.
@@ -164,25 +156,27 @@ fn total(count: &Count<'_>, roots: &[ExprId]) -> (i64, i64) {
 
 /// Returns the float operations of an expression without its operands: ordinary operations, and functions.
 fn arithmetic(count: &Count<'_>, id: ExprId) -> (i64, i64) {
-    if !count.program.exprs.dtype(id).is_float() {
-        return (0, 0);
+    match count.program.exprs.get(id) {
+        _ if !count.program.exprs.dtype(id).is_float() => (0, 0),
+        Expr::Unary(op, _) => operations(Op::Unary(*op)),
+        Expr::Binary(op, ..) => operations(Op::Binary(*op)),
+        Expr::MulAdd(..) => operations(Op::Fma),
+        _ => (0, 0),
     }
-    let expr = count.program.exprs.get(id);
-    let made_of = match expr {
-        Expr::Unary(op, _) => functions::of_unary(*op),
-        Expr::Binary(op, ..) => functions::of_binary(*op),
-        _ => None,
-    };
-    if let Some(made_of) = made_of {
-        return (made_of.flops, made_of.functions);
+}
+
+/// Returns the float operations of an operation whose result is a float.
+pub(super) fn operations(op: Op) -> (i64, i64) {
+    if let Some(function) = function_of(op) {
+        return function.operations();
     }
-    match expr {
-        Expr::Binary(..) => (1, 0),
+    match op {
+        Op::Binary(_) => (1, 0),
         // Signs are free as modifiers of operands.
-        Expr::Unary(Unary::Neg | Unary::Abs, _) => (0, 0),
-        Expr::Unary(Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::Fract, _) => (1, 0),
-        Expr::Unary(..) => (0, 1),
-        Expr::MulAdd(..) => (2, 0),
+        Op::Unary(Unary::Neg | Unary::Abs) => (0, 0),
+        Op::Unary(Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::Fract) => (1, 0),
+        Op::Unary(_) => (0, 1),
+        Op::Fma => (2, 0),
         _ => (0, 0),
     }
 }

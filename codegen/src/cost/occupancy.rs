@@ -2,7 +2,7 @@
 //! the profile gives them.
 
 use super::Cost;
-use crate::profile::Profile;
+use tilewright_dsl::profile::Profile;
 
 /// The number of workgroups of a dispatch that fit on a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

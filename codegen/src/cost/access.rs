@@ -6,15 +6,15 @@
 //! as conflicts. The rows of matrices are served in pieces of 16 bytes, as many in each turn as the banks allow.
 
 use super::place::{Point, element, over, value};
-use crate::diag::SpanId;
-use crate::expr::{ExprId, Outside};
-use crate::facts::Prover;
-use crate::launch::Size;
-use crate::nest::{
+use std::collections::{BTreeMap, BTreeSet};
+use tilewright_dsl::diag::SpanId;
+use tilewright_dsl::expr::{ExprId, Outside};
+use tilewright_dsl::facts::Prover;
+use tilewright_dsl::launch::Size;
+use tilewright_dsl::nest::{
     Access, AxisDef, AxisId, Block, BufferId, Compute, Dispatch, Exec, Fate, Level, NodeKind, Pred, Program, Slot, Space, print,
 };
-use crate::profile::Profile;
-use std::collections::{BTreeMap, BTreeSet};
+use tilewright_dsl::profile::Profile;
 
 /// The bytes of the widest access.
 const WIDEST: i64 = 16;
@@ -362,7 +362,7 @@ impl AccessWalk<'_> {
 
     /// True if an expression is a non-constant size over dims.
     fn is_dim(&self, e: ExprId) -> bool {
-        crate::lower::launch::size(self.program, e).is_some_and(|size| !matches!(size, Size::Const(_)))
+        tilewright_dsl::lower::launch::size(self.program, e).is_some_and(|size| !matches!(size, Size::Const(_)))
     }
 
     /// Returns the fact that a copy of single elements lacks for wider accesses, if the fact is about dims.

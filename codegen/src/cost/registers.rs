@@ -6,10 +6,10 @@
 //! driver's registers for temporary values are not counted, so the figures are lower bounds.
 
 use super::count::note_writes;
-use crate::expr::{Expr, ExprId, Read};
-use crate::nest::{AxisId, Block, BufferId, Compute, Exec, Loop, NodeKind, Phase, Program, Space, walk};
-use crate::profile::Profile;
 use std::collections::{HashMap, HashSet};
+use tilewright_dsl::expr::{Expr, ExprId, Read};
+use tilewright_dsl::nest::{AxisId, Block, BufferId, Compute, Exec, Loop, NodeKind, Phase, Program, Space, walk};
+use tilewright_dsl::profile::Profile;
 
 /// The 32-bit registers of an invocation, at the point where it holds most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

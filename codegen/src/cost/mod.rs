@@ -3,7 +3,7 @@
 //!
 //! All figures are sizes over the dims, so they hold for every launch. A hoisted value is counted where the emitter hoists it to
 //! (`count`). Index arithmetic is not counted. If a select depends on unrolled axes, only the value that each unrolled copy selects is
-//! counted (`written`). For any other select, both values are counted. Tails, also peeled ones, count as if every tile were full. The
+//! counted (`copies`). For any other select, both values are counted. Tails, also peeled ones, count as if every tile were full. The
 //! tile of a serial loop that ends with its axis counts as if it were no longer than the axis. The bound of a triangular range counts
 //! as its largest value.
 //!
@@ -11,26 +11,25 @@
 //! core with them (`occupancy`), and the access patterns of a subgroup (`access`).
 
 mod access;
-pub(crate) mod chains;
+mod copies;
 mod count;
-pub mod functions;
 mod leaves;
 mod occupancy;
 mod place;
 mod registers;
 mod shares;
-mod written;
+mod text;
 
 pub use access::{Apart, Next, SubgroupAccess};
-pub use chains::{FloatChain, chains};
 pub use occupancy::{Limit, Occupancy};
 pub use registers::Registers;
 pub use shares::{Covered, Long, Repeated};
+pub use text::text;
 
-use crate::launch::Size;
-use crate::lower::launch::grid;
-use crate::nest::{BufferId, Dispatch, Program};
-use crate::profile::Profile;
+use tilewright_dsl::launch::Size;
+use tilewright_dsl::lower::launch::grid;
+use tilewright_dsl::nest::{BufferId, Dispatch, Program};
+use tilewright_dsl::profile::Profile;
 
 /// The cost of a dispatch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +113,7 @@ pub fn touches(program: &Program, profile: &Profile) -> Vec<Vec<SubgroupAccess>>
 }
 
 fn of_dispatch(program: &Program, profile: &Profile, dispatch: &Dispatch) -> Cost {
-    let mut count = count::Count::new(program, &dispatch.body);
+    let mut count = count::Count::new(program, profile, dispatch);
     leaves::walk(&mut count, &dispatch.body);
     // The backend reports a grid that is not known at launch.
     let grid = grid(program, dispatch).unwrap_or([Size::Const(1), Size::Const(1), Size::Const(1)]);

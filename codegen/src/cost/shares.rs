@@ -2,13 +2,13 @@
 //! tensors.
 
 use super::count::Count;
-use crate::diag::SpanId;
-use crate::expr::Expr;
-use crate::launch::Size;
-use crate::lower::launch::size;
-use crate::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Space, Tail, walk};
-use crate::profile::Profile;
 use std::collections::BTreeMap;
+use tilewright_dsl::diag::SpanId;
+use tilewright_dsl::expr::Expr;
+use tilewright_dsl::launch::Size;
+use tilewright_dsl::lower::launch::size;
+use tilewright_dsl::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Space, Tail, walk};
+use tilewright_dsl::profile::Profile;
 
 /// A stage that is computed where it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ pub(super) fn covered(program: &Program, dispatch: &Dispatch) -> Vec<Covered> {
             over.push(l.axis);
         }
     }
-    let of = |(_, axis): (_, &crate::nest::Axis)| {
+    let of = |(_, axis): (_, &tilewright_dsl::nest::Axis)| {
         let Fate::Split(split) = &axis.fate else { return None };
         let outer = split.parts.first().filter(|_| !split.exact && split.parts.len() > 1)?;
         if !over.iter().any(|workgroups| program.is_made_of(*outer, *workgroups)) {
@@ -122,7 +122,7 @@ pub(super) fn long(program: &Program, dispatch: &Dispatch) -> Vec<Long> {
             loops.push((l.axis, l.exec));
         }
     }
-    let of = |(_, axis): (_, &crate::nest::Axis)| {
+    let of = |(_, axis): (_, &tilewright_dsl::nest::Axis)| {
         let Fate::Split(split) = &axis.fate else { return None };
         let inner = split.parts.get(1..).filter(|inner| !split.exact && !inner.is_empty())?;
         let within = |parts: &[AxisId], looped: AxisId| parts.iter().any(|part| program.is_made_of(*part, looped));
