@@ -195,6 +195,37 @@ fn the_code_map_names_what_is_there() {
     assert!(checked > 20, "{checked} rows");
 }
 
+/// The table of rules in the backend's module `drivers` has a row for each defect in `docs/drivers.md`, in the same order and with the
+/// same driver. The file and the test in each row exist.
+#[test]
+fn rules_about_drivers_are_documented() {
+    let page = fs::read_to_string(root().join("docs/drivers.md")).unwrap();
+    let module = fs::read_to_string(root().join("backend-spirv/src/drivers/mod.rs")).unwrap();
+    let mut sections = Vec::new();
+    for part in page.split("\n## ").skip(1) {
+        let driver = part.split(" (").next().unwrap();
+        sections.extend(part.split("\n### ").skip(1).map(|section| (section, driver)));
+    }
+    let rows: Vec<Vec<&str>> = module
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! | "))
+        .skip(1)
+        .map(|row| row.trim_end_matches(" |").split(" | ").collect())
+        .collect();
+    let tests = rust_files(&["tests"]);
+    assert_eq!(rows.len(), sections.len(), "the rows, and the sections of docs/drivers.md");
+    for (row, (section, driver)) in rows.iter().zip(sections) {
+        let [title, of, _, code, test] = row[..] else { panic!("{row:?}") };
+        assert_eq!((title, of), (section.lines().next().unwrap(), driver));
+        let (code, test) = (code.trim_matches('`'), test.trim_matches('`'));
+        assert!(root().join(code).exists(), "{title}: there is no {code}");
+        let is_named = section.contains(test) || section.contains("tests/kernels/");
+        assert!(is_named, "{title}: docs/drivers.md does not name {test}");
+        let defined = format!("fn {test}(");
+        assert!(tests.iter().any(|(_, text)| text.contains(&defined)), "{title}: there is no test {test}");
+    }
+}
+
 /// Each file and folder that a page of `docs/decisions` names as its place in the code exists, and the index lists each page.
 #[test]
 fn decisions_name_what_is_there() {
@@ -291,7 +322,9 @@ fn lists_of_files_are_whole() {
         let title = section.lines().next().unwrap();
         let quoted: Vec<&str> = section.split('`').skip(1).step_by(2).collect();
         let is_path = |text: &&&str| {
-            ["dsl/", "backend-spirv/", "launch/", "schedules/", "src/", "tests/", "docs/"].iter().any(|f| text.starts_with(f))
+            ["dsl/", "codegen/", "backend-spirv/", "launch/", "schedules/", "src/", "tests/", "docs/"]
+                .iter()
+                .any(|f| text.starts_with(f))
         };
         let listed: Vec<&str> = quoted.iter().filter(is_path).filter(|text| !text.contains('*')).copied().collect();
         wrong.extend(listed.iter().filter(|path| !root().join(path).exists()).map(|path| format!("{title}: there is no {path}")));
@@ -313,6 +346,7 @@ fn lists_of_files_are_whole() {
 fn sources() -> Vec<(String, String)> {
     rust_files(&[
         "dsl/src",
+        "codegen/src",
         "backend-spirv/src",
         "launch/src",
         "reference/src",

@@ -3,7 +3,6 @@
 use crate::Result;
 use crate::emit::Emit;
 use crate::module::{Entry, entry_name};
-use crate::reductions::late;
 use tilewright_dsl::diag::{Error, Errors, SpanId};
 use tilewright_dsl::launch::{self, Addressing, BufferUse, Feature, Limit, Requires};
 use tilewright_dsl::lower::launch::{frame, grid};
@@ -21,7 +20,7 @@ pub fn compile(program: &Program, profile: &Profile, variant: &str) -> std::resu
     let mut requires = Requires { local: [1; 3], invocations: 1, ..Requires::default() };
     for dispatch in &program.plan {
         let mut dispatch = dispatch.clone();
-        dispatch.body = late::sink(program, dispatch.body);
+        dispatch.body = tilewright_codegen::sink(program, dispatch.body);
         if let Some((made, needs, limits)) = errors.keep(emit(program, profile, variant, &dispatch)) {
             launched.dispatches.push(made);
             requires = join(requires, needs);
@@ -45,13 +44,11 @@ fn emit(
     variant: &str,
     dispatch: &Dispatch,
 ) -> Result<(launch::Dispatch, Requires, Vec<Limit>)> {
-    let mut e = Emit::new(program, profile, dispatch);
-    e.stand_at(dispatch.body.first().map_or(SpanId::NONE, |n| n.span));
-    e.resolver.scan(dispatch)?;
+    let mut e = Emit::new(program, profile, dispatch)?;
     let local = e.resolver.grid.row.map_or(dispatch.local, |_| [dispatch.local.iter().product(), 1, 1]);
     e.check_local(local)?;
     let grid = grid(program, dispatch)?;
-    e.resolver.reach.grid = grid.clone().map(Some);
+    e.resolver.launched_as(grid.clone());
     e.declare_memory_model();
     e.block(&dispatch.body)?;
     e.check_shared()?;
@@ -95,7 +92,7 @@ fn emit(
         constants: block.constants,
         spilled: block.spilled,
     };
-    Ok((made, requires, e.resolver.reach.limits))
+    Ok((made, requires, e.resolver.into_limits()))
 }
 
 /// Combines the requirements of two dispatches.

@@ -4,25 +4,25 @@
 
 use crate::Result;
 use crate::chunks::Chunks;
+use crate::drivers::hidden::Opaque;
+use crate::drivers::loops::Written;
 use crate::function::{Function, Region};
 use crate::math::functions::Functions;
-use crate::math::hidden::Opaque;
 use crate::matrices::Matrices;
 use crate::memory::buffers::Buffers;
 use crate::memory::registers::Registers;
 use crate::module::{Id, Module, Type};
 use crate::params::Params;
 use crate::reductions::all_reduce::Arrays;
-use crate::resolve::class::Classes;
-use crate::resolve::fuse::Fuse;
-use crate::resolve::values::poly::{Sum, Term};
-use crate::resolve::values::{Kind, Load, Op as ValueOp, ValueId};
-use crate::resolve::{BoundAxis, Resolver, View, Wanted};
-use crate::unroll::Written;
 use rspirv::spirv::{Op, StorageClass};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::fmt;
+use tilewright_codegen::drivers::class::Classes;
+use tilewright_codegen::drivers::fuse::Fuse;
+use tilewright_codegen::values::poly::{Sum, Term};
+use tilewright_codegen::values::{Kind, Load, Op as ValueOp, ValueId};
+use tilewright_codegen::{BoundAxis, Resolver, View, Wanted};
 use tilewright_dsl::diag::{Error, SpanId};
 use tilewright_dsl::expr::{Const, ExprId};
 use tilewright_dsl::launch::{DType, Feature};
@@ -54,14 +54,17 @@ pub(crate) struct Emit<'p> {
 }
 
 impl<'p> Emit<'p> {
-    pub(crate) fn new(program: &'p Program, profile: &'p Profile, dispatch: &'p Dispatch) -> Emit<'p> {
-        Emit {
+    pub(crate) fn new(program: &'p Program, profile: &'p Profile, dispatch: &'p Dispatch) -> Result<Emit<'p>> {
+        let resolver = Resolver::new(program, profile, dispatch)?;
+        let mut function = Function::default();
+        function.span = resolver.span;
+        Ok(Emit {
             program,
             profile,
             dispatch,
-            resolver: Resolver::new(program, profile, dispatch.local),
+            resolver,
             module: Module::default(),
-            function: Function::default(),
+            function,
             done: Vec::new(),
             params: Params::default(),
             buffers: Buffers::default(),
@@ -74,7 +77,7 @@ impl<'p> Emit<'p> {
             matrices: Matrices::default(),
             written: Written::default(),
             features: BTreeSet::new(),
-        }
+        })
     }
 
     /// Attributes the instructions and errors that follow to the directive or definition at a span.
@@ -104,7 +107,7 @@ impl<'p> Emit<'p> {
     /// them came first.
     pub(crate) fn resolving<T>(&mut self, find: impl FnOnce(&mut Resolver<'p>) -> Result<T>) -> Result<T> {
         let found = find(&mut self.resolver);
-        for wanted in std::mem::take(&mut self.resolver.wanted) {
+        for wanted in self.resolver.take_wanted() {
             match wanted {
                 Wanted::Param(n) => _ = self.named(n)?,
                 Wanted::Load { value, buffer, index } => {
@@ -159,7 +162,7 @@ impl Emit<'_> {
     /// Writes pending register values, and forgets the known contents of all memory.
     fn flush(&mut self) -> Result<()> {
         self.flush_registers()?;
-        self.resolver.reads.recent.clear();
+        self.resolver.forget_reads();
         self.matrices.forget();
         Ok(())
     }
@@ -277,7 +280,7 @@ impl Emit<'_> {
     /// Records the ids of a value.
     pub(crate) fn define(&mut self, id: ValueId, chunks: Chunks) {
         if self.done.len() <= id.index() {
-            self.done.resize(self.resolver.values.len().max(id.index() + 1), Chunks::default());
+            self.done.resize(self.resolver.values.count().max(id.index() + 1), Chunks::default());
         }
         self.done[id.index()] = chunks;
     }

@@ -3,8 +3,8 @@
 use crate::Result;
 use crate::emit::Emit;
 use crate::module::{Id, Type};
-use crate::resolve::values::Coordinate;
 use rspirv::spirv::{BuiltIn, Capability, Op};
+use tilewright_codegen::values::Coordinate;
 use tilewright_dsl::launch::DType;
 
 impl Emit<'_> {

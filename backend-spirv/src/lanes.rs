@@ -5,9 +5,9 @@ use crate::Result;
 use crate::chunks::Chunks;
 use crate::emit::Emit;
 use crate::module::Id;
-use crate::resolve::values::{Kind, ValueId};
 use rspirv::spirv::Op;
 use smallvec::SmallVec;
+use tilewright_codegen::values::{Kind, ValueId};
 use tilewright_dsl::launch::DType;
 
 impl Emit<'_> {

@@ -2,14 +2,13 @@
 //!
 //! [`compile()`] translates the plan of a [`Program`](tilewright_dsl::nest::Program), one dispatch at a time:
 //!
-//! - `nest` walks over loops and computes, and `unroll` unrolls loops. `all_reduce` reduces across invocations, by `subgroups` or
-//!   `atomics` if possible;
-//! - `resolve` turns expressions into values at the current point of the walk. It is a folder of its own and does not depend on SPIR-V.
-//!   Its `Resolver` also computes the values' ranges and lanes, the reads that can be reused, and the conditions that the launch must
-//!   check;
+//! - `nest` walks over loops and computes. `all_reduce` reduces across invocations, by `subgroups` or `atomics` if possible;
+//! - [`tilewright_codegen`] turns expressions into values at the current point of the walk, and does not depend on SPIR-V. Its
+//!   [`Resolver`](tilewright_codegen::Resolver) also computes the values' ranges and lanes, the reads that can be reused, and the
+//!   conditions that the launch must check;
 //! - `emit` writes the instructions of each value once, in the outermost block that can hold it. `math` and `lanes` write its operations,
-//!   `functions` holds the formulas of functions that no instruction computes well, and `nan`, `hidden` and `choice` work around the bugs
-//!   of drivers;
+//!   and `functions` those that are formulas;
+//! - `drivers` has the rules that avoid faults of drivers, with a table of them;
 //! - `access`, `buffers`, `far` and `registers` access memory, `params` the launch's parameters, and `invocations` the built-ins;
 //! - `function` holds the code of open loops and branches, and `module` interns types and constants and assembles the module.
 //!
@@ -19,9 +18,9 @@
 
 mod chunks;
 mod compile;
+mod drivers;
 mod emit;
 mod function;
-mod hash;
 mod invocations;
 mod lanes;
 mod math;
@@ -31,8 +30,6 @@ mod module;
 mod nest;
 mod params;
 mod reductions;
-mod resolve;
-mod unroll;
 
 pub use compile::compile;
 

@@ -4,21 +4,15 @@ use crate::Result;
 use crate::chunks::Chunks;
 use crate::emit::Emit;
 use crate::function::Region;
-use crate::math::Site;
 use crate::module::{Code, Id};
-use crate::resolve::values::{Op as ValueOp, ValueId};
-use crate::resolve::{self, View};
-use crate::resolve::{BoundAxis, Resolver};
-use rspirv::spirv::{Capability, LoopControl, Op, Scope as SpirvScope, SelectionControl};
+use rspirv::spirv::{Capability, Op, Scope as SpirvScope, SelectionControl};
 use std::ops::Range;
+use tilewright_codegen::values::{Op as ValueOp, ValueId};
+use tilewright_codegen::{BoundAxis, Resolver, View};
 use tilewright_dsl::expr::{Binary, Compare, Expr};
 use tilewright_dsl::launch::DType;
+use tilewright_dsl::length;
 use tilewright_dsl::nest::{Access, AxisId, Block, Body, Compute, Exec, Loop, Node, NodeKind, Phase, Scope, Step};
-
-/// A loop of fewer 32-bit words than this gets no hint against unrolling, because some such loops are faster if the driver unrolls them.
-/// The count is the words of the body, times the iterations, times the copies that enclosing `unroll`s make. Larger loops get the hint,
-/// because the schedule decides which loops are unrolled.
-const SMALL: u64 = 8192;
 
 /// A counter that starts again from 0 after `of` iterations. It selects the buffer that an iteration of a pipeline uses.
 struct Turn {
@@ -72,9 +66,28 @@ impl Emit<'_> {
         }
     }
 
+    /// Emits a loop, iteration by iteration.
+    pub(crate) fn unroll(&mut self, l: &Loop) -> Result<()> {
+        let (extent, span) = (self.resolving(|r| r.literal_extent(l.axis, "unrolled"))?, self.resolver.span);
+        let before = (self.function.words(), self.written);
+        self.resolver.enter_unrolled(l.axis, extent);
+        for n in 0..extent {
+            let value = self.resolver.values.int(n.into());
+            self.stand_at(span);
+            self.binding(l.axis, BoundAxis { value, owner: false }, |e| e.block(&l.body))?;
+            // The module will be refused, so the remaining iterations are not emitted.
+            if self.function.words() > length::MOST {
+                return Err(length::beyond(self.program, self.dispatch));
+            }
+        }
+        self.resolver.leave_unrolled();
+        self.stand_at(span);
+        if extent > 1 { self.check_written(&self.program.axes[l.axis].name, extent, before) } else { Ok(()) }
+    }
+
     fn in_lanes(&mut self, l: &Loop) -> Result<()> {
         let width = self.resolving(|r| r.literal_extent(l.axis, "in lanes"))?;
-        if self.resolver.lanes.is_some() {
+        if self.resolver.lane_count() > 1 {
             return Err(self.error("a loop in lanes is nested in another one").help("put only one axis of a stage in lanes"));
         }
         if width == 1 {
@@ -85,9 +98,9 @@ impl Emit<'_> {
             return Err(self.error(format!("a loop of {width} lanes is not possible")).help("use 2, 4, 8 or 16 lanes"));
         }
         let value = self.resolver.values.lane(width);
-        self.resolver.lanes = Some((l.axis, width));
+        self.resolver.enter_lanes(l.axis, width);
         let result = self.binding(l.axis, BoundAxis { value, owner: false }, |e| e.block(&l.body));
-        self.resolver.lanes = None;
+        self.resolver.leave_lanes();
         result
     }
 
@@ -97,9 +110,9 @@ impl Emit<'_> {
             None => r.extent(l.axis),
             Some(end) => r.bound_of(end),
         })?;
-        self.resolver.serial.push(l.axis);
+        self.resolver.enter_serial(l.axis);
         let result = self.iterations(l, extent);
-        self.resolver.serial.pop();
+        self.resolver.leave_serial();
         result
     }
 
@@ -212,7 +225,7 @@ impl Emit<'_> {
                 let (of, number) = (e.resolver.values.int(turn.of.into()), Chunks::one(turn.at));
                 let counted = e.resolver.counter(of);
                 e.define(counted, number);
-                e.resolver.turns.push(resolve::Turn { counter: value, of: turn.of, value: counted });
+                e.resolver.note_turn(value, turn.of, counted);
             }
             body(e, value)
         })?;
@@ -221,22 +234,7 @@ impl Emit<'_> {
             Some(n) => inner.weight.saturating_mul(n.unsigned_abs()),
             None => u64::MAX,
         };
-        let (copies, is_known) = (self.resolver.copies(), self.resolver.values.as_int(extent).is_some());
-        // If the bound is a specialization constant, the driver knows it and can judge the cost of unrolling itself.
-        let control = if written_out.saturating_mul(copies) < SMALL
-            || (written_out == u64::MAX && (copies == 1 || !is_known) && self.resolver.is_folded(extent))
-        {
-            LoopControl::NONE
-        } else {
-            LoopControl::DONT_UNROLL
-        };
-        // NVIDIA's driver ignores the hint if the bound is a literal. It then needs 32 s for eight copies of a loop of 4 x 16 iterations,
-        // so the bound is hidden.
-        let end = if control == LoopControl::DONT_UNROLL && is_known && copies > 1 {
-            self.hidden(Site { level: 0, n: 1, of: DType::I32, dtype: DType::I32 }, end)?
-        } else {
-            end
-        };
+        let (control, end) = self.against_unrolling(extent, end, written_out)?;
         let truth = self.module.bool_type();
         let [header, test, inside, next, merge, more, after] = [(); 7].map(|()| self.module.id());
         self.function.weigh(written_out);
@@ -330,7 +328,7 @@ impl Emit<'_> {
         let (scope, semantics) = (self.module.uint(scope as u32), self.module.uint(self.barrier_semantics()));
         self.function.here().op(Op::ControlBarrier, &[scope, scope, semantics]);
         self.written.barriers += 1;
-        self.resolver.reads.recent.clear();
+        self.resolver.forget_reads();
         self.matrices.forget();
         Ok(())
     }
@@ -342,8 +340,7 @@ impl<'p> Emit<'p> {
         if self.in_matrices() {
             return self.matrix_compute(c);
         }
-        self.resolver.begin(&c.preds);
-        self.resolver.compute = std::ptr::from_ref(c) as usize;
+        self.resolver.begin_compute(c);
         if c.preds.len() > 64 {
             return Err(self.error("more than 64 predicates on one compute"));
         }

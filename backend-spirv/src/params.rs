@@ -5,10 +5,10 @@
 
 use crate::Result;
 use crate::emit::Emit;
-use crate::hash::Map;
 use crate::module::{Code, Id, Member, Module, Type};
-use crate::resolve::Param as Named;
 use rspirv::spirv::{Decoration, MemoryAccess, Op, StorageClass};
+use tilewright_codegen::Param as Named;
+use tilewright_codegen::hash::Map;
 use tilewright_dsl::launch::{DType, Param, ParamValue, Size};
 use tilewright_dsl::nest::BufferId;
 
@@ -91,7 +91,7 @@ impl Emit<'_> {
         if let Some(at) = self.params.numbered.get(&n) {
             return Ok(*at);
         }
-        let Named { value, dtype, pinned } = &self.resolver.params.all[n as usize];
+        let Named { value, dtype, pinned } = self.resolver.parameter(n);
         let (value, dtype) = (value.clone(), *dtype);
         let source = if *pinned { Source::Constant { written: false } } else { Source::Block };
         let of = self.scalar_type(dtype)?;

@@ -1,7 +1,7 @@
 //! The cost of a launch at given sizes, from the compiler's cost of its nest.
 
 use crate::sizes::Sizes;
-use tilewright_dsl::cost::Cost;
+use tilewright_codegen::cost::Cost;
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::{Program, Size};
 

@@ -6,8 +6,8 @@
 
 pub mod algorithm;
 pub mod arena;
+pub mod chains;
 pub mod compile;
-pub mod cost;
 pub mod diag;
 pub mod expand;
 pub mod expr;

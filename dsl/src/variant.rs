@@ -2,8 +2,8 @@
 //!
 //! The macros compile variants through this module, and so do tuners and tests at run time.
 
+use crate::chains;
 use crate::compile::{Checked, Compiled, algebra, compile_checked, compile_plain, compile_unplanned};
-use crate::cost::chains;
 use crate::diag::{Error, Errors, SourcePosition, SpanId};
 use crate::launch::{self, Layout, Role, Version};
 use crate::length;

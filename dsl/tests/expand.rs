@@ -13,6 +13,10 @@ fn backend(_: &Program, _: &Profile, _: &str) -> Result<launch::Program, Errors>
     Err(Errors::new())
 }
 
+fn costs(_: &Program, _: &launch::Program, _: &Profile) -> String {
+    String::new()
+}
+
 fn kernel() -> TokenStream {
     quote! {
         /// Convolution.
@@ -62,7 +66,7 @@ fn damaged(tokens: &TokenStream) -> Vec<TokenStream> {
 
 fn compiled(schedule: &TokenStream, kernel: &TokenStream, profile: &TokenStream) -> String {
     let chain = quote!(schedule { #schedule } kernel { #kernel } profiles { { vulkan_1_1 } { #profile } });
-    expand::compile(chain, backend).to_string()
+    expand::compile(chain, backend, costs).to_string()
 }
 
 fn reports(expansion: &str) -> bool {
@@ -71,7 +75,7 @@ fn reports(expansion: &str) -> bool {
 
 #[test]
 fn whole_items_report_nothing() {
-    assert!(!reports(&expand::kernel(kernel(), backend).to_string()));
+    assert!(!reports(&expand::kernel(kernel(), backend, costs).to_string()));
     assert!(!reports(&expand::schedule(schedule()).to_string()));
     assert!(!reports(&expand::profile(profile()).to_string()));
     let profile = profile();
@@ -81,7 +85,7 @@ fn whole_items_report_nothing() {
 #[test]
 fn a_damaged_kernel_is_an_item_or_an_error() {
     for tokens in damaged(&kernel()) {
-        let expansion = expand::kernel(tokens.clone(), backend).to_string();
+        let expansion = expand::kernel(tokens.clone(), backend, costs).to_string();
         assert!(reports(&expansion) || expansion.contains("mod conv"), "{tokens}");
         // If the expansion reports an error, its carrier macro contains no kernel tokens.
         assert!(!reports(&expansion) || !expansion.contains("kernel {"), "{tokens}");
@@ -117,7 +121,7 @@ fn a_damaged_profile_is_an_item_or_an_error() {
 fn what_arrives_at_the_end_of_a_chain_is_checked() {
     // Users do not write these calls, but they are possible because the macros are exported.
     for tokens in [quote!(), quote!(schedule), quote!(schedule {} kernel {} profiles {}), quote!(profile { 1 } broken)] {
-        expand::compile(tokens.clone(), backend);
+        expand::compile(tokens.clone(), backend, costs);
         expand::define_profile(tokens.clone());
         expand::not_a_kernel(tokens.clone());
         expand::not_a_profile(tokens);
@@ -128,7 +132,7 @@ fn what_arrives_at_the_end_of_a_chain_is_checked() {
 fn one_kernel_in_two_modules_has_one_carrier_each() {
     let other = quote!(pub fn conv<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; });
     let name = |tokens: TokenStream| {
-        let text = expand::kernel(tokens, backend).to_string();
+        let text = expand::kernel(tokens, backend, costs).to_string();
         text.split("__tw_kernel_").nth(1).map(|rest| rest[..16].to_owned())
     };
     assert!(name(kernel()).is_some());
@@ -138,7 +142,7 @@ fn one_kernel_in_two_modules_has_one_carrier_each() {
 #[test]
 fn a_kernel_says_why_it_has_no_default() {
     let refuses: expand::Backend = |_, _, _| Err(Error::new(SpanId::NONE, "it needs more").into());
-    let expanded = |tokens| expand::kernel(tokens, refuses).to_string();
+    let expanded = |tokens| expand::kernel(tokens, refuses, costs).to_string();
     let plain = expanded(quote!(pub fn plain<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; }));
     assert!(!reports(&plain) && plain.contains("There is no `DEFAULT`: it needs more."), "{plain}");
     assert!(!expanded(kernel()).contains("There is no"), "its dtype is open");

@@ -10,10 +10,11 @@ const ALLOWED: [(&str, &[&str]); 2] =
 
 /// Folders of modules, each in its order: a folder uses only the folders before it. The files beside the folders are shared, and
 /// have no place in the order.
-const ORDERED: [(&str, &str, &[&str]); 4] = [
+const ORDERED: [(&str, &str, &[&str]); 5] = [
     ("src", "schedule", &["loops", "invocations", "algebra", "memory", "matrices", "statements"]),
     ("src", "facts", &["polynomials", "refutation", "sources", "proof"]),
     ("src", "verify", &["loops", "reductions", "memory", "values"]),
+    ("../codegen/src", "", &["values", "formulas", "drivers", "cost"]),
     ("../src", "", &["device", "tensor", "launch", "reference", "vulkan", "kernel"]),
 ];
 

@@ -1,7 +1,7 @@
 //! The cost of a launch as numbers, as far as its dims are known, and the least time that a device needs for it.
 
 use crate::words::{self, Words};
-use tilewright_dsl::cost::{Cost, Occupancy, SubgroupAccess, cost, touches};
+use tilewright_codegen::cost::{Cost, Occupancy, SubgroupAccess, cost, touches};
 use tilewright_dsl::launch::{self, Size};
 use tilewright_dsl::nest::Program;
 use tilewright_dsl::profile::Profile;
@@ -148,7 +148,7 @@ impl DimValues {
     fn figures(&self, cost: Cost, dispatch: &launch::Dispatch, profile: &Profile) -> Figures {
         let workgroups = self.eval(&cost.workgroups());
         let total = |size: &Size| self.eval(size)?.checked_mul(workgroups?);
-        let moved = |t: &tilewright_dsl::cost::Traffic| Moved {
+        let moved = |t: &tilewright_codegen::cost::Traffic| Moved {
             name: t.name.clone(),
             read: total(&t.read),
             written: total(&t.written),

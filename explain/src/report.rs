@@ -9,7 +9,7 @@ use crate::source::Subject;
 use crate::{Explanation, Given, Lint, NestStep, Totals, Version, Words};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tilewright_dsl::cost::{Apart, Limit, SubgroupAccess};
+use tilewright_codegen::cost::{Apart, Limit, SubgroupAccess};
 use tilewright_dsl::launch::Size;
 use tilewright_dsl::nest::State;
 

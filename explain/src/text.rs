@@ -6,7 +6,7 @@ use crate::formula::{ABOUT, formula};
 use crate::lint::left_out;
 use crate::{Explanation, NestStep, Totals, Tuned, Version};
 use std::fmt;
-use tilewright_dsl::cost::{Cost, Limit, Occupancy};
+use tilewright_codegen::cost::{Cost, Limit, Occupancy};
 use tilewright_dsl::launch::{Role, Size};
 use tilewright_dsl::nest::State;
 

@@ -105,7 +105,7 @@ fn sums_over_dispatches() {
 
     let winograd = &taken(&made, 1).totals;
     let tiles = 2 * 4;
-    // 32 additions a tile and input channel, 24 one and output channel (`dsl/tests/cost.rs`), and the product between them.
+    // 32 additions a tile and input channel, 24 one and output channel (`codegen/tests/cost.rs`), and the product between them.
     let flops = [tiles * inputs * 32, 2 * tiles * 16 * inputs * outputs, tiles * outputs * 24];
     assert_eq!(winograd.flops, Some(flops.iter().sum()));
     assert_eq!(winograd.functions, Some(0));

@@ -2,12 +2,13 @@
 
 use proc_macro::TokenStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tilewright_codegen::cost;
 use tilewright_dsl::expand;
 
 /// Defines a kernel: `pub fn name<generics>(arguments) -> outputs where facts { definitions }`.
 #[proc_macro]
 pub fn kernel(tokens: TokenStream) -> TokenStream {
-    guarded(tokens, |tokens| expand::kernel(tokens, tilewright_spirv::compile))
+    guarded(tokens, |tokens| expand::kernel(tokens, tilewright_spirv::compile, cost::text))
 }
 
 /// Defines how a kernel runs on a device: `pub NAME: kernel<T = f32> for profile where facts { directives }`.
@@ -26,7 +27,7 @@ pub fn profile(tokens: TokenStream) -> TokenStream {
 #[doc(hidden)]
 #[proc_macro]
 pub fn __compile(tokens: TokenStream) -> TokenStream {
-    guarded(tokens, |tokens| expand::compile(tokens, tilewright_spirv::compile))
+    guarded(tokens, |tokens| expand::compile(tokens, tilewright_spirv::compile, cost::text))
 }
 
 /// Continues with a schedule that applies others, after the carrier of one of them.

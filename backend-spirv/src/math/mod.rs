@@ -2,22 +2,18 @@
 //!
 //! SPIR-V leaves operations undefined that the language defines: division by zero, shifts by more than 31, casts out of range. Each of
 //! these gets extra instructions, unless a literal operand makes them unnecessary. Functions of floats whose instruction is not good
-//! enough are in [`functions`](functions).
+//! enough are in [`formulas`](tilewright_codegen::formulas).
 
 pub(super) mod bits;
-mod choice;
 pub(super) mod functions;
-pub(super) mod hidden;
-pub(super) mod nan;
 pub(super) mod narrow;
 
 use crate::Result;
 use crate::emit::Emit;
 use crate::module::Id;
-use crate::resolve::values::{Op as ValueOp, ValueId};
-use functions::function_of;
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
-use smallvec::SmallVec;
+use tilewright_codegen::formulas::function_of;
+use tilewright_codegen::values::{Op as ValueOp, ValueId};
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
 use tilewright_dsl::launch::{DType, Feature};
 
@@ -61,24 +57,14 @@ impl Emit<'_> {
             ValueOp::Select => self.choice_of(at, ids, of),
             ValueOp::Cast(to) if to == at.of => Ok(ids[0]),
             ValueOp::Cast(to) => {
-                let is_integer = at.of.is_int();
-                let may_be_found = to.is_float() && is_integer && self.resolver.may_be_found(of[0]);
-                let id = if may_be_found { self.hidden(at, ids[0])? } else { ids[0] };
-                if to == DType::F32 && is_integer {
+                let id = self.hidden_integer(at, to, ids[0], of[0])?;
+                if to == DType::F32 && at.of.is_int() {
                     self.rounds_integer(of[0]);
                 }
                 self.cast(at, to, id)
             }
             ValueOp::Index => Ok(ids[0]),
-            ValueOp::Fma => {
-                let [a, b] = self.with_hidden_zeros(at, [ids[0], ids[1]], [of[0], of[1]])?;
-                let id = self.same_ext(at, Ext::Fma, &[a, b, ids[2]])?;
-                // `NoContraction` on these instructions would make a convolution in f16 take 1.23 times as long with NVIDIA's driver.
-                if !self.fuse.is_accumulator(of[2]) {
-                    self.module.as_written(id);
-                }
-                Ok(id)
-            }
+            ValueOp::Fma => self.fused(at, ids, of),
             ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_) | ValueOp::Join => {
                 Err(self.defect("operations on lanes are not arithmetic"))
             }
@@ -161,12 +147,7 @@ impl Emit<'_> {
 
     fn int_unary(&mut self, op: Unary, at: Site, a: Id) -> Result<Id> {
         match (op, at.of) {
-            (Unary::Abs, DType::I32) => {
-                // The negative of the lowest integer is itself. `SMax` is not used: see `may_be_negation`.
-                let (negative, zero) = (self.same(at, Op::SNegate, &[a])?, self.all(at.of, at.n, 0)?);
-                let below = self.test(at, Op::SLessThan, &[a, zero])?;
-                self.same(at, Op::Select, &[below, negative, a])
-            }
+            (Unary::Abs, DType::I32) => self.absolute(at, a),
             (Unary::Abs, _) => Ok(a),
             (_, DType::I32) => self.same_ext(at, Ext::SSign, &[a]),
             _ => {
@@ -251,10 +232,7 @@ impl Emit<'_> {
         let truth = at.of == DType::Bool;
         match op {
             Binary::And if truth => self.same(at, Op::LogicalAnd, &[a, b]),
-            Binary::And => {
-                let operands = self.hidden_if(at, ids, of, |r, v| r.may_be_choice(v))?;
-                self.same(at, Op::BitwiseAnd, &operands)
-            }
+            Binary::And => self.and_of_bits(at, ids, of),
             Binary::Or => self.same(at, if truth { Op::LogicalOr } else { Op::BitwiseOr }, &[a, b]),
             Binary::Xor => self.same(at, if truth { Op::LogicalNotEqual } else { Op::BitwiseXor }, &[a, b]),
             _ if truth => Err(self.error(format!("`{op:?}` is not defined for bools"))),
@@ -280,19 +258,6 @@ impl Emit<'_> {
             }
             Binary::Pow | Binary::Atan2 => Err(self.error(format!("`{op:?}` is for floats, not `{}`", at.of))),
         }
-    }
-
-    /// Writes `min` or `max` of integers.
-    fn int_extreme(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
-        let op = match (op, at.of) {
-            (Binary::Min, DType::U32) => Ext::UMin,
-            (_, DType::U32) => Ext::UMax,
-            (Binary::Min, DType::I32) => Ext::SMin,
-            (_, DType::I32) => Ext::SMax,
-            (_, DType::F32 | DType::F16 | DType::BF16 | DType::I8 | DType::U8 | DType::Bool) => return Err(self.unsupported(at.of)),
-        };
-        let operands = self.hidden_if(at, ids, of, |r, v| at.of == DType::I32 && r.may_be_negation(v))?;
-        self.same_ext(at, op, &operands)
     }
 
     /// Writes a truncated division. A division by zero gives 0, and the lowest integer divided by -1 gives itself.
@@ -325,22 +290,6 @@ impl Emit<'_> {
             Some(by_zero) => self.same(at, Op::Select, &[by_zero, zero, quotient]),
             None => Ok(quotient),
         }
-    }
-
-    /// Writes a quotient or remainder of integers, component by component, because NVIDIA's compiler crashes at some of vectors
-    /// (`docs/drivers.md`).
-    fn quotient(&mut self, op: Op, at: Site, of: DType, a: Id, b: Id) -> Result<Id> {
-        let ty = self.vector_type(of, at.n)?;
-        if at.n == 1 {
-            return Ok(self.ins(at.level, op, ty, &[a, b]));
-        }
-        let one = self.vector_type(of, 1)?;
-        let mut parts: SmallVec<[Id; 4]> = SmallVec::new();
-        for n in 0..at.n {
-            let [a, b] = [a, b].map(|vector| self.ins(at.level, Op::CompositeExtract, one, &[vector, n]));
-            parts.push(self.ins(at.level, op, one, &[a, b]));
-        }
-        Ok(self.ins(at.level, Op::CompositeConstruct, ty, &parts))
     }
 
     /// Writes a division that is rounded to minus infinity. The divisor is at least 1.

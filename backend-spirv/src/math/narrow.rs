@@ -9,8 +9,8 @@ use crate::Result;
 use crate::emit::Emit;
 use crate::math::Site;
 use crate::module::Id;
-use crate::resolve::values::ValueId;
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
+use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::{Bounds, DType, Feature};
 
 /// The range in which f32 represents every integer.

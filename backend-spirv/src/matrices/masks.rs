@@ -7,9 +7,9 @@
 use super::Shape;
 use crate::Result;
 use crate::emit::Emit;
-use crate::resolve::BoundAxis;
-use crate::resolve::steps::Steps;
-use crate::resolve::values::ValueId;
+use tilewright_codegen::BoundAxis;
+use tilewright_codegen::Steps;
+use tilewright_codegen::values::ValueId;
 use tilewright_dsl::expr::{Compare, Expr, ExprId};
 use tilewright_dsl::nest::{AxisId, Compute, Exec, Loop, NodeKind, Side};
 

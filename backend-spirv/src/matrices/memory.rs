@@ -7,11 +7,11 @@
 use super::Shape;
 use crate::Result;
 use crate::emit::Emit;
-use crate::hash::Map;
 use crate::module::Id;
-use crate::resolve::Steps;
-use crate::resolve::values::ValueId;
 use rspirv::spirv::{CooperativeMatrixLayout as Layout, CooperativeMatrixUse as Use, Op};
+use tilewright_codegen::Steps;
+use tilewright_codegen::hash::Map;
+use tilewright_codegen::values::ValueId;
 use tilewright_dsl::expr::{Outside, Read};
 use tilewright_dsl::nest::{Access, BufferId, Space};
 
@@ -51,7 +51,7 @@ impl Emit<'_> {
         let lies = self.lies(&place, shape)?;
         let (pointer, how) = self.matrix_place(to.buffer, shape, lies)?;
         self.function.here().op(Op::CooperativeMatrixStoreKHR, &[&[pointer, matrix], &how[..]].concat());
-        self.resolver.reads.forget(to.buffer);
+        self.resolver.forget_reads_of(to.buffer);
         self.matrices.forget();
         Ok(())
     }

@@ -17,13 +17,13 @@ mod whole;
 
 use crate::Result;
 use crate::emit::Emit;
-use crate::hash::Map;
 use crate::module::{Id, Type};
-use crate::resolve::values::ValueId;
-use crate::resolve::{BoundAxis, Elements, View};
 use masks::Mask;
 use memory::Loaded;
 use rspirv::spirv::{Capability, CooperativeMatrixUse as Use, Op};
+use tilewright_codegen::hash::Map;
+use tilewright_codegen::values::ValueId;
+use tilewright_codegen::{BoundAxis, Elements, View};
 use tilewright_dsl::diag::{self, Error, SpanId};
 use tilewright_dsl::expr::{Binary, Expr, ExprId, Read};
 use tilewright_dsl::launch::{DType, Feature, Matrices as Product};
@@ -123,8 +123,7 @@ impl Emit<'_> {
 
     /// Emits a compute over the elements of matrices.
     pub(crate) fn matrix_compute(&mut self, c: &Compute) -> Result<()> {
-        self.resolver.begin(&c.preds);
-        self.resolver.compute = std::ptr::from_ref(c) as usize;
+        self.resolver.begin_compute(c);
         if c.phase != Phase::Update {
             return self.assign_matrices(&c.dst[c.given..], &c.value[c.given..]);
         }

@@ -7,11 +7,11 @@ use super::Shape;
 use crate::Result;
 use crate::emit::Emit;
 use crate::module::{Id, Type};
-use crate::resolve::values::{Coordinate, ValueId};
 use rspirv::spirv::{
     Capability, CooperativeMatrixLayout as Layout, CooperativeMatrixReduce as Reduce, FunctionControl, GlslStd450Op as Ext, Op,
     StorageClass,
 };
+use tilewright_codegen::values::{Coordinate, ValueId};
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{AllReduce, BufferId, How, Monoid, Scope, Scratch};

@@ -11,8 +11,8 @@ use crate::Result;
 use crate::chunks::Chunks;
 use crate::emit::Emit;
 use crate::module::Id;
-use crate::resolve::values::ValueId;
 use rspirv::spirv::Op;
+use tilewright_codegen::values::ValueId;
 use tilewright_dsl::expr::{Binary, Compare, ExprId};
 use tilewright_dsl::launch::{Bounds, DType, REACH};
 

@@ -8,7 +8,7 @@
 use super::masks::Comparison;
 use crate::Result;
 use crate::emit::Emit;
-use crate::resolve::values::ValueId;
+use tilewright_codegen::values::ValueId;
 use tilewright_dsl::expr::{Binary, Compare, Expr, ExprId};
 use tilewright_dsl::nest::{AxisId, Block, Exec, Level, Loop, NodeKind};
 

@@ -4,11 +4,11 @@ use crate::Result;
 use crate::chunks::Chunks;
 use crate::emit::Emit;
 use crate::module::Id;
-use crate::resolve::View;
-use crate::resolve::values::ValueId;
-use crate::resolve::values::poly::ByLane;
 use rspirv::spirv::{Op, SelectionControl};
 use smallvec::SmallVec;
+use tilewright_codegen::View;
+use tilewright_codegen::values::ValueId;
+use tilewright_codegen::values::poly::ByLane;
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Access, BufferId, Space};
 
@@ -189,7 +189,7 @@ impl Emit<'_> {
             self.function.here().op(Op::Branch, &[merge]);
             self.function.here().op(Op::Label, &[merge]);
         }
-        self.resolver.reads.forget(buffer);
+        self.resolver.forget_reads_of(buffer);
         self.matrices.forget();
         Ok(())
     }

@@ -7,10 +7,10 @@
 use super::far::Far;
 use crate::Result;
 use crate::emit::Emit;
-use crate::hash::Map;
 use crate::module::{Id, Member, Type};
-use crate::resolve::values::ValueId;
 use rspirv::spirv::{Capability, Decoration, Op, StorageClass};
+use tilewright_codegen::hash::Map;
+use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::{BufferUse, DType, Feature};
 use tilewright_dsl::nest::{BufferId, Space};
 use tilewright_dsl::profile::Profile;

@@ -6,10 +6,10 @@
 
 use crate::Result;
 use crate::emit::Emit;
-use crate::hash::Map;
 use crate::module::Id;
-use crate::resolve::values::ValueId;
 use rspirv::spirv::Op;
+use tilewright_codegen::hash::Map;
+use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::{Feature, MOST};
 use tilewright_dsl::nest::BufferId;
 

@@ -6,11 +6,11 @@
 use crate::Result;
 use crate::chunks::Chunks;
 use crate::emit::Emit;
-use crate::hash::Map;
 use crate::module::Id;
-use crate::resolve::values::{Op as ValueOp, ValueId};
-use crate::resolve::{Elements, View, is_whole};
 use rspirv::spirv::Op;
+use tilewright_codegen::hash::Map;
+use tilewright_codegen::values::{Op as ValueOp, ValueId};
+use tilewright_codegen::{Elements, View, is_whole};
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::expr::ExprId;
 use tilewright_dsl::nest::BufferId;
@@ -104,7 +104,7 @@ impl Emit<'_> {
         self.classes.write(&self.resolver.values, buffer, value);
         self.register(buffer, at)?;
         let key = (buffer, at);
-        self.resolver.reads.registers.insert(key, value);
+        self.resolver.hold_register(buffer, at, value);
         if self.registers.waits.insert(key, self.resolver.span) {
             self.registers.waiting.push(key);
         }
@@ -115,7 +115,7 @@ impl Emit<'_> {
     pub(crate) fn flush_registers(&mut self) -> Result<()> {
         let here = self.resolver.span;
         for (buffer, at) in std::mem::take(&mut self.registers.waiting) {
-            if let Some(value) = self.resolver.reads.registers.get(&(buffer, at)).copied() {
+            if let Some(value) = self.resolver.held_register(buffer, at) {
                 let (variable, id) = (self.register(buffer, at)?, self.scalar(value)?);
                 self.function.span = self.registers.waits.get(&(buffer, at)).copied().unwrap_or(here);
                 self.function.here().op(Op::Store, &[variable, id]);
@@ -123,7 +123,7 @@ impl Emit<'_> {
         }
         self.function.span = here;
         self.registers.waits.clear();
-        self.resolver.reads.registers.clear();
+        self.resolver.forget_registers();
         Ok(())
     }
 

@@ -5,8 +5,8 @@ use crate::Result;
 use crate::chunks::Chunks;
 use crate::emit::Emit;
 use crate::module::{Id, Type};
-use crate::resolve::values::{Op as ValueOp, Operands, ValueId};
 use rspirv::spirv::{Op, StorageClass};
+use tilewright_codegen::values::{Op as ValueOp, Operands, ValueId};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{AllReduce, How, Monoid, Scope};
 

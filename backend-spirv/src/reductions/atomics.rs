@@ -2,9 +2,9 @@
 
 use crate::Result;
 use crate::emit::Emit;
-use crate::resolve::View;
-use crate::resolve::values::ValueId;
 use rspirv::spirv::{Capability, MemorySemantics, Op};
+use tilewright_codegen::View;
+use tilewright_codegen::values::ValueId;
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{AllReduce, Monoid};
@@ -38,7 +38,7 @@ impl Emit<'_> {
             e.ins(level, op, place.of, &[place.pointer, scope, semantics, value]);
             Ok(())
         })?;
-        self.resolver.reads.forget(to.buffer);
+        self.resolver.forget_reads_of(to.buffer);
         Ok(())
     }
 }

@@ -2,5 +2,4 @@
 
 pub(super) mod all_reduce;
 mod atomics;
-pub(super) mod late;
 pub(super) mod subgroups;

@@ -5,7 +5,7 @@
 //! takes, and a deprecation with the reason as its text, because rustc warns of deprecations before it checks types.
 
 use super::signature::{Dtype, Signature};
-use super::{Backend, variant};
+use super::{Backend, Costs, variant};
 use crate::diag::{Errors, Spans, list};
 use crate::launch::{DType, Feature};
 use crate::profile::Profile;
@@ -16,11 +16,17 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 
 /// Generates the constant, if no dtype is open and every Vulkan device can run it.
-pub(super) fn of(kernel: &Kernel, signature: &Signature, spans: &Spans, backend: Backend) -> Result<TokenStream, Missing> {
+pub(super) fn of(
+    kernel: &Kernel,
+    signature: &Signature,
+    spans: &Spans,
+    backend: Backend,
+    costs: Costs,
+) -> Result<TokenStream, Missing> {
     if !signature.dtypes.is_empty() {
         return Err(Missing::open(signature));
     }
-    let made = variant::make(kernel, &variant::default_schedule(kernel), &Profile::vulkan_1_1(), spans, backend);
+    let made = variant::make(kernel, &variant::default_schedule(kernel), &Profile::vulkan_1_1(), spans, backend, costs);
     let made = made.map_err(|why| Missing::refused(kernel, signature, &why, backend))?;
     let (value, nest) = (made.value(Span::call_site()), &made.documentation);
     Ok(quote! {

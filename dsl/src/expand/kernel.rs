@@ -4,7 +4,7 @@ use super::carrier::{Load, kernel_carrier};
 use super::head::Head;
 use super::items::items;
 use super::signature::Signature;
-use super::{Backend, default, link, tokens};
+use super::{Backend, Costs, default, link, tokens};
 use crate::algorithm::check_generic;
 use crate::diag::{Error, Errors, Spans};
 use crate::syntax::{self, Name};
@@ -14,7 +14,7 @@ use quote::quote;
 const FORM: &str = "a kernel is `pub fn name<T: f32 | f16, N>(x: T[N]) -> y: T[N] { y[i] = x[i]; }`";
 
 /// Expands `kernel!`.
-pub fn kernel(tokens: TokenStream, backend: Backend) -> TokenStream {
+pub fn kernel(tokens: TokenStream, backend: Backend, costs: Costs) -> TokenStream {
     let tokens = match tokens::visible(tokens) {
         Ok(tokens) => tokens,
         Err(error) => return link::syntax_error(&error, FORM),
@@ -42,7 +42,7 @@ pub fn kernel(tokens: TokenStream, backend: Backend) -> TokenStream {
     };
     let (mut items, mut docs) = (items(&signature), documentation(&head, &signature));
     items.extend(match (checked, &parsed.tree) {
-        (Some(_), Some(kernel)) if errors.is_empty() => match default::of(kernel, &signature, &spans, backend) {
+        (Some(_), Some(kernel)) if errors.is_empty() => match default::of(kernel, &signature, &spans, backend, costs) {
             Ok(default) => default,
             Err(missing) => {
                 docs.extend(missing.documentation());

@@ -45,8 +45,15 @@ mod source;
 mod tokens;
 mod variant;
 
+use crate::launch;
+use crate::nest::Program;
+use crate::profile::Profile;
+
 pub use kernel::kernel;
 pub use profile::{bundled_profile, define_profile, not_a_profile, profile};
 pub use schedule::{applied, compile, not_a_kernel, schedule};
 
 pub use crate::variant::Backend;
+
+/// A function that writes the cost of a variant for its documentation, from its nest, its launch program and its profile.
+pub type Costs = fn(&Program, &launch::Program, &Profile) -> String;

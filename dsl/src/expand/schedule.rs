@@ -7,7 +7,7 @@ use super::link::{self, Linked};
 use super::shared::Refused;
 use super::signature::{Signature, rust_type};
 use super::source::documented;
-use super::{Backend, profile, tokens, variant};
+use super::{Backend, Costs, profile, tokens, variant};
 use crate::diag::{Errors, Spans};
 use crate::launch::{DType, Digit};
 use crate::syntax;
@@ -85,7 +85,7 @@ pub fn not_a_kernel(tokens: TokenStream) -> TokenStream {
 }
 
 /// Expands `__compile!` to the variant, or to errors and a constant of its type.
-pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
+pub fn compile(tokens: TokenStream, backend: Backend, costs: Costs) -> TokenStream {
     if let Err(error) = tokens::check_depth(&tokens) {
         return link::syntax_error(&error, FORM);
     }
@@ -114,7 +114,7 @@ pub fn compile(tokens: TokenStream, backend: Backend) -> TokenStream {
             let blamed = target.blame(&mut spans);
             let name = head.name.span();
             let refused = Refused { kernel, schedule, backend, head: blamed, name, in_kernel: (before, after) };
-            let made = variant::make(kernel, schedule, profile, &spans, backend);
+            let made = variant::make(kernel, schedule, profile, &spans, backend, costs);
             errors.keep(made.map_err(|e| refused.said(e, &mut spans)))
         }
         _ => None,

@@ -1,9 +1,8 @@
 //! A compiled schedule as tokens: its launch program, its documentation and its warnings.
 
-use super::Backend;
-use crate::cost::{Work, cost};
+use super::{Backend, Costs};
 use crate::diag::{Error, Errors, Kind, Spans};
-use crate::launch::{self, Size};
+use crate::launch;
 use crate::nest::{Program, Rounding, State, print};
 use crate::plan::Plan;
 use crate::profile::Profile;
@@ -37,11 +36,12 @@ pub(super) fn make(
     profile: &Profile,
     spans: &Spans,
     backend: Backend,
+    costs: Costs,
 ) -> Result<Made, Errors> {
     let place = |span| spans.place(span);
     let Variant { program, nest, specialized, taken: _, prepared, plan, plans, warnings } =
         compile(kernel, schedule, profile, &Choice::default(), &place, backend)?;
-    let mut documentation = planned(&plan) + &documentation(&nest, &program, profile);
+    let mut documentation = planned(&plan) + &documentation(&nest, &costs(&nest, &program, profile));
     for ((version, nest), plan) in program.specialized.iter().zip(&specialized).zip(&plans) {
         let section = section(&format!("Where `{}`", version.under), nest);
         documentation += &section.replacen("\n\n```text", &format!("\n\n{}```text", planned(plan)), 1);
@@ -120,12 +120,11 @@ fn planned(plan: &Plan) -> String {
 }
 
 /// Returns the documentation of a variant: its nest, its ledger and its cost.
-fn documentation(program: &Program, launched: &launch::Program, profile: &Profile) -> String {
+fn documentation(program: &Program, costs: &str) -> String {
     let mut text = format!("```text\n{}\n", print::plan(program).trim_end());
     tuned(program, &mut text);
     ledger(program, &mut text);
-    costs(program, launched, profile, &mut text);
-    text + "```"
+    text + costs + "```"
 }
 
 /// Returns the documentation of another part of the variant: its nest and its ledger.
@@ -168,48 +167,4 @@ fn ledger(program: &Program, text: &mut String) {
             let _ = writeln!(text, "  {entry}");
         }
     }
-}
-
-fn costs(program: &Program, launched: &launch::Program, profile: &Profile, text: &mut String) {
-    let name = |dim: u32| launched.dims.get(dim as usize).map_or_else(|| "?".into(), |d| d.name.clone());
-    let shown = |size: &Size| factor(size.display(&name).to_string());
-    let _ = writeln!(text, "\ncost:");
-    for (cost, dispatch) in cost(program, profile).iter().zip(&launched.dispatches) {
-        let (grid, local) = (cost.grid.each_ref().map(&shown).join(" x "), cost.local.map(|n| n.to_string()).join(" x "));
-        let _ = writeln!(text, "  {}: {grid} workgroups of {local} invocations", cost.name);
-        let _ = writeln!(text, "    {} bytes of SPIR-V, {} of parameters", dispatch.spirv.len(), dispatch.param_bytes);
-        let at_most = if cost.at_most { ", at most" } else { "" };
-        let _ = writeln!(text, "    a workgroup{at_most}: {}", work(&cost.each, &shown));
-        for tensor in &cost.tensors {
-            let moved = [(&tensor.read, "reads"), (&tensor.written, "writes")];
-            let moved = moved.iter().filter(|(size, _)| **size != Size::Const(0));
-            let moved: Vec<String> = moved.map(|(size, word)| format!("{word} {} bytes", shown(size))).collect();
-            let _ = writeln!(text, "      {}: {} (of {})", tensor.name, moved.join(", "), shown(&tensor.whole));
-        }
-    }
-    let requires = &launched.requires;
-    let _ = writeln!(text, "  {} bytes of shared memory at most", requires.shared_bytes);
-    let features: Vec<&str> = requires.features.iter().map(|f| f.name()).collect();
-    let features = if features.is_empty() { "no features".into() } else { features.join(", ") };
-    let _ = writeln!(text, "  requires {features}");
-}
-
-/// Returns the arithmetic and the shared-memory traffic of a workgroup.
-fn work(work: &Work, shown: &dyn Fn(&Size) -> String) -> String {
-    let mut text = format!("{} flops", shown(&work.flops));
-    let rest = [
-        (&work.matrix_flops, "on matrix units"),
-        (&work.functions, "functions"),
-        (&work.shared_read, "bytes read from shared memory"),
-        (&work.shared_written, "bytes written to it"),
-    ];
-    for (size, what) in rest.into_iter().filter(|(size, _)| **size != Size::Const(0)) {
-        let _ = write!(text, ", {} {what}", shown(size));
-    }
-    text
-}
-
-/// Adds parentheses to text of more than one word.
-fn factor(text: String) -> String {
-    if text.contains(' ') { format!("({text})") } else { text }
 }

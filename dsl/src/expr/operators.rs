@@ -1,5 +1,5 @@
-//! Operators: one row for each function of one or two values. The checker, the printers, constant folding, the evaluation, the prover
-//! and the cost model read these rows. An operator's instructions are in the backend.
+//! Operators: one row for each function of one or two values. The checker, the printers, constant folding, the evaluation and the prover
+//! read these rows. An operator's instructions are in the backend, and its formula, if it needs several, in `codegen`.
 
 use super::erf::erf;
 use tilewright_launch::DType;
@@ -184,52 +184,6 @@ pub enum Precision {
     Tangent(f64),
 }
 
-/// The cost of one result, if it is a float.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Work {
-    /// Nothing, because it is a modifier of an operand.
-    Free,
-    /// One operation.
-    Plain,
-    /// One exponential, root or sine.
-    Special,
-    /// A formula of several instructions.
-    Formula(Operations),
-}
-
-/// The number of operations of one call of a float function that consists of several instructions. A test of the backend compares
-/// the figures with its formulas.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Operations {
-    /// Float operations. A fused multiplication and addition counts as two.
-    pub flops: i64,
-    /// Exponentials and roots.
-    pub functions: i64,
-    /// Instructions, including those on bits and booleans.
-    pub instructions: i64,
-}
-
-impl Work {
-    /// Returns the operations if it is a formula.
-    pub fn formula(self) -> Option<Operations> {
-        if let Work::Formula(operations) = self { Some(operations) } else { None }
-    }
-
-    /// Returns the ordinary operations, and the exponentials, roots and sines.
-    pub fn arithmetic(self) -> (i64, i64) {
-        match self {
-            Work::Free => (0, 0),
-            Work::Plain => (1, 0),
-            Work::Special => (0, 1),
-            Work::Formula(operations) => (operations.flops, operations.functions),
-        }
-    }
-}
-
-const fn formula(flops: i64, functions: i64, instructions: i64) -> Work {
-    Work::Formula(Operations { flops, functions, instructions })
-}
-
 /// The facts about a function of one value.
 struct UnaryRow {
     op: Unary,
@@ -247,18 +201,17 @@ struct UnaryRow {
     int: fn(i64) -> Option<i64>,
     /// The least and the greatest result for integers, if they do not depend on the operand.
     range: Option<(i64, i64)>,
-    work: Work,
     precision: Precision,
 }
 
 /// Returns the row of a function of floats.
-const fn float(op: Unary, name: &'static str, float: fn(f64) -> f64, work: Work, precision: Precision) -> UnaryRow {
-    UnaryRow { op, name, takes: Some(Takes::Floats), returns: None, index: false, float, int: Some, range: None, work, precision }
+const fn float(op: Unary, name: &'static str, float: fn(f64) -> f64, precision: Precision) -> UnaryRow {
+    UnaryRow { op, name, takes: Some(Takes::Floats), returns: None, index: false, float, int: Some, range: None, precision }
 }
 
 /// Returns the row of an operator that is not a method and is exact.
 const fn exact(op: Unary, name: &'static str, of_float: fn(f64) -> f64, int: fn(i64) -> Option<i64>) -> UnaryRow {
-    UnaryRow { takes: None, int, ..float(op, name, of_float, Work::Free, Precision::Exact) }
+    UnaryRow { takes: None, int, ..float(op, name, of_float, Precision::Exact) }
 }
 
 /// Returns the row of a count of an integer's bits.
@@ -269,7 +222,6 @@ const fn bits(op: Unary, name: &'static str, int: fn(i64) -> Option<i64>) -> Una
 /// The functions of one value, in the order of the variants.
 const UNARY: [UnaryRow; 33] = {
     use Precision::{Epsilons, Exact, Sine, Steps, Tangent, Teeth, Ulps};
-    use Work::{Plain, Special};
     let to_whole: fn(f64) -> f64 = |x| (x - x.round()).abs();
     [
         UnaryRow { index: true, ..exact(Unary::Neg, "neg", |x| -x, i64::checked_neg) },
@@ -280,36 +232,36 @@ const UNARY: [UnaryRow; 33] = {
             index: true,
             int: |i| Some(i.signum()),
             range: Some((-1, 1)),
-            ..float(Unary::Sign, "signum", f64::signum, Plain, Steps(f64::abs))
+            ..float(Unary::Sign, "signum", f64::signum, Steps(f64::abs))
         },
-        float(Unary::Floor, "floor", f64::floor, Plain, Steps(to_whole)),
-        float(Unary::Ceil, "ceil", f64::ceil, Plain, Steps(to_whole)),
-        float(Unary::Round, "round", f64::round, formula(3, 0, 14), Steps(|x| (x - x.floor() - 0.5).abs())),
-        float(Unary::Trunc, "trunc", f64::trunc, Plain, Steps(to_whole)),
-        float(Unary::Fract, "fract", f64::fract, Plain, Teeth(to_whole)),
-        float(Unary::Sqrt, "sqrt", f64::sqrt, Special, Epsilons(5.0, 0.0)),
-        float(Unary::InverseSqrt, "inverse_sqrt", |x| 1.0 / x.sqrt(), Special, Epsilons(5.0, 0.0)),
-        float(Unary::Exp, "exp", f64::exp, Special, Epsilons(3.0, 2.0)),
-        float(Unary::Exp2, "exp2", f64::exp2, Special, Epsilons(3.0, 2.0)),
-        float(Unary::Ln, "ln", f64::ln, formula(18, 0, 38), Ulps(4.0)),
-        float(Unary::Log2, "log2", f64::log2, formula(16, 0, 35), Ulps(4.0)),
-        float(Unary::Sin, "sin", f64::sin, Special, Sine),
-        float(Unary::Cos, "cos", f64::cos, Special, Sine),
-        float(Unary::Tan, "tan", f64::tan, formula(34, 0, 39), Tangent(8.0)),
-        float(Unary::Asin, "asin", f64::asin, formula(35, 1, 40), Ulps(4.0)),
-        float(Unary::Acos, "acos", f64::acos, formula(37, 1, 40), Ulps(4.0)),
-        float(Unary::Atan, "atan", f64::atan, formula(25, 0, 28), Ulps(6.0)),
-        float(Unary::Sinh, "sinh", f64::sinh, formula(35, 0, 44), Ulps(4.0)),
-        float(Unary::Cosh, "cosh", f64::cosh, formula(25, 0, 34), Ulps(4.0)),
-        float(Unary::Tanh, "tanh", f64::tanh, formula(17, 1, 24), Ulps(8.0)),
-        float(Unary::Asinh, "asinh", f64::asinh, formula(35, 1, 57), Ulps(8.0)),
-        float(Unary::Acosh, "acosh", f64::acosh, formula(34, 1, 57), Ulps(4.0)),
-        float(Unary::Atanh, "atanh", f64::atanh, formula(25, 0, 43), Ulps(8.0)),
-        float(Unary::Erf, "erf", erf, formula(29, 1, 28), Ulps(4.0)),
+        float(Unary::Floor, "floor", f64::floor, Steps(to_whole)),
+        float(Unary::Ceil, "ceil", f64::ceil, Steps(to_whole)),
+        float(Unary::Round, "round", f64::round, Steps(|x| (x - x.floor() - 0.5).abs())),
+        float(Unary::Trunc, "trunc", f64::trunc, Steps(to_whole)),
+        float(Unary::Fract, "fract", f64::fract, Teeth(to_whole)),
+        float(Unary::Sqrt, "sqrt", f64::sqrt, Epsilons(5.0, 0.0)),
+        float(Unary::InverseSqrt, "inverse_sqrt", |x| 1.0 / x.sqrt(), Epsilons(5.0, 0.0)),
+        float(Unary::Exp, "exp", f64::exp, Epsilons(3.0, 2.0)),
+        float(Unary::Exp2, "exp2", f64::exp2, Epsilons(3.0, 2.0)),
+        float(Unary::Ln, "ln", f64::ln, Ulps(4.0)),
+        float(Unary::Log2, "log2", f64::log2, Ulps(4.0)),
+        float(Unary::Sin, "sin", f64::sin, Sine),
+        float(Unary::Cos, "cos", f64::cos, Sine),
+        float(Unary::Tan, "tan", f64::tan, Tangent(8.0)),
+        float(Unary::Asin, "asin", f64::asin, Ulps(4.0)),
+        float(Unary::Acos, "acos", f64::acos, Ulps(4.0)),
+        float(Unary::Atan, "atan", f64::atan, Ulps(6.0)),
+        float(Unary::Sinh, "sinh", f64::sinh, Ulps(4.0)),
+        float(Unary::Cosh, "cosh", f64::cosh, Ulps(4.0)),
+        float(Unary::Tanh, "tanh", f64::tanh, Ulps(8.0)),
+        float(Unary::Asinh, "asinh", f64::asinh, Ulps(8.0)),
+        float(Unary::Acosh, "acosh", f64::acosh, Ulps(4.0)),
+        float(Unary::Atanh, "atanh", f64::atanh, Ulps(8.0)),
+        float(Unary::Erf, "erf", erf, Ulps(4.0)),
         bits(Unary::CountOnes, "count_ones", |i| Some((i as u32).count_ones().into())),
         bits(Unary::LeadingZeros, "leading_zeros", |i| Some((i as u32).leading_zeros().into())),
         bits(Unary::TrailingZeros, "trailing_zeros", |i| Some((i as u32).trailing_zeros().into())),
-        UnaryRow { returns: Some(DType::Bool), ..float(Unary::IsNan, "is_nan", |x| x, Work::Free, Exact) },
+        UnaryRow { returns: Some(DType::Bool), ..float(Unary::IsNan, "is_nan", |x| x, Exact) },
         exact(Unary::Index, "index", |x| x, Some),
     ]
 };
@@ -384,11 +336,6 @@ impl Unary {
         self.row().range
     }
 
-    /// Returns the cost of one result, if it is a float.
-    pub fn work(self) -> Work {
-        self.row().work
-    }
-
     /// Returns the error of a device's result.
     pub fn precision(self) -> Precision {
         self.row().precision
@@ -405,12 +352,11 @@ struct BinaryRow {
     index: bool,
     /// The value for integers of 64 bits, before it wraps to its type. `None` if it is not defined.
     int: fn(i128, i128) -> Option<i128>,
-    work: Work,
 }
 
 /// Returns the row of an operator.
 const fn infix(op: Binary, symbol: &'static str, level: Level, int: fn(i128, i128) -> Option<i128>) -> BinaryRow {
-    BinaryRow { op, spelling: Spelling::Infix(symbol, level), takes: None, index: false, int, work: Work::Plain }
+    BinaryRow { op, spelling: Spelling::Infix(symbol, level), takes: None, index: false, int }
 }
 
 /// Returns the row of an operator that indices have.
@@ -419,30 +365,26 @@ const fn arithmetic(op: Binary, symbol: &'static str, level: Level, int: fn(i128
 }
 
 /// Returns the row of a method.
-const fn method(op: Binary, name: &'static str, takes: Takes, work: Work, int: fn(i128, i128) -> Option<i128>) -> BinaryRow {
-    BinaryRow { op, spelling: Spelling::Method(name), takes: Some(takes), index: false, int, work }
+const fn method(op: Binary, name: &'static str, takes: Takes, int: fn(i128, i128) -> Option<i128>) -> BinaryRow {
+    BinaryRow { op, spelling: Spelling::Method(name), takes: Some(takes), index: false, int }
 }
 
 /// The functions of two values, in the order of the variants.
 const BINARY: [BinaryRow; 17] = {
     use Takes::{Floats, Ints, Numbers};
-    use Work::Plain;
     [
         arithmetic(Binary::Add, "+", Level::Sum, |a, b| Some(a + b)),
         arithmetic(Binary::Sub, "-", Level::Sum, |a, b| Some(a - b)),
         arithmetic(Binary::Mul, "*", Level::Product, |a, b| Some(a * b)),
-        method(Binary::MulHi, "mul_hi", Ints, Plain, |a, b| Some((a * b) >> 32)),
+        method(Binary::MulHi, "mul_hi", Ints, |a, b| Some((a * b) >> 32)),
         arithmetic(Binary::Div, "/", Level::Product, |a, b| Some(if b == 0 { 0 } else { a / b })),
-        BinaryRow {
-            work: formula(18, 0, 56),
-            ..arithmetic(Binary::Rem, "%", Level::Product, |a, b| Some(if b == 0 { 0 } else { a % b }))
-        },
+        arithmetic(Binary::Rem, "%", Level::Product, |a, b| Some(if b == 0 { 0 } else { a % b })),
         arithmetic(Binary::FloorDiv, "/", Level::Product, |a, b| if b > 0 { Some(a.div_euclid(b)) } else { None }),
         arithmetic(Binary::FloorMod, "%", Level::Product, |a, b| if b > 0 { Some(a.rem_euclid(b)) } else { None }),
-        BinaryRow { index: true, ..method(Binary::Min, "min", Numbers, Plain, |a, b| Some(if a < b { a } else { b })) },
-        BinaryRow { index: true, ..method(Binary::Max, "max", Numbers, Plain, |a, b| Some(if a < b { b } else { a })) },
-        method(Binary::Pow, "powf", Floats, formula(68, 0, 137), |_, _| None),
-        method(Binary::Atan2, "atan2", Floats, formula(27, 0, 52), |_, _| None),
+        BinaryRow { index: true, ..method(Binary::Min, "min", Numbers, |a, b| Some(if a < b { a } else { b })) },
+        BinaryRow { index: true, ..method(Binary::Max, "max", Numbers, |a, b| Some(if a < b { b } else { a })) },
+        method(Binary::Pow, "powf", Floats, |_, _| None),
+        method(Binary::Atan2, "atan2", Floats, |_, _| None),
         infix(Binary::And, "&", Level::And, |a, b| Some(a & b)),
         infix(Binary::Or, "|", Level::Or, |a, b| Some(a | b)),
         infix(Binary::Xor, "^", Level::Xor, |a, b| Some(a ^ b)),
@@ -502,10 +444,5 @@ impl Binary {
     /// Returns the value for integers that do not wrap. `None` if the value is not defined or does not fit in 64 bits.
     pub fn exact(self, a: i64, b: i64) -> Option<i64> {
         self.of_ints(a, b).and_then(|value| i64::try_from(value).ok())
-    }
-
-    /// Returns the cost of one result, if it is a float.
-    pub fn work(self) -> Work {
-        self.row().work
     }
 }

@@ -5,7 +5,7 @@ use super::{Edit, Look};
 use crate::words;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use std::collections::BTreeSet;
-use tilewright_dsl::cost::touches;
+use tilewright_codegen::cost::touches;
 use tilewright_dsl::syntax::{
     self,
     schedule::{Item, Schedule, Statement, StatementKind},

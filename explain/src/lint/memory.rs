@@ -3,7 +3,7 @@
 
 use super::{Advice, Edit, LintName, Look};
 use std::collections::BTreeMap;
-use tilewright_dsl::cost::{Apart, SubgroupAccess, touches};
+use tilewright_codegen::cost::{Apart, SubgroupAccess, touches};
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::nest::{Program, Space};
 use tilewright_dsl::syntax::schedule::{Directive, DirectiveKind};

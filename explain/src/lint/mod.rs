@@ -31,7 +31,7 @@ use planner::{Replanned, chains_of};
 use serde::Serialize;
 use std::cell::OnceCell;
 use std::fmt;
-use tilewright_dsl::cost::FloatChain;
+use tilewright_dsl::chains::FloatChain;
 use tilewright_dsl::diag::{Errors, SpanId};
 use tilewright_dsl::nest::Program;
 use tilewright_dsl::plan::Plan;

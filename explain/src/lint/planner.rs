@@ -5,7 +5,7 @@ use super::{Advice, LintName, Look};
 use crate::admit;
 use crate::figures::{self, DimValues, Figures};
 use std::collections::BTreeSet;
-use tilewright_dsl::cost::{FloatChain, chains};
+use tilewright_dsl::chains::{FloatChain, chains};
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{NodeKind, Program, walk};

@@ -2,7 +2,7 @@
 
 use super::directive::literal;
 use super::{Advice, LintName, Look};
-use tilewright_dsl::cost::Limit;
+use tilewright_codegen::cost::Limit;
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::nest::{AxisDef, AxisId, Exec, NodeKind, Space, walk};
 use tilewright_dsl::syntax::schedule::{Directive, DirectiveKind, Memory, Tile};

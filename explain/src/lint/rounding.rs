@@ -2,7 +2,7 @@
 
 use super::planner::JudgedDispatch;
 use super::{Advice, LintName, Look};
-use tilewright_dsl::cost::FloatChain;
+use tilewright_dsl::chains::FloatChain;
 use tilewright_dsl::launch::DType;
 
 /// The additions of a chain in f32 that are not reported. So many can lose 2^16 * 2^-24 of the sum of all magnitudes, which is 0.4 %.

@@ -1,7 +1,7 @@
 //! Lints of wasted work: stages that are recomputed where they are read, and idle invocations.
 
 use super::{Advice, LintName, Look};
-use tilewright_dsl::cost::{Covered, Long, Repeated};
+use tilewright_codegen::cost::{Covered, Long, Repeated};
 use tilewright_dsl::nest::{AxisId, Exec, Level, NodeKind, walk};
 
 /// The share of invocations that may be idle, in percent.

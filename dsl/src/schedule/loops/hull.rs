@@ -82,7 +82,7 @@ impl StageNest<'_> {
 }
 
 /// Returns an expression that is at least `expr` for all values of the axes in `over`, or `None` if no rule gives one.
-pub(crate) fn largest(program: &Program, expr: ExprId, over: &HashSet<AxisId>) -> Option<ExprId> {
+pub fn largest(program: &Program, expr: ExprId, over: &HashSet<AxisId>) -> Option<ExprId> {
     bound(program, expr, over, true)
 }
 

@@ -1,7 +1,7 @@
 //! Directives that rewrite the loops of one stage, and the analyses of loops that they share.
 
 pub mod fuse;
-pub(crate) mod hull;
+pub mod hull;
 pub mod lanes;
 pub mod peel;
 pub mod reorder;

@@ -4,6 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
+use tilewright_codegen::cost;
 use tilewright_dsl::expand;
 
 /// The stack size of a program's main thread, and of rustc's.
@@ -31,12 +32,12 @@ pub(crate) fn watched<T: Send + 'static>(what: &str, run: impl FnOnce() -> T + S
 
 /// Returns the macros' expansions of an item of each kind, and of the chain that they form.
 pub(crate) fn expanded(kernel: TokenStream, schedule: TokenStream, profile: TokenStream) -> String {
-    let alone = expand::kernel(kernel.clone(), tilewright_spirv::compile);
+    let alone = expand::kernel(kernel.clone(), tilewright_spirv::compile, cost::text);
     let head = expand::schedule(schedule.clone());
     let board = expand::profile(profile.clone());
     let resolved = expand::define_profile(quote!(profile { #profile } profiles { { vulkan_1_1 } }));
     let chain = quote!(schedule { #schedule } kernel { #kernel } profiles { { vulkan_1_1 } { #profile } });
-    let made = expand::compile(chain, tilewright_spirv::compile);
+    let made = expand::compile(chain, tilewright_spirv::compile, cost::text);
     quote!(#alone #head #board #resolved #made).to_string()
 }
 

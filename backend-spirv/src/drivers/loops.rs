@@ -1,0 +1,79 @@
+//! The limits of drivers on the size of unrolled loops, and the hint that keeps them from unrolling others.
+
+use crate::Result;
+use crate::emit::Emit;
+use crate::math::Site;
+use crate::module::Id;
+use rspirv::spirv::LoopControl;
+use tilewright_codegen::values::ValueId;
+use tilewright_dsl::launch::DType;
+
+/// The limit of an unrolled loop's instructions, in 32-bit words, times its barriers. Drivers for CPUs split a workgroup's invocations at
+/// each barrier, across all values that are live there. Beyond this limit, lavapipe compiles for seconds, and at a hundred times of it for
+/// minutes.
+const BETWEEN_BARRIERS: u64 = 1 << 19;
+
+/// The limit of branches in all copies of an unrolled loop, where a loop that is not unrolled counts as [`LOOP`] branches. The time that
+/// NVIDIA's driver takes for a module grows with these far more than with its size: 60 loops, or 800 branches, can take 10 seconds, and
+/// thousands take minutes. Large modules without branches have a limit of their own (`tilewright_dsl::length`).
+const BRANCHES: u32 = 640;
+
+/// The number of branches that a loop counts as.
+const LOOP: u32 = 20;
+
+/// A loop of fewer 32-bit words than this gets no hint against unrolling, because some such loops are faster if the driver unrolls them.
+/// The count is the words of the body, times the iterations, times the copies that enclosing `unroll`s make. Larger loops get the hint,
+/// because the schedule decides which loops are unrolled.
+const SMALL: u64 = 8192;
+
+/// The counts of barriers, loops and branches that were emitted so far.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Written {
+    pub(crate) barriers: u32,
+    pub(crate) loops: u32,
+    pub(crate) branches: u32,
+}
+
+impl Emit<'_> {
+    /// Checks that drivers can compile the copies of a loop that was unrolled since `before`.
+    pub(crate) fn check_written(&self, name: &str, extent: u32, before: (u64, Written)) -> Result<()> {
+        let (loops, branches) = (self.written.loops - before.1.loops, self.written.branches - before.1.branches);
+        if loops.saturating_mul(LOOP).saturating_add(branches) > BRANCHES {
+            return Err(self
+                .error(format!("unrolling `{name}` {extent} times makes {loops} loops and {branches} branches"))
+                .note(format!(
+                    "the limit is {BRANCHES} branches, and a loop counts as {LOOP}, because drivers need seconds to compile more"
+                ))
+                .help("unroll a smaller tile, or `reorder` so that its inner loops enclose it"));
+        }
+        let (words, barriers) = (self.function.words() - before.0, u64::from(self.written.barriers - before.1.barriers));
+        if words.saturating_mul(barriers) > BETWEEN_BARRIERS {
+            let message = format!("unrolling `{name}` {extent} times makes {barriers} barriers in {words} words of instructions");
+            return Err(self
+                .error(message)
+                .note(format!(
+                    "the limit of barriers times words is {BETWEEN_BARRIERS}, because drivers need seconds to compile more"
+                ))
+                .help("unroll a smaller tile, or make the loop around the barriers `serial`"));
+        }
+        Ok(())
+    }
+
+    /// Returns the hint about unrolling a loop, and the bound that the loop compares with. `written_out` is the number of 32-bit words in
+    /// all iterations.
+    pub(crate) fn against_unrolling(&mut self, extent: ValueId, end: Id, written_out: u64) -> Result<(LoopControl, Id)> {
+        let (copies, is_known) = (self.resolver.copies(), self.resolver.values.as_int(extent).is_some());
+        // If the bound is a specialization constant, the driver knows it and can judge the cost of unrolling itself.
+        let is_judged = written_out == u64::MAX && (copies == 1 || !is_known) && self.resolver.is_folded(extent);
+        if written_out.saturating_mul(copies) < SMALL || is_judged {
+            return Ok((LoopControl::NONE, end));
+        }
+        // NVIDIA's driver ignores the hint if the bound is a literal. It then needs 32 s for eight copies of a loop of 4 x 16 iterations,
+        // so the bound is hidden.
+        let end = match is_known && copies > 1 {
+            true => self.hidden(Site { level: 0, n: 1, of: DType::I32, dtype: DType::I32 }, end)?,
+            false => end,
+        };
+        Ok((LoopControl::DONT_UNROLL, end))
+    }
+}
