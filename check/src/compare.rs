@@ -3,7 +3,7 @@
 use tilewright_dsl::algorithm::evaluate::{Tensor, Value};
 use tilewright_launch::DType;
 
-/// The elements of a right result that have no bound. They are where a step function's operand is too near a jump.
+/// The elements of a right result that lack a bound, because a step function's operand is too near a jump.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
     /// The elements without a bound whose expected value is finite.
