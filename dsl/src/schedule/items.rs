@@ -1,6 +1,5 @@
 //! Applies a schedule whose names are resolved: first the directives of stages in order, then the directives of the copies in their nests.
 
-use super::opened::Opened;
 use super::placement::{self, dispatched};
 use super::resolve::{ResolvedSchedule, Scheduled};
 use super::{Applied, StageNest, default, left_over, plain, show};
@@ -104,7 +103,7 @@ pub(crate) fn apply(
 
 /// Applies the directives up to `rfactor` of a stage that is placed at a loop, before it is placed.
 fn factor(program: &mut Program, profile: &Profile, stage: StageId, directives: &[Directive], outcome: &mut Outcome) {
-    let Some(mut nest) = Opened::new(program, profile, stage).filter(|_| !directives.is_empty()) else { return };
+    let Some(mut nest) = StageNest::open(program, profile, stage).filter(|_| !directives.is_empty()) else { return };
     if let Some(early) = directives.iter().find(|d| distributes(&d.kind)) {
         let error =
             Error::new(early.span, "this directive must follow `rfactor`, which splits the reduction before the stage is placed");
@@ -113,8 +112,8 @@ fn factor(program: &mut Program, profile: &Profile, stage: StageId, directives: 
     }
     let warnings = &mut outcome.warnings;
     let mut directives = directives.iter().filter(|d| d.kind != DirectiveKind::Show);
-    let applied = directives.try_for_each(|d| nest.apply(program, profile, &mut |nest| one(nest, d, warnings)));
-    nest.store(program);
+    let applied = directives.try_for_each(|directive| one(&mut nest, directive, warnings));
+    nest.store();
     outcome.errors.keep(applied);
 }
 
@@ -137,8 +136,8 @@ fn schedule_stage(
     outcome: &mut Outcome,
     watch: &mut Watch<'_>,
 ) -> Vec<Copied> {
-    let Some(mut nest) = Opened::new(program, profile, stage) else { return Vec::new() };
     compute_at::consumers_first(program, &mut directives);
+    let Some(mut nest) = StageNest::open(program, profile, stage) else { return Vec::new() };
     let mut applied = Ok(());
     // `show` does not count as scheduling. `rfactor` leaves a new reduction without directives.
     let said = directives.iter().rposition(|d| d.kind != DirectiveKind::Show);
@@ -148,40 +147,34 @@ fn schedule_stage(
     };
     for (at, directive) in directives.iter().map(Some).chain([None]).enumerate() {
         // A copy without directives is scheduled after its host.
-        if at == from && !program.hosts.contains_key(&stage) {
-            applied = nest.apply(program, profile, &mut |nest| plain::apply(nest, blame));
-            watch(At::Plain(stage), &|| nest.shown(program));
+        if at == from && !nest.is_hosted() {
+            applied = plain::apply(&mut nest, blame);
+            watch(At::Plain(stage), &|| nest.shown());
         }
         let Some(directive) = directive.filter(|_| applied.is_ok()) else { break };
         let span = directive.span;
         if directive.kind == DirectiveKind::Show {
-            outcome.warnings.push(show::apply(&nest.shown(program), nest.dispatch(), span));
+            outcome.warnings.push(show::apply(&nest.shown(), nest.dispatch, span));
             continue;
         }
-        let warnings = &mut outcome.warnings;
-        applied = nest.apply(program, profile, &mut |nest| {
-            one(nest, directive, warnings)?;
-            copies::check(nest, span)
-        });
+        applied = one(&mut nest, directive, &mut outcome.warnings).and_then(|()| copies::check(&mut nest, span));
         if applied.is_err() {
             break;
         }
         let at = directive.planned.as_ref().map_or(At::Directive(span), |text| At::Planned(text.clone()));
-        watch(at, &|| nest.shown(program));
+        watch(at, &|| nest.shown());
     }
     // The first directive of a stage disables its plain schedule.
     let blame = directives.iter().find(|d| d.kind != DirectiveKind::Show).map_or(blame, |d| d.span);
     let checked = applied.and_then(|()| {
-        nest.apply(program, profile, &mut |nest| {
-            left_over::check(nest, blame)?;
-            fragment::check_whole(nest)?;
-            subgroups::check_whole(nest)
-        })
+        left_over::check(&mut nest, blame)?;
+        fragment::check_whole(&nest)?;
+        subgroups::check_whole(&nest)
     });
     if outcome.errors.keep(checked).is_some() {
-        nest.store(program);
+        nest.store();
     }
-    nest.copies()
+    nest.copies
 }
 
 /// Applies one directive.

@@ -1,6 +1,5 @@
 //! The final check of a schedule: every parallel axis of extent above 1 is distributed, unrolled, in lanes, or explicitly serial.
 
-use super::block_of::is_outside_blocks;
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId, list};
 use crate::nest::{AxisDef, Exec};
@@ -36,8 +35,6 @@ pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
         "distribute, unroll or vectorize {them}, write `default` so that the planner does, or write `serial({})` if that is intended",
         names.join(", ")
     );
-    Err(error.help(match is_outside_blocks(nest.program, nest.stage) {
-        true => help,
-        false => format!("in `{stage} {{ … }}`, {help}"),
-    }))
+    let is_outside_blocks = nest.program.only_result() == Some(nest.stage);
+    Err(error.help(if is_outside_blocks { help } else { format!("in `{stage} {{ … }}`, {help}") }))
 }

@@ -15,7 +15,6 @@ pub mod matrices;
 pub mod memory;
 mod names;
 mod number;
-mod opened;
 pub(crate) mod placement;
 mod plain;
 pub(crate) mod resolve;
@@ -80,6 +79,13 @@ impl<'a> StageNest<'a> {
     /// Puts the nest back into the plan.
     pub fn store(&mut self) {
         self.program.plan[self.dispatch].body = self.placed.assembled(self.program, &self.path);
+    }
+
+    /// Returns a copy of the program whose plan contains the current nest.
+    fn shown(&self) -> Program {
+        let mut shown = self.program.clone();
+        shown.plan[self.dispatch].body = self.placed.assembled(&shown, &self.path);
+        shown
     }
 
     /// Recomputes the predicates of the compute node, after axes have changed.

@@ -75,7 +75,7 @@ pub(crate) fn resolve(program: &Program, schedule: &Schedule) -> Result<Resolved
     let mut errors = Errors::new();
     let placements = placement::placements(program, schedule, &mut errors);
     blocks.iter().for_each(|block| block.check_computed(&mut errors));
-    plan_once(&blocks, &mut errors);
+    plan_once(program, &blocks, &mut errors);
     errors.into_result().map(|()| ResolvedSchedule { blocks, placements })
 }
 
@@ -233,22 +233,22 @@ impl ResolvedSchedule {
 }
 
 /// Checks that each stage has one `default` at most.
-fn plan_once(blocks: &[ResolvedBlock], errors: &mut Errors) {
-    let mut seen: Vec<(&ResolvedBlock, SpanId)> = Vec::new();
-    for block in blocks {
-        let name = |block: &ResolvedBlock| match block.of {
-            Scheduled::Stage(_) => None,
-            _ => block.name.as_ref().map(|name| name.text.clone()),
-        };
-        let is_same = |other: &ResolvedBlock| (other.of, name(other)) == (block.of, name(block));
-        for directive in block.all().filter(|d| is_default(d)) {
-            match seen.iter().find(|(other, _)| is_same(other)) {
-                Some((_, first)) => {
-                    let error = Error::new(directive.span, "`default` is written twice for one stage");
-                    errors.push(error.note_at(*first, "the first one is here").help("remove one of them"));
-                }
-                None => seen.push((block, directive.span)),
+fn plan_once(program: &Program, blocks: &[ResolvedBlock], errors: &mut Errors) {
+    let name = |block: &ResolvedBlock| match block.of {
+        Scheduled::Stage(stage) => Some(program.stages[stage].name.clone()),
+        _ => block.name.as_ref().map(|name| name.text.clone()),
+    };
+    let mut seen: Vec<(Option<String>, SpanId)> = Vec::new();
+    for (block, directive) in blocks.iter().flat_map(|block| block.all().map(move |directive| (block, directive))) {
+        if !is_default(directive) {
+            continue;
+        }
+        match seen.iter().find(|(other, _)| *other == name(block)) {
+            Some((_, first)) => {
+                let error = Error::new(directive.span, "`default` is written twice for one stage");
+                errors.push(error.note_at(*first, "the first one is here").help("remove one of them"));
             }
+            None => seen.push((name(block), directive.span)),
         }
     }
 }

@@ -68,10 +68,6 @@ pub(in crate::schedule) fn apply(nest: &mut StageNest<'_>, promote: &Promote, sp
         let error = Error::new(name.span, format!("stage `{name}` does not exist yet: `rfactor` defines it further down"));
         return Err(error.help("write this after the `rfactor`"));
     };
-    if stage == nest.stage {
-        let error = Error::new(name.span, format!("`{name}` would be computed within its own nest"));
-        return Err(error.help("place it at a loop of a stage that reads it"));
-    }
     let mut place = place::find(nest, promote)?;
     place.around = true;
     place.inside = place::inside(nest, promote.is_together(), place.depth, true);
