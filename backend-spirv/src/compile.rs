@@ -70,7 +70,7 @@ fn emit(
     let name = entry_name([&program.name, variant, &dispatch.name]);
     let entry = Entry { name: &name, local, addresses };
     let matrices = e.needed_products();
-    let (spirv, lines) = e.module.finish(entry, &e.function.variables, &code, &program.places);
+    let (spirv, lines) = e.module.finish(entry, &e.function.variables, &code, &program.report.places);
     let requires = Requires {
         features: e.features.iter().copied().collect(),
         invocations: dispatch.local.iter().product(),

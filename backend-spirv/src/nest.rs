@@ -162,7 +162,8 @@ impl Emit<'_> {
         let bounds = self.resolver.values.node(range.end).range;
         // If the first iteration is not number 0, the number of iterations is unknown.
         let skippable = bounds.0 < 1 || self.resolver.values.as_int(range.start) != Some(0);
-        let turns = self.program.pipelines.iter().filter(|p| p.axis == axis).map(|p| p.buffers).find(|n| !n.is_power_of_two());
+        let turns =
+            self.program.notes.pipelines.iter().filter(|p| p.axis == axis).map(|p| p.buffers).find(|n| !n.is_power_of_two());
         self.counted(range, skippable, turns, |e, value| e.binding(axis, BoundAxis { value, owner: false }, |e| e.block(body)))
     }
 

@@ -33,7 +33,7 @@ impl<'p> Resolver<'p> {
     /// that another invocation writes. Also true if it writes back a shared copy whose elements there were never written.
     fn reads_updated(&self, c: &Compute) -> bool {
         let stored = |b: BufferId| self.program.buffers[b].space.is_global();
-        let hosted = self.program.hosts.contains_key(&c.stage) && c.dst.iter().any(|to| stored(to.buffer));
+        let hosted = self.program.notes.hosts.contains_key(&c.stage) && c.dst.iter().any(|to| stored(to.buffer));
         let updated = |b: BufferId| match self.program.buffers[b].space {
             Space::Update => true,
             Space::Shared => hosted || c.phase == Phase::Resume,

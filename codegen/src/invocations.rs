@@ -54,7 +54,7 @@ impl Resolver<'_> {
         }
         value = self.values.floor_div(value, later);
         let value = if at == 0 { value } else { self.values.floor_mod(value, extents[at]) };
-        if !self.program.down.contains(&axis) {
+        if !self.program.notes.down.contains(&axis) {
             return Ok(value);
         }
         let (one, zero) = (self.values.int(1), self.values.int(0));

@@ -70,7 +70,7 @@ impl Late {
         let takes = monoid.combine.get(last).is_some_and(is_item)
             && matches!(program.exprs.get(taken.value[last]), Expr::Read(read) if read.buffer == to.buffer);
         // No predicate may leave an iteration out.
-        let always = taken.preds.iter().all(|pred| pred.tail == Tail::RoundUp && program.neutral.contains(&pred.axis));
+        let always = taken.preds.iter().all(|pred| pred.tail == Tail::RoundUp && program.notes.neutral.contains(&pred.axis));
         let private =
             [src.buffer, dst.buffer, to.buffer, taken.dst[last].buffer].into_iter().all(|buffer| is_private(program, buffer));
         let names_state = |e: &ExprId| program.exprs.any(*e, &mut |e| matches!(e, Expr::State(n) if *n as usize == last));

@@ -134,7 +134,7 @@ impl Resolver<'_> {
 /// The dims that a condition of the form `D % 4 == 0` requires to be multiples of a literal.
 fn multiples(program: &Program) -> Map<u32, i64> {
     let mut multiples: Map<u32, i64> = Map::default();
-    for c in &program.conditions {
+    for c in &program.checks.conditions {
         let exprs = &program.exprs;
         let Expr::Binary(Binary::FloorMod | Binary::Rem, dim, by) = exprs.get(c.left) else { continue };
         let (Expr::Dim(dim), Some(by), Some(0)) = (exprs.get(*dim), exprs.as_int(*by), exprs.as_int(c.right)) else { continue };
@@ -152,7 +152,7 @@ fn pinned(program: &Program) -> Vec<bool> {
     for (id, dim) in program.dims.iter() {
         let follows = |value| size(program, value).is_some_and(|s| !s.any_dim(&|d| !pinned.get(d as usize).is_some_and(|p| *p)));
         pinned[id.index()] = match dim.derived {
-            None => program.pinned.contains(&id),
+            None => program.statements.pinned.contains(&id),
             Some(value) => follows(value),
         };
     }

@@ -183,10 +183,10 @@ pub(crate) fn forms_asked_for(kernel: &Kernel, schedule: &Schedule) -> Vec<Form>
         return Vec::new();
     };
     let _ = precompute::split(&mut program, &rewritten);
-    let prepared = |b: BufferId| program.prepared.iter().any(|p| p.of == b);
+    let prepared = |b: BufferId| program.statements.prepared.iter().any(|p| p.of == b);
     let tensors = Tensors::of(&program);
     let outer = tensors.buffers().iter().filter(|b| matches!(program.buffers[**b].space, Space::Input | Space::Output));
-    let outer = outer.filter(|b| !program.prepared.iter().any(|p| p.buffer == **b));
+    let outer = outer.filter(|b| !program.statements.prepared.iter().any(|p| p.buffer == **b));
     outer.map(|b| if prepared(*b) { Form::Prepared } else { Form::packed(program.packed(*b).map(|p| &p.layout)) }).collect()
 }
 

@@ -32,7 +32,7 @@ fn compiled(kernel: &str, directives: &str) -> Program {
 /// Returns the lowered nest and the ledger.
 fn lowered(kernel: &str, directives: &str) -> String {
     let program = compiled(kernel, directives);
-    let ledger = program.ledger.iter().map(|o| format!("{:?}: {}\n", o.state, o.what)).collect::<String>();
+    let ledger = program.report.ledger.iter().map(|o| format!("{:?}: {}\n", o.state, o.what)).collect::<String>();
     format!("{}\n{ledger}", print::plan(&program))
 }
 

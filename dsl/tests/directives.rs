@@ -105,7 +105,7 @@ fn ledger(directives: &str) -> Vec<String> {
     let text = format!("V: matmul for vulkan_1_1 {{ distribute(i, j => workgroup(y, x)); {directives} }}");
     let schedule = syntax::parse(text.parse().expect("tokens"), &mut spans, Schedule::parse).into_result().expect("a schedule");
     let compiled = compile(&kernel, &schedule, &Profile::vulkan_1_1()).unwrap_or_else(|e| panic!("{}", e.texts(&spans)));
-    let owed = compiled.program.ledger.iter().filter(|o| !o.what.contains("is in bounds of"));
+    let owed = compiled.program.report.ledger.iter().filter(|o| !o.what.contains("is in bounds of"));
     owed.map(|o| format!("{}: {:?}", o.what, o.state)).collect()
 }
 

@@ -24,7 +24,7 @@ fn compiled(kernel: &str, schedule: &str) -> String {
     let kernel = syntax::kernel::parse(kernel.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
     let schedule = syntax::parse(schedule.parse().expect("tokens"), &mut spans, Schedule::parse).into_result().expect("a schedule");
     match compile(&kernel, &schedule, &Profile::vulkan_1_1()) {
-        Ok(made) => made.program.ledger.iter().fold(String::new(), |out, o| out + &format!("{:?}: {}\n", o.state, o.what)),
+        Ok(made) => made.program.report.ledger.iter().fold(String::new(), |out, o| out + &format!("{:?}: {}\n", o.state, o.what)),
         Err(errors) => strip(&errors.texts(&spans)),
     }
 }

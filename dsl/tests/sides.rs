@@ -167,7 +167,7 @@ fn shifted(p: &mut Program, long: bool) {
     let axis = p.axes.ids().find(|axis| matches!(&p.axes[*axis].fate, Fate::Split(_))).expect("an axis is split");
     let (left, right) = (p.axes[axis].extent, p.exprs.int(8));
     if long {
-        p.conditions.push(Condition {
+        p.checks.conditions.push(Condition {
             left,
             relation: Relation::Ge,
             right,

@@ -284,6 +284,6 @@ fn taken(compiled: &Compiled, dims: &[(String, i64)], profiles: &[Profile]) -> R
 fn cost(compiled: &Compiled, nest: &nest::Program, program: &Program, known: &DimValues, profiles: &[Profile]) -> Taken {
     let figures: Vec<Figures> = figures(nest, program, &compiled.profile, known);
     let under = program.variant.split_once(" where ").map(|(_, facts)| facts.to_owned());
-    let totals = Totals::new(&figures, program, known, &nest.rounding, &compiled.profile);
+    let totals = Totals::new(&figures, program, known, &nest.report.rounding, &compiled.profile);
     Taken { under, totals, judged: profiles.iter().map(|profile| least(&figures, profile)).collect() }
 }

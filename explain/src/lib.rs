@@ -211,7 +211,7 @@ impl Explanation {
     /// Adds the results of a schedule that compiled, and leaves out versions that change nothing.
     fn fill(&mut self, made: Variant, subject: &Subject, given: &Given) -> Result<(), String> {
         let constant = |t: &nest::Tuned| Tuned { name: t.name.clone(), value: t.value, candidates: t.candidates.clone() };
-        self.tuned = made.nest.tuned.iter().map(constant).collect();
+        self.tuned = made.nest.statements.tuned.iter().map(constant).collect();
         // A launch tries the schedule without more facts last.
         let told = std::mem::take(&mut self.versions).into_iter().enumerate();
         self.versions = told.filter(|(n, _)| *n == 0 || made.taken.contains(n)).map(|(_, version)| version).collect();
@@ -230,11 +230,11 @@ impl Explanation {
         let parts = programs.into_iter().zip(nests).zip(&known);
         for (n, (version, ((program, nest), known))) in self.versions.iter_mut().zip(parts).enumerate() {
             version.figures = figures::figures(&nest, &program, &self.profile, known);
-            version.totals = Some(Totals::new(&version.figures, &program, known, &nest.rounding, &self.profile));
+            version.totals = Some(Totals::new(&version.figures, &program, known, &nest.report.rounding, &self.profile));
             let is_run = version.refused.is_none() && taken.is_none_or(|taken| taken == n);
             let judged = JudgedVersion { nest: &nest, plan: &version.plan, figures: &version.figures, known, is_run };
             version.lints = lint::lints(subject, given, &judged, &warnings);
-            version.ledger = nest.ledger;
+            version.ledger = nest.report.ledger;
             version.program = Some(program);
         }
         Ok(())

@@ -18,7 +18,7 @@ fn chains(kernel: &str, directives: &str) -> Vec<String> {
     };
     let made = compile::variant(kernel, &format!("V: k for p {{ {directives} }}"), &profile);
     let made = made.unwrap_or_else(|refusal| panic!("{}\n{directives}", refusal.text));
-    made.nest.ledger.into_iter().filter(|o| o.state == State::Stated).map(|o| o.what).collect()
+    made.nest.report.ledger.into_iter().filter(|o| o.state == State::Stated).map(|o| o.what).collect()
 }
 
 #[test]

@@ -118,7 +118,7 @@ impl Emit<'_> {
 
     /// True if a buffer with this usage is marked as read-only.
     fn marks(&self, usage: &BufferUse) -> bool {
-        !usage.writes && !self.program.unmarked
+        !usage.writes && !self.program.statements.unmarked
     }
 
     /// Returns the block type of a buffer in device memory, seen as an array of `of`.

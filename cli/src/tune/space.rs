@@ -94,7 +94,7 @@ pub(super) fn default_choice(source: &Source, subject: &Subject) -> Result<Choic
     let place = |at| subject.place(at);
     let made = tilewright_dsl::variant::compile(kernel, schedule, profile, &Choice::default(), &place, tilewright_spirv::compile);
     let made = made.map_err(|errors| Problem::no(source.place(errors.texts(&subject.spans).trim_end())))?;
-    Ok(Choice(made.nest.tuned.iter().map(|t| (t.name.clone(), t.value)).collect()))
+    Ok(Choice(made.nest.statements.tuned.iter().map(|t| (t.name.clone(), t.value)).collect()))
 }
 
 /// Compiles all choices with `jobs` threads. No choice is begun after `until`, except the default, which is first.

@@ -52,7 +52,7 @@ pub struct Long {
 /// Records how many elements of a stage are computed where it is read, if this buffer belongs to such a stage.
 pub(super) fn note(count: &mut Count<'_>, buffer: BufferId, span: SpanId) {
     let program = count.program;
-    let mut placed = program.placed.iter().filter(|(stage, _)| program.stages[**stage].buffer == buffer);
+    let mut placed = program.notes.placed.iter().filter(|(stage, _)| program.stages[**stage].buffer == buffer);
     let Some(Expr::Read(read)) = placed.next().map(|(_, element)| program.exprs.get(*element)) else { return };
     let elements = |buffer: BufferId| {
         let extents = program.buffers[buffer].shape.iter().map(|n| size(program, *n));

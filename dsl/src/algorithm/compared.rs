@@ -37,8 +37,8 @@ impl Checker<'_> {
                 .fail(error.help("reduce over shorter ranges: define an intermediate for the inner ranges, and reduce that"));
         }
         let limit = Limit { what, least, most };
-        if !self.is_counted(&limit) && !self.program.limits.contains(&limit) {
-            self.program.limits.push(limit);
+        if !self.is_counted(&limit) && !self.program.checks.limits.contains(&limit) {
+            self.program.checks.limits.push(limit);
         }
         Ok(())
     }

@@ -61,7 +61,7 @@ impl Checker<'_> {
 
     /// Records the facts that the kernel states, for all later proofs.
     fn facts(&mut self) {
-        let (kernel, first) = (self.kernel, self.program.conditions.len());
+        let (kernel, first) = (self.kernel, self.program.checks.conditions.len());
         for fact in &kernel.facts {
             let is_poisoned = |name: &String| matches!(self.names.find(name), Some((_, Symbol::Poisoned)));
             let noted = match super::order::names(fact).iter().any(is_poisoned) {
@@ -71,18 +71,19 @@ impl Checker<'_> {
             // If an intended fact is missing, proofs are skipped, because they may fail without it.
             self.prove &= noted.is_ok();
         }
-        for at in first..self.program.conditions.len() {
-            let Condition { left, right, text, span, .. } = self.program.conditions[at].clone();
+        for at in first..self.program.checks.conditions.len() {
+            let Condition { left, right, text, span, .. } = self.program.checks.conditions[at].clone();
             let is_known = [left, right].iter().all(|side| self.program.exprs.as_int(*side).is_some());
             self.program.owe(text, if is_known { State::Proved } else { State::CheckedAtLaunch }, span);
         }
-        for bound in self.program.bounds.clone() {
+        for bound in self.program.checks.bounds.clone() {
             self.program.owe(bound.text, State::CheckedAtLaunch, bound.span);
         }
         if self.prove
             && let Some(conditions) = Prover::new(&self.program).contradiction()
         {
-            let found: Vec<Condition> = conditions.iter().filter_map(|at| self.program.conditions.get(*at)).cloned().collect();
+            let found: Vec<Condition> =
+                conditions.iter().filter_map(|at| self.program.checks.conditions.get(*at)).cloned().collect();
             // A fact that binds a dim to a literal is part of the dim's definition, so the conditions found need not include it.
             let bound = kernel.facts.iter().rev().find(|fact| stated::literal(fact).is_some()).map(|fact| fact.span);
             let span = found.last().map(|c| c.span).or(bound).unwrap_or(kernel.name.span);

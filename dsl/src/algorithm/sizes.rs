@@ -99,9 +99,16 @@ impl Checker<'_> {
             return;
         }
         let known = |c: &Condition| (c.left, c.relation, c.right) == (size, Relation::Ge, bound);
-        if !self.program.conditions.iter().any(known) {
+        if !self.program.checks.conditions.iter().any(known) {
             self.program.owe(text.clone(), State::CheckedAtLaunch, span);
-            self.program.conditions.push(Condition { left: size, relation: Relation::Ge, right: bound, text, span, needed: true });
+            self.program.checks.conditions.push(Condition {
+                left: size,
+                relation: Relation::Ge,
+                right: bound,
+                text,
+                span,
+                needed: true,
+            });
         }
     }
 }

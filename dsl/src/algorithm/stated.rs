@@ -51,7 +51,7 @@ pub(crate) fn note(program: &mut Program, fact: &Expr, needed: bool) -> Result<(
                 (_, ExprKind::Name(name)) => format!("{} {} {name}", show(left), relation.symbol()),
                 _ => format!("{} {} {}", show(left), relation.symbol(), show(right)),
             };
-            program.conditions.push(Condition { left, relation: *relation, right, text, span: fact.span, needed });
+            program.checks.conditions.push(Condition { left, relation: *relation, right, text, span: fact.span, needed });
             Ok(())
         }
         ExprKind::Binary(BinaryOp::And, _, a, b) => note(program, a, needed).and_then(|()| note(program, b, needed)),
@@ -74,7 +74,7 @@ fn finite(program: &mut Program, args: &[Expr], fact: &Expr) -> Result<(), Error
     if !buffer.dtype.is_float() {
         return Err(Error::new(*span, format!("`{name}` has the dtype {}, whose values are always finite", buffer.dtype)));
     }
-    program.finite.push(id);
+    program.checks.finite.push(id);
     Ok(())
 }
 

@@ -17,7 +17,7 @@ pub(super) fn note(program: &mut Program, fact: &Expr, needed: bool) -> Option<R
         (None, Some(scalar)) => (scalar, mirrored(relation), a),
         (None, None) => return None,
     };
-    Some(bound(program, (scalar, relation), other, fact, needed).map(|bound| program.bounds.push(bound)))
+    Some(bound(program, (scalar, relation), other, fact, needed).map(|bound| program.checks.bounds.push(bound)))
 }
 
 fn scalar(program: &Program, expr: &Expr) -> Option<ScalarId> {
@@ -57,7 +57,7 @@ fn bound(
     let text = format!("{name} {} {number}", relation.symbol());
     let bound = Bound { scalar, relation, value, text, span: fact.span, needed };
     if program.known_of_scalar(scalar).that_is(relation, value).is_impossible() {
-        let others = program.bounds.iter().filter(|bound| bound.scalar == scalar);
+        let others = program.checks.bounds.iter().filter(|bound| bound.scalar == scalar);
         let error = Error::new(fact.span, format!("no value of `{name}` satisfies `{}`{}", bound.text, beside(others.clone())));
         let error = others.fold(error, |error, other| error.note_at(other.span, format!("`{}` is stated here", other.text)));
         return Err(error.help("every launch would be refused: drop or correct a fact"));

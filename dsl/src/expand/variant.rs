@@ -51,7 +51,7 @@ pub(super) fn make(
     }
     let bytes =
         program.encode().map_err(|e| Error::new(schedule.name.span, format!("the launch program cannot be encoded: {e}")))?;
-    Ok(Made { program, bytes, documentation, rounding: nest.rounding, warnings })
+    Ok(Made { program, bytes, documentation, rounding: nest.report.rounding, warnings })
 }
 
 /// Returns a kernel's default schedule: no directives, and the parameters' defaults.
@@ -136,10 +136,10 @@ fn section(heading: &str, nest: &Program) -> String {
 
 /// Writes the tuned constants, with their values and candidates.
 fn tuned(program: &Program, text: &mut String) {
-    if !program.tuned.is_empty() {
+    if !program.statements.tuned.is_empty() {
         let _ = writeln!(text, "\ntuned:");
     }
-    for tuned in &program.tuned {
+    for tuned in &program.statements.tuned {
         let candidates: Vec<String> = tuned.candidates.iter().map(i64::to_string).collect();
         let _ = writeln!(text, "  {} = {} of {}", tuned.name, tuned.value, candidates.join(", "));
     }
@@ -153,12 +153,12 @@ fn ledger(program: &Program, text: &mut String) {
         (State::Proved, "proved"),
         (State::Stated, "stated"),
     ];
-    if !program.pinned.is_empty() {
-        let names: Vec<&str> = program.pinned.iter().map(|d| program.dims[*d].name.as_str()).collect();
+    if !program.statements.pinned.is_empty() {
+        let names: Vec<&str> = program.statements.pinned.iter().map(|d| program.dims[*d].name.as_str()).collect();
         let _ = writeln!(text, "\nspecialization constants:\n  {}", names.join(", "));
     }
     for (state, heading) in STATES {
-        let mut entries: Vec<&str> = program.ledger.iter().filter(|o| o.state == state).map(|o| o.what.as_str()).collect();
+        let mut entries: Vec<&str> = program.report.ledger.iter().filter(|o| o.state == state).map(|o| o.what.as_str()).collect();
         entries.dedup();
         if !entries.is_empty() {
             let _ = writeln!(text, "\n{heading}:");

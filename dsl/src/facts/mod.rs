@@ -284,7 +284,7 @@ impl<'p> Prover<'p> {
             context.load(&|i| conditions.contains(&i));
             context.is_absurd()
         };
-        sources::conditions::contradicting(absurd, program.conditions.len())
+        sources::conditions::contradicting(absurd, program.checks.conditions.len())
     }
 
     /// True if the conditions and assumptions provably contradict each other, so that no sizes satisfy them.
@@ -298,7 +298,7 @@ impl<'p> Prover<'p> {
             let context = self.context.borrow();
             (context.program, context.view)
         };
-        let Some(claim) = program.conditions.get(condition) else { return false };
+        let Some(claim) = program.checks.conditions.get(condition) else { return false };
         let mut context = Context::new(program, view);
         context.load(&|i| i != condition);
         context.holds(claim)

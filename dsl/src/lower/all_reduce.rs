@@ -158,14 +158,14 @@ impl Distributed<'_> {
     /// distributed loops.)
     fn distributed(&self) -> Vec<Frame> {
         let Body::Reduce { over, .. } = &self.program.stages[self.stage].body else { return Vec::new() };
-        let alone = !self.program.hosts.contains_key(&self.stage);
+        let alone = !self.program.notes.hosts.contains_key(&self.stage);
         let own = |f: &Frame| alone || f.as_loop().is_some_and(|(axis, _)| is_of(self.program, axis, over));
         self.around.iter().filter(|f| own(f) && self.how(f).is_some()).cloned().collect()
     }
 
     fn how(&self, frame: &Frame) -> Option<How> {
         let (axis, _) = frame.as_loop()?;
-        self.program.strategies.get(&axis).copied()
+        self.program.notes.strategies.get(&axis).copied()
     }
 
     fn is_memory(&self, buffer: BufferId) -> bool {

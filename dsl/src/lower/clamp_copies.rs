@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Clamps the reads and divisors of every copy.
 pub fn run(program: &mut Program) {
-    if program.hosts.is_empty() {
+    if program.notes.hosts.is_empty() {
         return;
     }
     for at in 0..program.plan.len() {
@@ -22,7 +22,7 @@ pub fn run(program: &mut Program) {
 
 fn clamp(program: &Program, node: &mut Node, around: &[Around]) {
     let NodeKind::Compute(compute) = &mut node.kind else { return };
-    if !program.hosts.contains_key(&compute.stage) {
+    if !program.notes.hosts.contains_key(&compute.stage) {
         return;
     }
     // An axis with a predicate counts as its last value inside.

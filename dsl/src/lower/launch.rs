@@ -27,7 +27,7 @@ impl Tensors {
         let mut order: Vec<BufferId> = program.arguments.iter().filter_map(argument).collect();
         let arguments = order.len();
         order.extend(&program.outputs);
-        order.extend(program.prepared.iter().map(|p| p.buffer));
+        order.extend(program.statements.prepared.iter().map(|p| p.buffer));
         // The temporary of a stage that was moved to another stage's loop is never accessed.
         let mut touched = vec![false; program.buffers.len()];
         program.plan.iter().for_each(|d| touch(program, &d.body, &mut touched));
@@ -103,7 +103,7 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
         let mut shape =
             |s: &[ExprId]| s.iter().map(|e| must(*e, b.span, &|| format!("the shape of `{}`", b.name))).collect::<Vec<_>>();
         let packed = program.packed(*buffer);
-        let role = if program.prepared.iter().any(|p| p.buffer == *buffer) { Role::Prepared } else { role(&b.space) };
+        let role = if program.statements.prepared.iter().any(|p| p.buffer == *buffer) { Role::Prepared } else { role(&b.space) };
         let strides = program.strides(*buffer).map(&mut shape);
         let (shape, layout) = (shape(packed.map_or(&b.shape, |p| &p.shape)), packed.map(|p| p.layout.clone()));
         made.push(launch::Tensor { name: b.name.clone(), dtype: b.dtype, shape, layout, strides, role });
@@ -116,14 +116,14 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
         dims.push(launch::Dim { name: dim.name.clone(), derived });
     }
     let mut facts = Vec::new();
-    for c in &program.conditions {
+    for c in &program.checks.conditions {
         let mut side = |e| must(e, c.span, &|| format!("a side of `{}`", c.text));
         let (left, right) = (side(c.left), side(c.right));
         let condition = launch::Condition::Sizes { left, relation: c.relation, right };
         facts.push(launch::Fact { text: c.text.clone(), condition, needed: c.needed });
     }
     // A program that only prepares an input does not have the kernel's scalar arguments.
-    for b in program.bounds.iter().filter(|b| program.arguments.contains(&nest::Argument::Scalar(b.scalar))) {
+    for b in program.checks.bounds.iter().filter(|b| program.arguments.contains(&nest::Argument::Scalar(b.scalar))) {
         let (scalar, bits) = (scalar_index(program, b.scalar), b.value.to_bits());
         let condition = launch::Condition::Scalar { scalar, relation: b.relation, bits };
         facts.push(launch::Fact { text: b.text.clone(), condition, needed: b.needed });
@@ -147,7 +147,7 @@ pub fn frame(program: &Program, profile: &Profile, variant: &str) -> Result<laun
         parameters: program.parameters.clone(),
         solve,
         facts,
-        limits: program.limits.clone(),
+        limits: program.checks.limits.clone(),
         dispatches: Vec::new(),
         requires: launch::Requires::default(),
         specialized: Vec::new(),

@@ -32,8 +32,8 @@ use std::collections::HashSet;
 
 /// Rewrites the reductions over blocks of every dispatch whose state can carry over.
 pub(super) fn run(program: &mut Program) {
-    for running in program.running.clone() {
-        let Some(target) = program.definition(running.target).filter(|target| !program.placed.contains_key(target)) else {
+    for running in program.notes.running.clone() {
+        let Some(target) = program.definition(running.target).filter(|target| !program.notes.placed.contains_key(target)) else {
             continue;
         };
         for at in 0..program.plan.len() {
@@ -65,7 +65,7 @@ impl Blocks {
         let within = update.frames.iter().rposition(state)? + 1;
         let mut blocks = Blocks { target, within, update, always: true };
         // If reads are filled past an end, items cannot be states. (The items that stages compute are the identity there, or the state.)
-        let is_neutral = |pred: &&Pred| pred.tail == Tail::RoundUp && program.neutral.contains(&pred.axis);
+        let is_neutral = |pred: &&Pred| pred.tail == Tail::RoundUp && program.notes.neutral.contains(&pred.axis);
         let reduced = |pred: &&Pred| blocks.reduces(program, pred.axis) && !is_neutral(pred);
         let filled = blocks.update.compute.preds.iter().filter(reduced).any(|pred| pred.tail == Tail::RoundUp);
         blocks.always = !blocks.update.compute.preds.iter().any(|pred| reduced(&pred));
@@ -121,7 +121,7 @@ impl Blocks {
     /// Returns the stage that computes a component's items with one operation, within the loop over blocks.
     fn item(&self, program: &Program, body: &Block, n: usize, by: Binary) -> Option<ItemStage> {
         let Expr::Read(read) = program.exprs.get(*self.update.compute.value.get(n)?) else { return None };
-        let stage = program.definition(read.buffer).filter(|stage| program.hosts.get(stage) == Some(&self.target))?;
+        let stage = program.definition(read.buffer).filter(|stage| program.notes.hosts.get(stage) == Some(&self.target))?;
         let Body::Reduce { monoid, finish, .. } = &program.stages[stage].body else { return None };
         if monoid.operation(&program.exprs)?.0 != by || !matches!(program.exprs.get(*finish), Expr::State(0)) {
             return None;

@@ -37,7 +37,7 @@ fn sizes(program: &Program) -> impl Iterator<Item = DimId> {
 /// Returns the dims that are strides of the launch's tensors.
 fn strides(program: &Program) -> impl Iterator<Item = DimId> {
     let tensors = Tensors::of(program);
-    let given = program.strided.iter().filter(move |s| tensors.buffers().contains(&s.buffer));
+    let given = program.statements.strided.iter().filter(move |s| tensors.buffers().contains(&s.buffer));
     given.flat_map(|strided| strided.free.iter().copied())
 }
 

@@ -26,7 +26,7 @@ impl Program {
     /// Returns the values that a scalar can have if a launch accepts the program.
     pub fn known_of_scalar(&self, scalar: ScalarId) -> Known {
         let dtype = self.scalars[scalar].dtype;
-        let bounds = self.bounds.iter().filter(|bound| bound.scalar == scalar);
+        let bounds = self.checks.bounds.iter().filter(|bound| bound.scalar == scalar);
         bounds.fold(Known::any(dtype), |known, bound| known.that_is(bound.relation, bound.value)).flushed(dtype)
     }
 

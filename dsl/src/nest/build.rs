@@ -79,7 +79,7 @@ impl Program {
 
     /// Returns the stage that computes the kernel's result, if there is only one. A stage that writes a copy back is not counted.
     pub fn only_result(&self) -> Option<StageId> {
-        let mut results = self.stages.ids().filter(|stage| self.is_result(*stage) && !self.hosts.contains_key(stage));
+        let mut results = self.stages.ids().filter(|stage| self.is_result(*stage) && !self.notes.hosts.contains_key(stage));
         results.next().filter(|_| results.next().is_none())
     }
 

@@ -23,7 +23,7 @@ impl Program {
     /// Returns where a serial loop inside loops over `outside` may end: the least of its extent and the ends of the guarded axes that it
     /// is part of. Returns `None` if no axis ends it.
     pub fn end_of(&self, l: &Loop, outside: &HashSet<AxisId>) -> Option<ExprId> {
-        if l.exec != Exec::Serial || self.pipelines.iter().any(|pipelined| pipelined.axis == l.axis) {
+        if l.exec != Exec::Serial || self.notes.pipelines.iter().any(|pipelined| pipelined.axis == l.axis) {
             return None;
         }
         let extent = self.axes[l.axis].extent;

@@ -37,7 +37,7 @@ fn by_parts(program: &Program, expr: ExprId, part: &mut dyn FnMut(ExprId) -> Kno
         Expr::Const(c) => Known::exactly(c.value()).flushed(dtype),
         Expr::Dim(_) => Known::within(0.0, MOST as f64),
         Expr::Scalar(scalar) => program.known_of_scalar(*scalar),
-        Expr::Read(read) if program.finite.contains(&read.buffer) => match &read.outside {
+        Expr::Read(read) if program.checks.finite.contains(&read.buffer) => match &read.outside {
             Outside::Fill(fill, _) => part(*fill).or(Known::finite(dtype)),
             _ => Known::finite(dtype),
         },

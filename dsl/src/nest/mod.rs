@@ -141,6 +141,25 @@ pub struct Program {
     pub outputs: Vec<BufferId>,
     /// Parameters and their values.
     pub parameters: Vec<(String, i64)>,
+    /// The dispatches, in order. Empty if the program is not yet scheduled.
+    pub plan: Vec<Dispatch>,
+    /// True for a version that is specialized for more facts than the schedule was written for.
+    pub specialized: bool,
+    /// The reads that the kernel clamps.
+    pub clamps: Clamps,
+    /// The statements about the whole variant, such as `pack` and `pin`, and their effects.
+    pub statements: Statements,
+    /// The conditions that a launch checks, and those that the user promises.
+    pub checks: Checks,
+    /// The properties of axes, buffers and stages that directives set.
+    pub notes: Notes,
+    /// The parts that only the user reads.
+    pub report: Report,
+}
+
+/// The statements about the whole variant, such as `pack` and `pin`, and their effects.
+#[derive(Clone, Debug, Default)]
+pub struct Statements {
     /// Buffers that are packed in memory.
     pub packed: Vec<Packed>,
     /// Tensors of the launch that may have gaps between their elements.
@@ -153,6 +172,11 @@ pub struct Program {
     pub unmarked: bool,
     /// The schedule's tuned constants.
     pub tuned: Vec<Tuned>,
+}
+
+/// The conditions that a launch checks, and those that the user promises.
+#[derive(Clone, Debug, Default)]
+pub struct Checks {
     /// The conditions that the kernel states and needs, those in the schedule's header, and those that the launch checks because a
     /// directive asked for it.
     pub conditions: Vec<Condition>,
@@ -162,6 +186,11 @@ pub struct Program {
     pub limits: Vec<Limit>,
     /// Tensors that contain neither infinities nor NaN, as the kernel or the schedule's header says.
     pub finite: Vec<BufferId>,
+}
+
+/// The properties of axes, buffers and stages that directives set.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
     /// The stages that are computed within the nest of another stage: copies, and stages that are placed at a loop.
     pub hosts: BTreeMap<StageId, StageId>,
     /// The stages that `compute_at` placed. Each maps its own element to an element of the algorithm's stage: a read of that
@@ -184,16 +213,15 @@ pub struct Program {
     pub merged: Vec<(String, String)>,
     /// Shared copies that are prefetched for later steps.
     pub pipelines: Vec<Pipelined>,
-    /// The dispatches, in order. Empty if the program is not yet scheduled.
-    pub plan: Vec<Dispatch>,
+}
+
+/// The parts that only the user reads.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
     /// Every obligation that was raised, and how it was met.
     pub ledger: Vec<Obligation>,
     /// The expected rounding errors of decomposed results.
     pub rounding: Vec<Rounding>,
-    /// True for a version that is specialized for more facts than the schedule was written for.
-    pub specialized: bool,
-    /// The reads that the kernel clamps.
-    pub clamps: Clamps,
     /// The places in the user's files that the nodes of the last form come from, as far as they are known.
     pub places: Places,
 }
@@ -515,19 +543,19 @@ impl Program {
     /// Records an obligation in the ledger, once.
     pub fn owe(&mut self, what: impl Into<String>, state: State, span: SpanId) {
         let obligation = Obligation { what: what.into(), state, span };
-        if !self.ledger.contains(&obligation) {
-            self.ledger.push(obligation);
+        if !self.report.ledger.contains(&obligation) {
+            self.report.ledger.push(obligation);
         }
     }
 
     /// Returns the layout of a tensor of the launch that is packed itself.
     pub fn packed(&self, buffer: BufferId) -> Option<&Packed> {
-        self.packed.iter().find(|p| p.buffer == buffer && p.of.is_none())
+        self.statements.packed.iter().find(|p| p.buffer == buffer && p.of.is_none())
     }
 
     /// Returns the stride of each dimension of a buffer, in elements. `None` if it is contiguous.
     pub fn strides(&self, buffer: BufferId) -> Option<&[ExprId]> {
-        self.strided.iter().find(|s| s.buffer == buffer).map(|s| s.strides.as_slice())
+        self.statements.strided.iter().find(|s| s.buffer == buffer).map(|s| s.strides.as_slice())
     }
 
     /// The indices of a read, each with the extent of its dimension. A version, which comes first, is skipped because it has no

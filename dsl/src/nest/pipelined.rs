@@ -62,7 +62,7 @@ pub struct Made {
 impl Program {
     /// Returns the pipeline that makes a copy.
     pub fn pipeline_of(&self, copy: BufferId) -> Option<&Pipelined> {
-        self.pipelines.iter().find(|p| p.copy == copy)
+        self.notes.pipelines.iter().find(|p| p.copy == copy)
     }
 
     /// Returns the number of buffers of a local buffer, including those that lowering will add for a pipeline.

@@ -43,6 +43,6 @@ impl Program {
                 places.of.insert(span, [file, line, column]);
             }
         }
-        self.places = places;
+        self.report.places = places;
     }
 }

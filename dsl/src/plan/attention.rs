@@ -75,7 +75,7 @@ pub(super) fn find(program: &Program) -> Option<Attention> {
     let [query, key] = product::of(&score, program).filter(|product| product.has_one_of_each())?.factors();
     let name = |buffer| (program.buffers[buffer].space == Space::Input).then(|| program.buffers[buffer].name.clone());
     let tensors = [name(query)?, name(key)?, name(value)?];
-    let finite = [query, key, value].map(|buffer| program.finite.contains(&buffer));
+    let finite = [query, key, value].map(|buffer| program.checks.finite.contains(&buffer));
     let weights = weights.into_iter().map(|stage| Nest::of(program, stage)).collect();
     let found =
         Attention { largest: Nest::of(program, largest), total: Nest::of(program, total), score, weights, output, tensors, finite };

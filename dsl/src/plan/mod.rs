@@ -278,7 +278,7 @@ fn prepared(program: &Program, rewritten: &Rewritten, resolved: &ResolvedSchedul
 fn nests(program: &Program, resolved: &ResolvedSchedule) -> Vec<Nest> {
     let stages = program.plan.iter().filter_map(|dispatch| program.stage_named(&dispatch.name));
     let is_open = |stage: StageId| {
-        let is_transform = program.stages[stage].axes.iter().any(|axis| program.rows.contains(axis));
+        let is_transform = program.stages[stage].axes.iter().any(|axis| program.notes.rows.contains(axis));
         !is_transform && !resolved.shapes(program, stage)
     };
     stages.map(|stage| Nest { open: is_open(stage), rooted: resolved.places(stage), ..Nest::of(program, stage) }).collect()

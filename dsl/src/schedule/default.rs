@@ -24,7 +24,7 @@ pub(crate) fn is_default(directive: &Directive) -> bool {
 /// Distributes the parallel axes that are left over.
 pub(super) fn apply(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
     let stage = &nest.program.stages[nest.stage].name;
-    if let Some(host) = nest.program.hosts.get(&nest.stage) {
+    if let Some(host) = nest.program.notes.hosts.get(&nest.stage) {
         let host = &nest.program.stages[*host].name;
         let error = Error::new(span, format!("`{stage}` is computed in the nest of `{host}`, and `default` plans dispatches"));
         return Err(error.help("write directives in this block, or remove the block if it has no other directive"));

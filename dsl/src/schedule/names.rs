@@ -60,7 +60,7 @@ impl StageNest<'_> {
 
     /// Checks that a new axis can have a name, because no axis of the stage has or had it.
     pub fn fresh(&self, name: &str, span: SpanId, say: &str) -> Result<(), Error> {
-        if let Some(tuned) = self.program.tuned.iter().find(|t| t.name == name) {
+        if let Some(tuned) = self.program.statements.tuned.iter().find(|t| t.name == name) {
             let error = Error::new(span, format!("the name `{name}` is already used"));
             return Err(error.note_at(tuned.span, "by the tuned constant here").help(format!("choose another name: `{say}`")));
         }

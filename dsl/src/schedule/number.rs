@@ -24,7 +24,7 @@ pub(super) fn positive(program: &mut Program, expr: &Expr, what: &str) -> Result
 
 /// Adds the values of tuned constants to an error about a number, because they may be its cause.
 fn with_tuned(program: &Program, error: Error) -> Error {
-    let values: Vec<String> = program.tuned.iter().map(|t| format!("{} = {}", t.name, t.value)).collect();
+    let values: Vec<String> = program.statements.tuned.iter().map(|t| format!("{} = {}", t.name, t.value)).collect();
     if values.is_empty() { error } else { error.note(format!("with {}", values.join(", "))) }
 }
 
@@ -55,7 +55,7 @@ pub(super) fn number(program: &mut Program, expr: &Expr) -> Result<i64, Error> {
 
 /// Returns the value of a parameter or of a tuned constant, and marks the tuned constant as used.
 fn named(program: &mut Program, name: &str) -> Option<i64> {
-    if let Some(tuned) = program.tuned.iter_mut().find(|t| t.name == name) {
+    if let Some(tuned) = program.statements.tuned.iter_mut().find(|t| t.name == name) {
         tuned.used = true;
         return Some(tuned.value);
     }
@@ -65,7 +65,7 @@ fn named(program: &mut Program, name: &str) -> Option<i64> {
 fn unknown(program: &Program, name: &str, expr: &Expr) -> Error {
     let error = Error::new(expr.span, format!("`{name}` is not a number known at compile time"));
     let parameters = || program.parameters.iter().map(|(n, _)| n.as_str());
-    let tuned = || program.tuned.iter().map(|t| t.name.as_str());
+    let tuned = || program.statements.tuned.iter().map(|t| t.name.as_str());
     if let Some(help) = did_you_mean(name, parameters().chain(tuned())) {
         return error.help(help);
     }

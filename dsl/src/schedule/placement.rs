@@ -96,7 +96,7 @@ pub(super) fn all_computed(program: &Program, resolved: &ResolvedSchedule, error
 
 /// Returns the stages that have a dispatch, without stages in their nests.
 pub(super) fn dispatched(program: &Program) -> Vec<StageId> {
-    let is_own = |stage: &StageId| program.is_planned(*stage) && !program.hosts.contains_key(stage);
+    let is_own = |stage: &StageId| program.is_planned(*stage) && !program.notes.hosts.contains_key(stage);
     program.stages.ids().filter(is_own).collect()
 }
 

@@ -16,7 +16,7 @@ const INVOCATIONS: i64 = 64;
 
 /// Schedules a stage without directives.
 pub(super) fn apply(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
-    let rows: Vec<AxisId> = nest.path.axes().filter(|a| nest.program.rows.contains(a)).collect();
+    let rows: Vec<AxisId> = nest.path.axes().filter(|a| nest.program.notes.rows.contains(a)).collect();
     let parallel: Vec<AxisId> = nest.path.axes().filter(|a| !nest.is_reduction(*a) && !rows.contains(a)).collect();
     write_out(nest, &rows, blame);
     let axis = match parallel.as_slice() {

@@ -32,7 +32,7 @@ pub(super) fn merged_and_scheduled(program: &Program, name: &Name) -> Option<Err
 
 /// Returns an error for the name of a stage that was merged into another, and the name of the other stage.
 fn part<'p>(program: &'p Program, name: &Name) -> Option<(Error, &'p str)> {
-    let (_, whole) = program.merged.iter().find(|(part, _)| *part == name.text)?;
+    let (_, whole) = program.notes.merged.iter().find(|(part, _)| *part == name.text)?;
     let error = Error::new(name.span, format!("`{name}` is not a stage any more: `decompose_online` merged it into `{whole}`"));
     Some((error.note(format!("`{whole}` computes it, in one nest with its own value")), whole))
 }

@@ -13,7 +13,7 @@ impl Checks<'_> {
         let positive = |e: ExprId| exprs.as_int(e).is_some_and(|n| n > 0);
         let checked = || {
             let at_least = |e: ExprId| exprs.as_int(e).is_some_and(|n| n >= 0);
-            self.program.conditions.iter().any(|c| c.left == e && c.relation == Relation::Ge && at_least(c.right))
+            self.program.checks.conditions.iter().any(|c| c.left == e && c.relation == Relation::Ge && at_least(c.right))
         };
         let parts = match exprs.get(e) {
             _ if !exprs.is_walkable(e) => false,

@@ -138,8 +138,8 @@ fn pinned_dims_are_literals() {
     let input = program.buffers.values().find(|b| b.name == "input").unwrap();
     assert_eq!((program.exprs.as_int(input.shape[3]), program.exprs.as_int(input.shape[2])), (Some(3), None));
     assert_eq!(program.parameters, [("FH".into(), 3), ("FW".into(), 3), ("S".into(), 1)]);
-    assert!(program.conditions.is_empty() && program.plan.is_empty());
-    let ledger: Vec<String> = program.ledger.iter().map(|o| format!("{}: {:?}", o.what, o.state)).collect();
+    assert!(program.checks.conditions.is_empty() && program.plan.is_empty());
+    let ledger: Vec<String> = program.report.ledger.iter().map(|o| format!("{}: {:?}", o.what, o.state)).collect();
     let wanted = [
         "`input[n, oh * 1 + fh, ow * 1 + fw, ic]` is in bounds of `input`: Proved",
         "`filter[fh, fw, ic, oc]` is in bounds of `filter`: Proved",
@@ -228,7 +228,7 @@ fn softmax_layernorm_and_argmax() {
         worst[n] = argmin(c in 0..C) { x[n, c] };
     }";
     let program = program(text, &[]);
-    assert_eq!(program.conditions.iter().map(|c| c.text.as_str()).collect::<Vec<_>>(), ["C >= 1"]);
+    assert_eq!(program.checks.conditions.iter().map(|c| c.text.as_str()).collect::<Vec<_>>(), ["C >= 1"]);
     let mut x = numbers(10, 7);
     (x[2], x[3], x[4]) = (1.5, 1.5, f64::NAN);
     let got = run(&program, &[("N", 2), ("C", 5)], &[("x", &[2, 5], &x)], &[]);

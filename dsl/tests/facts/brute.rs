@@ -150,7 +150,7 @@ pub(crate) fn sizes(program: &Program, conditions: &dyn Fn(usize) -> bool, mut v
             let sides = eval(program, c.left, &env, false).zip(eval(program, c.right, &env, false));
             !conditions(i) || sides.is_some_and(|(a, b)| c.relation.holds(a, b))
         };
-        if program.conditions.iter().enumerate().all(holds) {
+        if program.checks.conditions.iter().enumerate().all(holds) {
             visit(&env);
         }
     }

@@ -40,7 +40,7 @@ fn contradictions_name_the_fewest_conditions() {
     let contradiction = |dims: &str, conditions: &str| {
         let world = World::new(dims, "", conditions);
         let which = Prover::new(&world.program).contradiction();
-        which.map(|which| which.iter().map(|i| world.program.conditions[*i].text.clone()).collect::<Vec<_>>().join(", "))
+        which.map(|which| which.iter().map(|i| world.program.checks.conditions[*i].text.clone()).collect::<Vec<_>>().join(", "))
     };
     let is = |dims: &str, conditions: &str, expected: &str| {
         assert_eq!(contradiction(dims, conditions).as_deref(), Some(expected), "{conditions}");

@@ -268,7 +268,7 @@ fn counterexamples_are_counterexamples() {
                 let extent = eval(program, program.axes[axis].extent, &env, false);
                 prop_assert!(extent.is_some_and(|extent| (0..extent).contains(&value)), "{found}");
             }
-            for c in &program.conditions {
+            for c in &program.checks.conditions {
                 if known(program, c.left, &env) && known(program, c.right, &env) {
                     let sides = eval(program, c.left, &env, false).zip(eval(program, c.right, &env, false));
                     prop_assert!(sides.is_some_and(|(a, b)| c.relation.holds(a, b)), "{found} against {}", c.text);

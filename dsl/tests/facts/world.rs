@@ -56,7 +56,14 @@ impl World {
         let (sign, relation) = relations.into_iter().find(|(sign, _)| text.contains(sign)).expect("a relation");
         let (left, right) = text.split_once(sign).expect("two sides");
         let (left, right) = (self.expr(left), self.expr(right));
-        self.program.conditions.push(Condition { left, relation, right, text: text.into(), span: SpanId::NONE, needed: false });
+        self.program.checks.conditions.push(Condition {
+            left,
+            relation,
+            right,
+            text: text.into(),
+            span: SpanId::NONE,
+            needed: false,
+        });
     }
 
     /// Splits `of` into an outer part and an inner one of `size`.

@@ -94,9 +94,9 @@ fn masks() {
             p.exprs.select(later, score, nothing)
         });
     });
-    refused("nothing known of the scale", &|program| program.bounds.clear());
-    refused("no upper bound of the scale", &|program| program.bounds.truncate(1));
-    refused("no lower bound of the scale", &|program| drop(program.bounds.remove(0)));
-    refused("keys that are perhaps infinite", &|program| program.finite.truncate(1));
-    refused("a scale that can be 0", &|program| program.bounds[0].value = 0.0);
+    refused("nothing known of the scale", &|program| program.checks.bounds.clear());
+    refused("no upper bound of the scale", &|program| program.checks.bounds.truncate(1));
+    refused("no lower bound of the scale", &|program| drop(program.checks.bounds.remove(0)));
+    refused("keys that are perhaps infinite", &|program| program.checks.finite.truncate(1));
+    refused("a scale that can be 0", &|program| program.checks.bounds[0].value = 0.0);
 }

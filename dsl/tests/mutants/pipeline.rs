@@ -193,7 +193,7 @@ fn other_steps() {
 fn is_made_ahead(program: &Program, node: &Node) -> bool {
     match &node.kind {
         NodeKind::Loop(looped) => looped.body.iter().all(|inner| is_made_ahead(program, inner)),
-        NodeKind::Compute(compute) => program.pipelines.iter().any(|pipeline| {
+        NodeKind::Compute(compute) => program.notes.pipelines.iter().any(|pipeline| {
             let made = pipeline.made.expect("it is lowered");
             pipeline.stage == compute.stage || made.registers == Some(compute.stage)
         }),

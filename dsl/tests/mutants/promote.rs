@@ -139,7 +139,7 @@ fn refused(what: &str, pick: &dyn Fn(&Program, &Node) -> bool, change: &dyn Fn(&
 }
 
 fn is_copy(program: &Program, node: &Node) -> bool {
-    matches!(&node.kind, NodeKind::Compute(c) if program.hosts.contains_key(&c.stage))
+    matches!(&node.kind, NodeKind::Compute(c) if program.notes.hosts.contains_key(&c.stage))
 }
 
 fn compute(node: &mut Node) -> &mut Compute {
@@ -221,8 +221,9 @@ fn sides() {
 #[test]
 fn elements_elsewhere() {
     let local = |program: &Program, r: &Read| matches!(program.buffers[r.buffer].space, Space::Shared | Space::Register);
-    let promoted =
-        move |program: &Program, r: &Read| local(program, r) && program.hosts.keys().any(|s| program.stages[*s].buffer == r.buffer);
+    let promoted = move |program: &Program, r: &Read| {
+        local(program, r) && program.notes.hosts.keys().any(|s| program.stages[*s].buffer == r.buffer)
+    };
     let reader = move |program: &Program, node: &Node| match &node.kind {
         NodeKind::Compute(c) => {
             c.value.iter().flat_map(|v| program.exprs.reads(*v)).any(|r| promoted(program, &r) && !r.index.is_empty())

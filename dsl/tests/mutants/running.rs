@@ -109,7 +109,7 @@ fn what_does_not_go_on() {
 #[test]
 fn what_is_taken_for_the_state() {
     let (program, profile) = program();
-    let running = &program.running[0];
+    let running = &program.notes.running[0];
     let target = program.definition(running.target).expect("a stage");
     let Body::Reduce { monoid, .. } = &program.stages[target].body else { panic!("no reduction") };
     assert_eq!(monoid.name, "running");

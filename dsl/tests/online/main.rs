@@ -53,8 +53,12 @@ fn compiled(kernel: &str, schedule: &str) -> Result<Program, String> {
 /// Prints the plan and the obligations. Accesses that are in bounds are left out, because there are too many to read.
 fn nests(kernel: &str, schedule: &str) -> String {
     let program = compiled(kernel, schedule).unwrap_or_else(|errors| panic!("{errors}"));
-    let owed =
-        program.ledger.iter().filter(|o| !o.what.contains("is in bounds of")).map(|o| format!("{}: {:?}\n", o.what, o.state));
+    let owed = program
+        .report
+        .ledger
+        .iter()
+        .filter(|o| !o.what.contains("is in bounds of"))
+        .map(|o| format!("{}: {:?}\n", o.what, o.state));
     format!("{}\n## ledger\n{}", print::plan(&program), owed.collect::<String>())
 }
 

@@ -425,7 +425,7 @@ fn factors_that_can_be_below_0() {
         );
         let result = match compiled(&kernel, &format!("{facts} {{ decompose_online(m, l); }}")) {
             Ok(program) => {
-                let checked = program.ledger.iter().filter(|o| o.what.contains("exponential"));
+                let checked = program.report.ledger.iter().filter(|o| o.what.contains("exponential"));
                 format!("accepted\n{}", checked.map(|o| format!("  {}: {:?}\n", o.what, o.state)).collect::<String>())
             }
             Err(errors) => errors,

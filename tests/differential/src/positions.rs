@@ -81,8 +81,12 @@ impl Compared {
         if !fits && is_taken {
             return Err(format!("positions beyond 32 bits are taken at {dims:?}"));
         }
-        let refused =
-            algorithm.limits.iter().find(|limit| !limit.holds(&values)).filter(|_| fits && !self.more && !ranges.contains(&None));
+        let refused = algorithm
+            .checks
+            .limits
+            .iter()
+            .find(|limit| !limit.holds(&values))
+            .filter(|_| fits && !self.more && !ranges.contains(&None));
         refused.map_or(Ok(()), |limit| Err(format!("{} is refused at {dims:?}, and every position fits", limit.what)))
     }
 }

@@ -193,8 +193,13 @@ fn the_stated_error() {
             "V: k for p where C == {channels} {{ decompose_winograd(y => v, u, g, m: {m}, store: {store}, tolerance: 0.1); {directives} }}"
         );
         let made = compile::variant(kernel, &schedule, &profiles()[0]).unwrap_or_else(|refusal| panic!("{}", refusal.text));
-        let ledger =
-            made.nest.ledger.iter().find_map(|o| o.what.split_once("expected relative error of `y` is ")).expect("it is stated");
+        let ledger = made
+            .nest
+            .report
+            .ledger
+            .iter()
+            .find_map(|o| o.what.split_once("expected relative error of `y` is "))
+            .expect("it is stated");
         let stated: f64 = ledger.1.split(',').next().expect("a number").parse().expect("a number");
         let size = if channels > 100 { 12 } else { 24 };
         assert_eq!(ledger.1.contains("summed in blocks (16, then"), !directives.is_empty(), "{}", ledger.1);

@@ -51,7 +51,7 @@ impl Builder {
         let of = self.p.exprs.int(of);
         let left = self.p.exprs.binary(Binary::FloorMod, dim, of);
         let right = self.p.exprs.int(0);
-        self.p.conditions.push(Condition { left, relation: Relation::Eq, right, text, span: SpanId::NONE, needed: false });
+        self.p.checks.conditions.push(Condition { left, relation: Relation::Eq, right, text, span: SpanId::NONE, needed: false });
     }
 
     /// True if a size is a multiple of a number, because it is such a literal or because [`Builder::multiple`] stated it.
@@ -64,7 +64,7 @@ impl Builder {
             Expr::Binary(Binary::FloorMod, dim, stated) => *dim == size && exprs.as_int(*stated).is_some_and(|s| s % of == 0),
             _ => false,
         };
-        of == 1 || self.p.conditions.iter().any(states)
+        of == 1 || self.p.checks.conditions.iter().any(states)
     }
 
     /// A scalar argument, as an expression.

@@ -130,7 +130,7 @@ fn pipelined(b: &mut Builder, copies: &Block, axis: AxisId, step: AxisId) {
         b.p.buffers[copy].versions = 2;
         let (span, made) = (node.span, Some(Made { step, registers: None }));
         let store = StepPlace { at: Point::Start, early: false, span };
-        b.p.pipelines.push(Pipelined { axis, copy, stage: compute.stage, buffers: 2, fetch: None, store, span, made });
+        b.p.notes.pipelines.push(Pipelined { axis, copy, stage: compute.stage, buffers: 2, fetch: None, store, span, made });
     }
 }
 
@@ -163,7 +163,7 @@ fn write_back(
     let (total, column_at) = (b.read(from, &index), b.at(column));
     let value = relu(b, total, bias, column_at);
     let stage = b.stage(output, &[row, column], Body::Map(value));
-    b.p.hosts.insert(stage, host);
+    b.p.notes.hosts.insert(stage, host);
     let place = access(output, &b.all(&[row, column]));
     let whole = guarded(compute(stage, Phase::Whole, place, value), &[row, column], &b.p);
     nest(&[(dealt[0], Exec::Serial), (dealt[1], thread(Slot::Linear))], leaf(whole))

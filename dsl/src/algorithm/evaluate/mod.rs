@@ -164,17 +164,17 @@ impl<'a> Machine<'a> {
 
     /// Checks the conditions, limits and bounds that the kernel needs.
     fn needed(&mut self) -> Result<(), String> {
-        for c in self.program.conditions.iter().filter(|c| c.needed) {
+        for c in self.program.checks.conditions.iter().filter(|c| c.needed) {
             let (left, right) = (self.index(c.left)?, self.index(c.right)?);
             if !c.relation.holds(left, right) {
                 return Err(format!("the kernel needs `{}`, which does not hold", c.text));
             }
         }
         let dims: Vec<i64> = self.program.dims.ids().map(|dim| self.dims.get(&dim).copied().unwrap_or_default()).collect();
-        if let Some(limit) = self.program.limits.iter().find(|limit| !limit.holds(&dims)) {
+        if let Some(limit) = self.program.checks.limits.iter().find(|limit| !limit.holds(&dims)) {
             return Err(format!("the kernel needs {} to fit in 32 bits, which does not hold", limit.what));
         }
-        for bound in self.program.bounds.iter().filter(|bound| bound.needed) {
+        for bound in self.program.checks.bounds.iter().filter(|bound| bound.needed) {
             let given = self.given.scalars.get(&bound.scalar).map(|given| given.number());
             if !given.is_some_and(|given| bound.relation.holds(given, bound.value)) {
                 return Err(format!("the kernel needs `{}`, which does not hold", bound.text));

@@ -226,7 +226,7 @@ impl Context<'_> {
                     dims.insert(id);
                 }
             }
-            for (i, condition) in self.program.conditions.iter().enumerate() {
+            for (i, condition) in self.program.checks.conditions.iter().enumerate() {
                 let mut own = BTreeSet::new();
                 self.expr_dims(condition.left, &mut own);
                 self.expr_dims(condition.right, &mut own);
@@ -256,7 +256,7 @@ impl Context<'_> {
     pub(super) fn candidates(&mut self, dims: &BTreeSet<DimId>, relevant: &[usize]) -> Vec<(DimId, Vec<i64>)> {
         let mut literals = BTreeSet::new();
         for i in relevant {
-            let condition = &self.program.conditions[*i];
+            let condition = &self.program.checks.conditions[*i];
             for side in [condition.left, condition.right] {
                 self.program.exprs.any(side, &mut |e| {
                     if let Expr::Const(Const { bits, .. }) = e {

@@ -116,7 +116,7 @@ impl Eval<'_> {
         }
         point.dims.iter().all(|(_, value)| *value >= 0)
             && conditions.iter().all(|i| {
-                let condition = &self.program.conditions[*i];
+                let condition = &self.program.checks.conditions[*i];
                 let sides = self.value(condition.left, point).zip(self.value(condition.right, point));
                 sides.is_some_and(|(a, b)| condition.relation.holds(a, b))
             })

@@ -55,7 +55,7 @@ impl Context<'_> {
         let program = self.program;
         let eval = Eval { program, view: self.view };
         let dims: BTreeSet<DimId> = program.dims.iter().map(|(id, _)| id).collect();
-        let conditions: Vec<usize> = (0..program.conditions.len()).collect();
+        let conditions: Vec<usize> = (0..program.checks.conditions.len()).collect();
         let candidates = self.candidates(&dims, &conditions);
         let mut mixer = Mixer(1);
         let mut found: Vec<Values<DimId>> = Vec::new();

@@ -29,7 +29,7 @@ impl Context<'_> {
             }
         }
         // Conditions on symbolic dims come first, because the divisor of a derived dim may be positive only by such a condition.
-        let taken = || program.conditions.iter().enumerate().filter(|(i, _)| take(*i)).map(|(_, c)| c);
+        let taken = || program.checks.conditions.iter().enumerate().filter(|(i, _)| take(*i)).map(|(_, c)| c);
         let (late, early): (Vec<&Condition>, Vec<&Condition>) = taken().partition(|c| self.is_late(c));
         self.telling(early).into_iter().for_each(|c| self.condition(c));
         for (id, dim) in program.dims.iter() {

@@ -30,7 +30,7 @@ fn of_buffer(program: &Program, buffer: BufferId, is_whole: &dyn Fn(BufferId) ->
     let known = |value: ExprId, state: Option<Known>| {
         known_by(program, value, &|e| match program.exprs.get(e) {
             Expr::State(0) => state,
-            Expr::Read(read) if !program.finite.contains(&read.buffer) => {
+            Expr::Read(read) if !program.checks.finite.contains(&read.buffer) => {
                 let inside = of_buffer(program, read.buffer, is_whole, depth + 1);
                 match read.outside {
                     Outside::Fill(fill, _) => Some(inside.or(known_by(program, fill, &|_| None))),

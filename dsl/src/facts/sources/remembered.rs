@@ -72,7 +72,7 @@ impl Key {
     /// Returns the key. `None` if an expression contains an axis or a read, which this key does not cover.
     fn new(program: &Program) -> Option<Key> {
         let dims: Vec<Option<ExprId>> = program.dims.values().map(|dim| dim.derived).collect();
-        let conditions: Vec<_> = program.conditions.iter().map(|c| (c.left, c.relation, c.right)).collect();
+        let conditions: Vec<_> = program.checks.conditions.iter().map(|c| (c.left, c.relation, c.right)).collect();
         let sides = conditions.iter().flat_map(|(left, _, right)| [*left, *right]);
         let mut open: Vec<ExprId> = dims.iter().flatten().copied().chain(sides).collect();
         let mut exprs: Vec<(ExprId, Expr, DType)> = Vec::new();
@@ -95,7 +95,7 @@ impl Key {
         let same =
             |(id, expr, dtype): &(ExprId, Expr, DType)| id.index() < all.len() && all.dtype(*id) == *dtype && all.get(*id) == expr;
         self.dims.iter().copied().eq(program.dims.values().map(|dim| dim.derived))
-            && self.conditions.iter().copied().eq(program.conditions.iter().map(|c| (c.left, c.relation, c.right)))
+            && self.conditions.iter().copied().eq(program.checks.conditions.iter().map(|c| (c.left, c.relation, c.right)))
             && self.exprs.iter().all(same)
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Ahead {
 impl Ahead {
     /// Finds the nest of a pipeline's copy among the nests of a loop's copies.
     pub(super) fn new(program: &Program, n: usize, nests: &[Node], next: AxisId, ranks: Ranks) -> Result<Ahead, Error> {
-        let pipeline = &program.pipelines[n];
+        let pipeline = &program.notes.pipelines[n];
         let own: HashSet<BufferId> = [pipeline.copy].into();
         let mut found = nests.iter().filter(|nest| fills(nest, &own));
         let parts = match (found.next(), found.next()) {
@@ -119,7 +119,7 @@ impl Ahead {
 
     /// Creates the registers and their stage, and expresses the copy's stage over the loop over the steps.
     pub(super) fn make(&mut self, program: &mut Program) {
-        let pipeline = program.pipelines[self.pipeline].clone();
+        let pipeline = program.notes.pipelines[self.pipeline].clone();
         if let Body::Map(value) = program.stages[pipeline.stage].body {
             let value = on(program, value, pipeline.axis, pipeline.axis);
             program.stages[pipeline.stage].body = Body::Map(value);
@@ -143,8 +143,8 @@ impl Ahead {
         let buffer = program.buffers.push(made);
         let index = axes.iter().map(|axis| program.exprs.axis(*axis)).collect();
         let stage = program.stages.push(Stage { name, buffer, axes, body: Body::Map(value), also: Vec::new(), span });
-        if let Some(host) = program.hosts.get(&program.pipelines[self.pipeline].stage).copied() {
-            program.hosts.insert(stage, host);
+        if let Some(host) = program.notes.hosts.get(&program.notes.pipelines[self.pipeline].stage).copied() {
+            program.notes.hosts.insert(stage, host);
         }
         (stage, Access { buffer, index })
     }
@@ -258,7 +258,7 @@ pub(super) fn check_registers(program: &Program, ahead: &[Ahead]) -> Result<(), 
     let fetched: Vec<&Ahead> = ahead.iter().filter(|copy| copy.ranks.fetch.is_some()).collect();
     let total: i64 = fetched.iter().fold(0, |sum, copy| sum.saturating_add(copy.words(program)));
     let Some(first) = fetched.first().filter(|_| total > REGISTERS) else { return Ok(()) };
-    let axis = &program.axes[program.pipelines[first.pipeline].axis].name;
+    let axis = &program.axes[program.notes.pipelines[first.pipeline].axis].name;
     let what =
         format!("the copies fetched at `{axis}` need {total} registers in each invocation, but at most {REGISTERS} are allowed");
     let error = fetched.iter().fold(Error::new(first.span, what), |error, copy| {

@@ -32,7 +32,7 @@ use step::{Phase, Steps};
 /// Lowers all pipelines.
 pub(super) fn run(program: &mut Program) -> Result<(), Errors> {
     let mut work = Work { program, done: HashSet::new(), errors: Errors::new() };
-    if work.program.pipelines.is_empty() {
+    if work.program.notes.pipelines.is_empty() {
         return Ok(());
     }
     for at in 0..work.program.plan.len() {
@@ -40,7 +40,7 @@ pub(super) fn run(program: &mut Program) -> Result<(), Errors> {
         work.block(&mut body);
         work.program.plan[at].body = body;
     }
-    let lost: Vec<usize> = (0..work.program.pipelines.len()).filter(|n| !work.done.contains(n)).collect();
+    let lost: Vec<usize> = (0..work.program.notes.pipelines.len()).filter(|n| !work.done.contains(n)).collect();
     for n in lost {
         let error = no_loop(work.program, n);
         work.errors.push(error);
@@ -78,17 +78,17 @@ impl Work<'_> {
     fn made_in(&self, looped: &Loop) -> Vec<usize> {
         let lives = lives(&looped.body);
         let is_here = |n: &usize| {
-            let pipeline = &self.program.pipelines[*n];
+            let pipeline = &self.program.notes.pipelines[*n];
             pipeline.axis == looped.axis && lives.contains(&pipeline.copy)
         };
-        (0..self.program.pipelines.len()).filter(is_here).collect()
+        (0..self.program.notes.pipelines.len()).filter(is_here).collect()
     }
 
     /// Rewrites a loop to its pipelines.
     fn pipelined(&mut self, looped: &Loop, span: SpanId, here: &[usize]) -> Result<Block, Error> {
         let axis = looped.axis;
         let mut body = looped.body.clone();
-        let copies: HashSet<BufferId> = here.iter().map(|n| self.program.pipelines[*n].copy).collect();
+        let copies: HashSet<BufferId> = here.iter().map(|n| self.program.notes.pipelines[*n].copy).collect();
         let mut nests = Vec::new();
         body = step::without(body, &copies, &mut nests);
         let steps = Steps::of(self.program, &body);
@@ -100,7 +100,7 @@ impl Work<'_> {
         copy::check_registers(self.program, &ahead)?;
         for copy in &mut ahead {
             copy.make(self.program);
-            self.program.pipelines[copy.pipeline].made = Some(Made { step: next, registers: copy.stage() });
+            self.program.notes.pipelines[copy.pipeline].made = Some(Made { step: next, registers: copy.stage() });
         }
         let mut groups: BTreeMap<(usize, Phase), Block> = BTreeMap::new();
         for (phase, fetches) in [(Phase::EarlyFetch, true), (Phase::Fetch, true), (Phase::EarlyStore, false), (Phase::Store, false)]
@@ -116,7 +116,7 @@ impl Work<'_> {
         let body = step::with(body, groups);
         let mut whole = self.prologue(&ahead, next, span);
         whole.push(Node::new(NodeKind::Loop(Loop { body, ..looped.clone() }), span));
-        let copies = here.iter().map(|n| self.program.pipelines[*n].copy);
+        let copies = here.iter().map(|n| self.program.notes.pipelines[*n].copy);
         let buffers: Vec<BufferId> = copies.chain(ahead.iter().filter_map(|copy| copy.registers())).collect();
         let alloc =
             |body: Block, buffer: BufferId| vec![Node::new(NodeKind::Alloc { buffer, body }, self.program.buffers[buffer].span)];
@@ -165,7 +165,7 @@ fn hint(span: SpanId) -> Node {
 
 /// Returns the error for a pipeline whose loop was changed by directives after `pipeline`.
 fn no_loop(program: &Program, n: usize) -> Error {
-    let pipeline = &program.pipelines[n];
+    let pipeline = &program.notes.pipelines[n];
     let (axis, copy) = (&program.axes[pipeline.axis], &program.buffers[pipeline.copy].name);
     let mut made_at = None;
     for dispatch in &program.plan {

@@ -56,7 +56,7 @@ impl<'p> Steps<'p> {
 
     /// Returns the places where a pipeline's copy is fetched and stored.
     pub(super) fn ranks(&self, axis: AxisId, n: usize) -> Result<Ranks, Error> {
-        let pipeline = &self.program.pipelines[n];
+        let pipeline = &self.program.notes.pipelines[n];
         let reads: Vec<usize> = (0..self.parts.len()).filter(|at| reads(self.program, self.parts[*at], pipeline.copy)).collect();
         let (first, last) = (reads.first().copied().unwrap_or(0), reads.last().copied().unwrap_or(0));
         let store = self.rank(axis, pipeline.store, [Phase::EarlyStore, Phase::Store])?;
@@ -103,7 +103,7 @@ impl<'p> Steps<'p> {
         }
         let (name, axis) = (&self.program.stages[stage].name, &self.program.axes[axis].name);
         let error = Error::new(place.span, format!("`{name}` is not computed in the steps of `{axis}`"));
-        let error = match self.program.pipelines.iter().find(|p| p.stage == stage) {
+        let error = match self.program.notes.pipelines.iter().find(|p| p.stage == stage) {
             Some(other) => {
                 error.note_at(other.span, format!("`{name}` is a copy of a pipeline, which determines where it is made"))
             }

@@ -18,7 +18,7 @@ impl Printer<'_> {
             Exec::Step(Step::First(n)) => format!("once {axis} = min({n}, {extent} - 1), if that is not negative"),
             Exec::Step(Step::Ahead(of, n)) => format!("once {axis} = min({} + {n}, {extent} - 1)", self.axis(of)),
             Exec::Bind(level, slot) => {
-                let down = if self.program.down.contains(&looped.axis) { ", downwards" } else { "" };
+                let down = if self.program.notes.down.contains(&looped.axis) { ", downwards" } else { "" };
                 format!("{}: {axis} in 0..{extent}{down}{}", bound(level, slot), self.reduced(looped.axis))
             }
         }
@@ -26,7 +26,7 @@ impl Printer<'_> {
 
     /// Says how the partial results of a reduction are combined.
     fn reduced(&self, axis: AxisId) -> String {
-        self.program.strategies.get(&axis).map_or_else(String::new, |h| format!(", reduced by {}", how(*h)))
+        self.program.notes.strategies.get(&axis).map_or_else(String::new, |h| format!(", reduced by {}", how(*h)))
     }
 
     /// Returns the declaration of a buffer, for example `shared a_s: f32[8, 32 + 4]`.

@@ -131,7 +131,7 @@ fn define(program: &mut Program, stage: StageId, name: String, of: &Convolution,
     let dtype = program.exprs.dtype(value);
     let buffer = convolution::define(program, stage, name, axes, Body::Map(value), (dtype, span));
     if dtype.is_float() && at_fill(program, value, &|_| false).is_finite() {
-        program.finite.push(buffer);
+        program.checks.finite.push(buffer);
     }
     let index: Vec<ExprId> = of.axes.iter().map(|axis| program.exprs.axis(*axis)).collect();
     (buffer, program.exprs.read(buffer, dtype, index))

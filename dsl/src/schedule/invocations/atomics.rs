@@ -37,7 +37,7 @@ pub(in crate::schedule) fn check(nest: &StageNest<'_>, monoid: &Monoid, by: By) 
 
 /// Adds the dispatches around a reduction by atomics, once per stage.
 pub(in crate::schedule) fn prepare(nest: &mut StageNest<'_>, span: SpanId) {
-    let begun = |axis: AxisId| nest.program.strategies.get(&axis) == Some(&How::Atomic);
+    let begun = |axis: AxisId| nest.program.notes.strategies.get(&axis) == Some(&How::Atomic);
     if nest.path.axes().any(begun) {
         return;
     }
@@ -131,7 +131,7 @@ impl StageNest<'_> {
             let error = Error::new(blame, format!("copies or stages were placed in the nest of `{stage}` before {what}"));
             return Err(error.help("put `promote` and `compute_at` after it"));
         }
-        if self.program.hosts.contains_key(&self.stage) {
+        if self.program.notes.hosts.contains_key(&self.stage) {
             return Err(Error::new(
                 blame,
                 format!("`{stage}` is computed within another nest: {what} needs a dispatch of its own"),

@@ -76,7 +76,7 @@ pub fn check_axis(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId, target:
 /// stage in registers, only parallel axes of distributed registers can be distributed, or the axes of a reduction whose result
 /// every invocation gets.
 fn check_target(nest: &mut StageNest<'_>, axis: AxisId, target: &Target, blame: SpanId) -> Applied {
-    let Some(host) = nest.program.hosts.get(&nest.stage) else { return Ok(()) };
+    let Some(host) = nest.program.notes.hosts.get(&nest.stage) else { return Ok(()) };
     let stage = &nest.program.stages[nest.stage];
     let (name, host) = (&stage.name, &nest.program.stages[*host].name);
     if target.level == Level::Workgroup {
@@ -86,7 +86,7 @@ fn check_target(nest: &mut StageNest<'_>, axis: AxisId, target: &Target, blame: 
     if nest.program.buffers[stage.buffer].space != Space::Register {
         return Ok(());
     }
-    if nest.program.dealt.contains(&stage.buffer) {
+    if nest.program.notes.dealt.contains(&stage.buffer) {
         if !nest.is_reduction(axis) {
             return Ok(());
         }
@@ -142,7 +142,7 @@ pub fn bind(nest: &mut StageNest<'_>, axes: &[AxisId], target: &Target, by: Opti
     subgroups::check_level(nest, target)?;
     nest.levels.push(target.level);
     if target.level == Level::Workgroup {
-        nest.program.down.extend(axes.iter().zip(&target.down).filter(|(_, down)| **down).map(|(axis, _)| *axis));
+        nest.program.notes.down.extend(axes.iter().zip(&target.down).filter(|(_, down)| **down).map(|(axis, _)| *axis));
     }
     let bound = match target.level {
         Level::Workgroup => axes.iter().copied().zip(target.slots.iter().map(|(s, _)| *s)).collect(),

@@ -83,7 +83,7 @@ fn check_coordinates(nest: &StageNest<'_>, axes: &[AxisId], names: &[Name], targ
 /// Checks that all axes of a reduction within a workgroup have the same strategy.
 fn check_other(nest: &StageNest<'_>, by: By) -> Applied {
     let other = nest.path.frames.iter().find(|f| {
-        let how = f.as_loop().and_then(|(axis, _)| nest.program.strategies.get(&axis));
+        let how = f.as_loop().and_then(|(axis, _)| nest.program.notes.strategies.get(&axis));
         how.is_some_and(|how| *how != by.how && *how != How::Atomic)
     });
     let Some(frame) = other else { return Ok(()) };
@@ -124,7 +124,7 @@ pub fn begin(nest: &mut StageNest<'_>, axis: AxisId, by: By, span: SpanId) -> Ap
             span,
         );
     }
-    nest.program.strategies.insert(axis, by.how);
+    nest.program.notes.strategies.insert(axis, by.how);
     Ok(())
 }
 

@@ -68,7 +68,7 @@ pub(super) fn check_count(nest: &StageNest<'_>, target: &Target) -> Applied {
 pub(in crate::schedule) fn check_whole(nest: &StageNest<'_>) -> Applied {
     check_idle_lanes(nest)?;
     let by_subgroup = |f: &&Frame| {
-        let how = f.as_loop().and_then(|(axis, _)| nest.program.strategies.get(&axis));
+        let how = f.as_loop().and_then(|(axis, _)| nest.program.notes.strategies.get(&axis));
         how == Some(&How::Subgroup)
     };
     let reduced: Vec<&Frame> = nest.path.frames.iter().filter(by_subgroup).collect();

@@ -58,8 +58,8 @@ impl StageNest<'_> {
         if self.serial.contains(&axis) {
             self.serial.insert(part);
         }
-        if let Some(how) = self.program.strategies.remove(&axis) {
-            self.program.strategies.insert(part, how);
+        if let Some(how) = self.program.notes.strategies.remove(&axis) {
+            self.program.notes.strategies.insert(part, how);
         }
         part
     }

@@ -55,7 +55,7 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId) -> Applied {
         return Err(error.help(help));
     }
     let what = format!("reads out of bounds of `{}` are 0, and the item is then the identity", nest.name(axis));
-    let state = if nest.program.finite.is_empty() { State::Proved } else { State::Assumed };
+    let state = if nest.program.checks.finite.is_empty() { State::Proved } else { State::Assumed };
     nest.program.owe(what, state, blame);
     Ok(())
 }

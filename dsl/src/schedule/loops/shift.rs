@@ -44,7 +44,7 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
     let what = format!("the last tile of `{name}` is moved back, which needs `{text}`");
     // The launch may already check the condition, for the full tiles of a peel or for a similar axis.
     let checked = |c: &Condition| (c.left, c.relation, c.right) == (extent, Relation::Ge, tile_expr) && c.text == text;
-    if nest.program.conditions.iter().any(checked) && nest.program.ledger.iter().any(|owed| owed.what == what) {
+    if nest.program.checks.conditions.iter().any(checked) && nest.program.report.ledger.iter().any(|owed| owed.what == what) {
         return Ok(Tail::Shift);
     }
     if nest.prover().less_equal(tile, extent) {
@@ -56,7 +56,7 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
             Error::new(blame, format!("`shift` needs `{text}`, which is not proved, and the launch cannot check that extent"));
         return Err(error.help("write `guard`"));
     }
-    nest.program.conditions.push(Condition {
+    nest.program.checks.conditions.push(Condition {
         left: extent,
         relation: Relation::Ge,
         right: tile_expr,
@@ -69,7 +69,7 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
 }
 
 fn is_atomic(nest: &StageNest<'_>, axis: AxisId) -> bool {
-    nest.program.strategies.get(&axis) == Some(&How::Atomic)
+    nest.program.notes.strategies.get(&axis) == Some(&How::Atomic)
 }
 
 /// Checks that atomics do not add to an element twice.

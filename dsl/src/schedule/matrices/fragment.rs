@@ -49,7 +49,7 @@ pub(in crate::schedule) fn apply(
         nest.path.frames.push(Frame::looped(inner, Exec::Matrix(side), span));
         write_out(nest, at, span);
         if let (Some(by), Side::Columns) = (by, side) {
-            nest.program.strategies.insert(inner, by.how);
+            nest.program.notes.strategies.insert(inner, by.how);
         }
     }
     if let Some(By { how: How::Matrix, .. }) = by {
@@ -67,7 +67,7 @@ pub(in crate::schedule) fn apply(
 /// identity by themselves.
 fn without_guards(nest: &mut StageNest<'_>) {
     for axis in nest.program.root_axes(nest.stage) {
-        if nest.program.neutral.contains(&axis)
+        if nest.program.notes.neutral.contains(&axis)
             && let Fate::Split(split) = &mut nest.program.axes[axis].fate
             && split.tail == Tail::Guard
         {

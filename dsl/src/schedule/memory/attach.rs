@@ -72,7 +72,7 @@ impl Placed {
     /// Removes from a stage's path every node that is not its own, and returns these nodes.
     pub(in crate::schedule) fn open(program: &Program, stage: StageId, roots: &[AxisId], path: &mut Path) -> Placed {
         let mut placed = Placed::default();
-        if program.hosts.contains_key(&stage) {
+        if program.notes.hosts.contains_key(&stage) {
             let own = |f: &Frame| f.as_loop().is_some_and(|(a, _)| program.roots(a).iter().all(|r| roots.contains(r)));
             let first = path.frames.iter().position(own).unwrap_or(path.frames.len());
             let own = path.frames.split_off(first);
@@ -136,7 +136,9 @@ impl Placed {
 /// assembled nest, they enclose the stage ([`super::copies`]).
 fn owners(program: &Program, mut stage: StageId, around: &[Frame]) -> Vec<Frame> {
     let mut owners: Vec<Frame> = Vec::new();
-    while let Some(host) = program.hosts.get(&stage).copied().filter(|_| program.is_filled_by_each(program.stages[stage].buffer)) {
+    while let Some(host) =
+        program.notes.hosts.get(&stage).copied().filter(|_| program.is_filled_by_each(program.stages[stage].buffer))
+    {
         let path = program.plan.iter().find_map(|dispatch| Path::open(&dispatch.body, host, Phase::Whole));
         for frame in path.into_iter().flat_map(|path| path.frames).filter(is_invocation) {
             if !around.iter().chain(&owners).any(|other| other.as_loop() == frame.as_loop()) {
@@ -224,7 +226,7 @@ impl StageNest<'_> {
 
     /// True if the stage is computed within the nest of another stage.
     pub fn is_hosted(&self) -> bool {
-        self.program.hosts.contains_key(&self.stage)
+        self.program.notes.hosts.contains_key(&self.stage)
     }
 
     /// Returns every axis that a loop binds, in this nest or around it.
@@ -271,13 +273,13 @@ impl Program {
     /// across them, or by a cooperative reduction whose result each of them has in registers.
     pub fn is_together(&self, buffer: BufferId) -> bool {
         let makes = |stage: &StageId| self.stages[*stage].buffers().contains(&buffer);
-        let whole = self.buffers[buffer].space == Space::Shared || self.dealt.contains(&buffer);
-        whole || self.hosts.keys().filter(|s| makes(s)).any(|s| self.is_reduced_together(*s))
+        let whole = self.buffers[buffer].space == Space::Shared || self.notes.dealt.contains(&buffer);
+        whole || self.notes.hosts.keys().filter(|s| makes(s)).any(|s| self.is_reduced_together(*s))
     }
 
     fn is_reduced_together(&self, stage: StageId) -> bool {
-        let is_distributed = || self.strategies.keys().any(|axis| self.comes_from(*axis, &self.root_axes(stage)));
-        is_distributed() || self.hosts.iter().any(|(guest, host)| *host == stage && self.is_reduced_together(*guest))
+        let is_distributed = || self.notes.strategies.keys().any(|axis| self.comes_from(*axis, &self.root_axes(stage)));
+        is_distributed() || self.notes.hosts.iter().any(|(guest, host)| *host == stage && self.is_reduced_together(*guest))
     }
 
     /// True if each invocation has its own elements of a buffer in registers, and fills them for itself.

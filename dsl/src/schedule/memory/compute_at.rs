@@ -257,9 +257,9 @@ fn define(
     let (name, body) = (old.name.clone(), old.body.clone());
     let buffer = buffers[0].1;
     let stage = program.stages.push(Stage { name, buffer, axes: axes.to_vec(), body, also: Vec::new(), span });
-    program.hosts.insert(stage, nest.stage);
+    program.notes.hosts.insert(stage, nest.stage);
     let element = program.exprs.add(Expr::Read(read.clone()), temporary.dtype);
-    program.placed.insert(stage, element);
+    program.notes.placed.insert(stage, element);
     let fill = |program: &mut Program, value: ExprId| match (&read.outside, inside) {
         (Outside::Fill(fill, _), Some(inside)) => program.exprs.select(inside, value, *fill),
         _ => value,

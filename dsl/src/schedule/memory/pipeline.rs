@@ -50,7 +50,7 @@ pub(in crate::schedule) fn apply(nest: &mut StageNest<'_>, pipeline: &Pipeline, 
     };
     let fetch = pipeline.prefetch.map(|_| fetch);
     for Copied { buffer, stage, .. } in copies {
-        nest.program.pipelines.push(Pipelined { axis, copy: buffer, stage, buffers, fetch, store, span, made: None });
+        nest.program.notes.pipelines.push(Pipelined { axis, copy: buffer, stage, buffers, fetch, store, span, made: None });
     }
     fits(nest, pipeline, span)
 }
@@ -125,7 +125,7 @@ fn copies(nest: &StageNest<'_>, pipeline: &Pipeline, axis: AxisId, span: SpanId)
 
 /// True if a stage copies elements of a tensor unchanged.
 fn is_plain(nest: &StageNest<'_>, stage: StageId) -> bool {
-    nest.program.stages[stage].is_copy(nest.program) && !nest.program.placed.contains_key(&stage)
+    nest.program.stages[stage].is_copy(nest.program) && !nest.program.notes.placed.contains_key(&stage)
 }
 
 /// Reports a name that is not a shared copy at the loop.
@@ -182,7 +182,7 @@ fn place(nest: &StageNest<'_>, spot: &Spot) -> Result<StepPlace, Error> {
 fn stage_of(nest: &StageNest<'_>, name: &Name) -> Result<StageId, Error> {
     let program = &*nest.program;
     let is_within = |stage: &StageId| {
-        std::iter::successors(Some(*stage), |stage| program.hosts.get(stage).copied()).any(|stage| stage == nest.stage)
+        std::iter::successors(Some(*stage), |stage| program.notes.hosts.get(stage).copied()).any(|stage| stage == nest.stage)
     };
     let here: Vec<StageId> = program.stages.ids().filter(is_within).collect();
     let found = here.iter().copied().find(|stage| program.stages[*stage].name == name.text);

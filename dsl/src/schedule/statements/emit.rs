@@ -15,7 +15,7 @@ pub(crate) fn bind(program: &mut Program, schedule: &Schedule) -> Result<(), Err
     for Statement { kind, span, .. } in schedule.statements() {
         let (StatementKind::Emit(readonly), span) = (kind, *span) else { continue };
         match first {
-            None => (first, program.unmarked) = (Some(span), !readonly),
+            None => (first, program.statements.unmarked) = (Some(span), !readonly),
             Some(first) => errors.push(Error::new(span, "`readonly` is given twice").note_at(first, "first here")),
         }
     }

@@ -83,7 +83,7 @@ pub fn facts(program: &mut Program, schedule: &Schedule) -> Result<(), Errors> {
 
 /// Reports conditions that no sizes satisfy together. Some of them may be the kernel's own.
 fn contradiction(program: &Program, schedule: &Schedule, conditions: &[usize]) -> Error {
-    let conditions: Vec<&Condition> = conditions.iter().filter_map(|at| program.conditions.get(*at)).collect();
+    let conditions: Vec<&Condition> = conditions.iter().filter_map(|at| program.checks.conditions.get(*at)).collect();
     let (kernel, facts): (Vec<&Condition>, Vec<&Condition>) = conditions.iter().partition(|c| c.needed);
     // A fact that has bound a dim is substituted in every expression that names the dim, so it is not among the conditions.
     let binds = || schedule.facts.iter().rev().find(|fact| stated::literal(fact).is_some()).map(|fact| fact.span);

@@ -33,7 +33,7 @@ pub(crate) fn bind(program: &mut Program, kernel: &Kernel, schedule: &Schedule) 
         }
         seen.push(name);
         if let Some(Some(dim)) = errors.keep(symbolic(program, kernel, schedule, name)) {
-            program.pinned.push(dim);
+            program.statements.pinned.push(dim);
         }
     }
     errors.into_result()
@@ -70,7 +70,7 @@ fn literal(program: &Program, schedule: &Schedule, dim: DimId, name: &Name) -> R
     let version = |span: SpanId| schedule.statements().any(|statement| statement.holds(span));
     let names = |side| *program.exprs.get(side) == crate::expr::Expr::Dim(dim);
     let equates = |c: &&crate::nest::Condition| c.relation == launch::Relation::Eq && (names(c.left) || names(c.right));
-    let facts: Vec<_> = program.conditions.iter().filter(equates).collect();
+    let facts: Vec<_> = program.checks.conditions.iter().filter(equates).collect();
     match facts.iter().find(|c| !version(c.span)) {
         Some(fact) => {
             let error = Error::new(name.span, format!("`{name}` already is a literal, and cannot be pinned"));
@@ -84,7 +84,7 @@ fn literal(program: &Program, schedule: &Schedule, dim: DimId, name: &Name) -> R
 pub(crate) fn unused(program: &Program, launched: &launch::Program, schedule: &Schedule) -> Errors {
     let sizes = || launched.dispatches.iter().flat_map(|d| &d.constants);
     let idle = |name: &&Name| {
-        let dim = program.pinned.iter().find(|d| program.dims[**d].name == name.text);
+        let dim = program.statements.pinned.iter().find(|d| program.dims[**d].name == name.text);
         dim.is_some_and(|dim| !sizes().any(|size| names(launched, size, dim.index() as u32)))
     };
     let warn = |name: &Name| {

@@ -153,7 +153,7 @@ fn kernel(of: &Program, input: BufferId, stages: &[StageId], span: SpanId) -> Re
         program.buffers[buffer].space = Space::Output;
     }
     // The launch reads a prepared tensor in its memory layout.
-    program.packed.retain(|p| !program.outputs.contains(&p.buffer));
+    program.statements.packed.retain(|p| !program.outputs.contains(&p.buffer));
     build::naive(&mut program);
     if let Err(missing) = solve::plan(&program) {
         forget(&mut program, &missing, span)?;
@@ -187,15 +187,15 @@ fn forget(program: &mut Program, missing: &[DimId], span: SpanId) -> Result<(), 
                 .help("leave this out"));
         }
     }
-    program.conditions = std::mem::take(&mut program.conditions)
+    program.checks.conditions = std::mem::take(&mut program.checks.conditions)
         .into_iter()
         .filter(|c| !names(program, &gone, c.left) && !names(program, &gone, c.right))
         .collect();
-    program.limits.retain(|limit| {
+    program.checks.limits.retain(|limit| {
         let is_gone = |dim: u32| gone.iter().any(|gone| gone.index() == dim as usize);
         !limit.least.any_dim(&is_gone) && !limit.most.any_dim(&is_gone)
     });
-    program.pinned.retain(|dim| !gone.contains(dim));
+    program.statements.pinned.retain(|dim| !gone.contains(dim));
     // The removed dims are not named any more. A literal keeps their indices valid.
     let zero = program.exprs.int(0);
     for dim in gone {
@@ -209,9 +209,9 @@ fn as_input(program: &mut Program, stage: StageId, of: BufferId) -> BufferId {
     let old = program.stages[stage].buffer;
     let buffer = Buffer { space: Space::Input, ..program.buffers[old].clone() };
     let new = program.buffers.push(buffer);
-    program.prepared.push(Prepared { buffer: new, of });
-    if program.finite.contains(&old) {
-        program.finite.push(new);
+    program.statements.prepared.push(Prepared { buffer: new, of });
+    if program.checks.finite.contains(&old) {
+        program.checks.finite.push(new);
     }
     for stage in program.stages.ids().collect::<Vec<_>>() {
         change(program, stage, &mut |exprs, read, dtype| {

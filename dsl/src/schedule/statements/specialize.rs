@@ -10,7 +10,7 @@
 use crate::algorithm::stated;
 use crate::diag::{Error, Errors};
 use crate::facts::Prover;
-use crate::nest::{Program, print};
+use crate::nest::{Checks, Program, print};
 use crate::syntax::expr::{Expr, ExprKind};
 use crate::syntax::schedule::{Schedule, Statement, StatementKind};
 
@@ -42,8 +42,8 @@ impl Specialize<'_> {
 
     /// Prints the facts, from a program that was compiled under them.
     pub(crate) fn under(&self, program: &Program) -> String {
-        let of_sizes = program.conditions.iter().map(|c| (c.span, &c.text));
-        let all = of_sizes.chain(program.bounds.iter().map(|b| (b.span, &b.text)));
+        let of_sizes = program.checks.conditions.iter().map(|c| (c.span, &c.text));
+        let all = of_sizes.chain(program.checks.bounds.iter().map(|b| (b.span, &b.text)));
         all.filter(|(span, _)| self.statement.holds(*span)).map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ")
     }
 
@@ -63,7 +63,7 @@ impl Specialize<'_> {
 
     /// Returns a warning if the program that was compiled under the facts is the same as the one compiled without them.
     pub(crate) fn is_idle(&self, plain: &Program, specialized: &Program) -> Option<Error> {
-        let proved = |p: &Program| p.ledger.iter().map(|o| (o.what.clone(), o.state)).collect::<Vec<_>>();
+        let proved = |p: &Program| p.report.ledger.iter().map(|o| (o.what.clone(), o.state)).collect::<Vec<_>>();
         if proved(plain) != proved(specialized) || print::plan(plain) != print::plan(specialized) {
             return None;
         }
@@ -84,13 +84,14 @@ impl Specialize<'_> {
         let (exprs, dims, scalars) = (program.exprs.clone(), program.dims.clone(), program.scalars.clone());
         let mut program = Program { exprs, dims, scalars, ..known(program) };
         self.facts.iter().all(|fact| {
-            let (before, bounds) = (program.conditions.len(), program.bounds.len());
+            let (before, bounds) = (program.checks.conditions.len(), program.checks.bounds.len());
             let noted = stated::note(&mut program, fact, false).is_ok();
-            let stated = program.bounds.split_off(bounds);
+            let stated = program.checks.bounds.split_off(bounds);
             let follows = |at| Prover::new(&program).is_redundant(at);
-            let holds =
-                noted && (before..program.conditions.len()).all(follows) && stated.iter().all(|bound| program.implies(bound));
-            program.conditions.truncate(before);
+            let holds = noted
+                && (before..program.checks.conditions.len()).all(follows)
+                && stated.iter().all(|bound| program.implies(bound));
+            program.checks.conditions.truncate(before);
             holds
         })
     }
@@ -98,8 +99,9 @@ impl Specialize<'_> {
 
 /// Returns a program with the facts about sizes, but without nests.
 fn known(program: &Program) -> Program {
-    let (parameters, conditions, bounds) = (program.parameters.clone(), program.conditions.clone(), program.bounds.clone());
-    Program { parameters, conditions, bounds, ..Program::default() }
+    let checks =
+        Checks { conditions: program.checks.conditions.clone(), bounds: program.checks.bounds.clone(), ..Checks::default() };
+    Program { parameters: program.parameters.clone(), checks, ..Program::default() }
 }
 
 /// Checks that a fact can be checked at launch.

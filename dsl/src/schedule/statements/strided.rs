@@ -32,7 +32,7 @@ pub(crate) fn bind(program: &mut Program, schedule: &Schedule) -> Result<(), Err
 fn one(program: &mut Program, tensor: &StridedTensor) -> Result<(), Error> {
     let buffer = find(program, tensor)?;
     let (name, shape) = (&tensor.tensor, program.buffers[buffer].shape.clone());
-    if let Some(first) = program.strided.iter().find(|s| s.buffer == buffer) {
+    if let Some(first) = program.statements.strided.iter().find(|s| s.buffer == buffer) {
         return Err(Error::new(name.span, format!("`{name}` is strided twice")).note_at(first.span, "first here"));
     }
     let named = free(tensor, shape.len())?;
@@ -51,7 +51,7 @@ fn one(program: &mut Program, tensor: &StridedTensor) -> Result<(), Error> {
         inner = program.exprs.product(stride, *extent);
     }
     strides.reverse();
-    program.strided.push(Strided { buffer, strides, free, span: name.span });
+    program.statements.strided.push(Strided { buffer, strides, free, span: name.span });
     let written = program.buffers[buffer].space != Space::Input;
     if written {
         program.owe(format!("no two elements of `{name}` share an address"), State::CheckedAtLaunch, name.span);

@@ -37,14 +37,14 @@ impl fmt::Display for Choice {
 pub fn choices(kernel: &Kernel, schedule: &Schedule) -> Result<Vec<Choice>, Errors> {
     let mut program = algorithm::check(kernel, &head::bindings(kernel, schedule)?)?;
     bind(&mut program, kernel, schedule, &Choice::default())?;
-    let count = program.tuned.iter().try_fold(1usize, |n, t| n.checked_mul(t.candidates.len()));
+    let count = program.statements.tuned.iter().try_fold(1usize, |n, t| n.checked_mul(t.candidates.len()));
     if count.is_none_or(|n| n > MAX_CHOICES) {
-        let blame = program.tuned.last().map_or(schedule.name.span, |t| t.span);
+        let blame = program.statements.tuned.last().map_or(schedule.name.span, |t| t.span);
         let error = Error::new(blame, format!("the tuned constants make more than {MAX_CHOICES} choices"));
         return Err(error.help("give some of them fewer candidates").into());
     }
     let mut all = vec![Choice::default()];
-    for tuned in &program.tuned {
+    for tuned in &program.statements.tuned {
         let with = |choice: &Choice, value: i64| Choice([choice.0.as_slice(), &[(tuned.name.clone(), value)]].concat());
         all = all.iter().flat_map(|choice| tuned.candidates.iter().map(move |value| with(choice, *value))).collect();
     }
@@ -64,7 +64,7 @@ pub(crate) fn bind(program: &mut Program, kernel: &Kernel, schedule: &Schedule, 
     for (name, value) in &choice.0 {
         errors.keep(choose(&mut found, name, *value, schedule.name.span));
     }
-    program.tuned = found;
+    program.statements.tuned = found;
     errors.into_result()
 }
 
@@ -134,5 +134,5 @@ fn choose(found: &mut [Tuned], name: &str, value: i64, blame: SpanId) -> Result<
 /// Returns warnings for constants that no number uses.
 pub(crate) fn unused(program: &Program) -> Errors {
     let warn = |t: &Tuned| Error::new(t.span, format!("the tuned constant `{}` is not used", t.name)).help("remove it");
-    Errors(program.tuned.iter().filter(|t| !t.used).map(warn).collect())
+    Errors(program.statements.tuned.iter().filter(|t| !t.used).map(warn).collect())
 }

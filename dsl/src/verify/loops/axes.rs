@@ -109,7 +109,7 @@ impl<'v> Checks<'v> {
         };
         let written: Vec<_> = site.touches.iter().filter(|touch| touch.writes && self.space(touch.buffer).is_global()).collect();
         // A stage that is computed within another stage's nest runs as often as that nest.
-        if written.is_empty() || self.program.hosts.contains_key(&stage) {
+        if written.is_empty() || self.program.notes.hosts.contains_key(&stage) {
             return;
         }
         let named = self.named(&written.iter().flat_map(|touch| touch.index.clone()).collect::<Vec<_>>());
@@ -137,7 +137,8 @@ impl<'v> Checks<'v> {
     fn begins_within(&self, axis: AxisId, split: &Split, point: AxisId) {
         let (extent, length) = (self.extent(axis), self.extent(point));
         // The prover cannot use a condition of the launch that is not a sum, so the condition is compared literally.
-        let checked = self.program.conditions.iter().any(|c| c.left == extent && c.relation == Relation::Ge && c.right == length);
+        let checked =
+            self.program.checks.conditions.iter().any(|c| c.left == extent && c.relation == Relation::Ge && c.right == length);
         if !checked && !self.provers.roots.less_equal(length, extent) && !self.provers.leaves.less_equal(length, extent) {
             let (name, length, extent) = (self.name(axis), self.printer.expr(length), self.printer.expr(extent));
             let what = format!("the last tile of `{name}`, of {length}, may begin before it, as {extent} may be less");

@@ -48,7 +48,7 @@ type Access<'v> = (&'v Site<'v>, &'v SiteAccess);
 impl<'v> Checks<'v> {
     /// Checks all pipelines.
     pub(in crate::verify) fn steps(&self) {
-        for of in &self.program.pipelines {
+        for of in &self.program.notes.pipelines {
             let Some(made) = of.made else { continue };
             let registers = made.registers.map(|stage| self.program.stages[stage].buffer);
             let pipeline = Pipeline { of, made, registers };
@@ -64,7 +64,7 @@ impl<'v> Checks<'v> {
 
     /// True if a buffer is prefetched: it is the copy or the registers of a pipeline.
     pub(in crate::verify) fn is_pipelined(&self, buffer: BufferId) -> bool {
-        self.program.pipelines.iter().filter(|p| p.made.is_some()).any(|p| {
+        self.program.notes.pipelines.iter().filter(|p| p.made.is_some()).any(|p| {
             let registers = p.made.and_then(|made| made.registers).map(|stage| self.program.stages[stage].buffer);
             p.copy == buffer || registers == Some(buffer)
         })

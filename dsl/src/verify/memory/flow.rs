@@ -102,7 +102,7 @@ fn own_reads(program: &Program, sites: &[Site<'_>], errors: &mut Errors) {
 
 fn ledger(program: &Program, errors: &mut Errors) {
     let mut states = HashMap::new();
-    for obligation in &program.ledger {
+    for obligation in &program.report.ledger {
         let state = *states.entry((&obligation.what, obligation.span)).or_insert(obligation.state);
         if state != obligation.state {
             let what = format!("{}: the obligation that {} has two different states", Rule::Flow, obligation.what);

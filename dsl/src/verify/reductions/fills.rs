@@ -181,7 +181,7 @@ impl<'p> Past<'p, '_> {
     /// Returns what the definition of an element implies about its value, if the element does not depend on the axis.
     fn defined(&self, read: &Read) -> Option<Known> {
         let told = |index: &ExprId| self.program.exprs.uses_axis(*index, &mut |a| self.program.passes(a, self.axis));
-        let is_inside = read.outside == Outside::Never && !self.program.finite.contains(&read.buffer);
+        let is_inside = read.outside == Outside::Never && !self.program.checks.finite.contains(&read.buffer);
         (is_inside && !read.index.iter().any(told))
             .then(|| known_of(self.program, read.buffer, &|buffer| self.checks.is_whole(buffer)))
     }

@@ -76,7 +76,8 @@ impl<'v> Checks<'v> {
     fn running_updates(&self) -> Vec<Update<'_, 'v>> {
         let of = |site: &'_ Site<'v>| {
             let (stage, Phase::Update) = phase(site)? else { return None };
-            let running = self.program.running.iter().find(|running| self.program.definition(running.target) == Some(stage))?;
+            let running =
+                self.program.notes.running.iter().find(|running| self.program.definition(running.target) == Some(stage))?;
             match (&site.node.kind, &self.program.stages[stage].body) {
                 (NodeKind::Compute(compute), Body::Reduce { monoid, .. }) if monoid.goes_on(&self.program.exprs) => {
                     Some((compute, monoid, running))
@@ -156,7 +157,7 @@ impl<'v> Checks<'v> {
     /// Returns the update's predicates on axes of blocks, except for axes past whose ends the items are already the identity.
     fn preds_of_blocks(&self, update: &Update<'_, '_>) -> Vec<Pred> {
         let over = self.blocks(update);
-        let is_neutral = |pred: &Pred| pred.tail == Tail::RoundUp && self.program.neutral.contains(&pred.axis);
+        let is_neutral = |pred: &Pred| pred.tail == Tail::RoundUp && self.program.notes.neutral.contains(&pred.axis);
         let reduces = |axis: AxisId| self.made_of([axis], update.site).leaves.iter().chain([&axis]).any(|leaf| over.contains(leaf));
         update.site.preds().iter().copied().filter(|pred| reduces(pred.axis) && !is_neutral(pred)).collect()
     }

@@ -74,7 +74,7 @@ struct CopyContents {
 
 /// Returns the element that each element of the stage holds: a read of the copied tensor, or of the buffer that the placed stage fills.
 fn element(program: &Program, CopyContents { stage: id, component }: CopyContents) -> Option<ExprId> {
-    if let Some(element) = program.placed.get(&id) {
+    if let Some(element) = program.notes.placed.get(&id) {
         let Expr::Read(read) = program.exprs.get(*element) else { return None };
         let buffer = *program.stages[program.definition(read.buffer)?].buffers().get(component)?;
         return Some(program.exprs.add(Expr::Read(Read { buffer, ..read.clone() }), program.buffers[buffer].dtype));
@@ -83,7 +83,7 @@ fn element(program: &Program, CopyContents { stage: id, component }: CopyContent
     let Body::Map(value) = stage.body else { return None };
     // The registers of a pipeline hold the element for the loop's step, because it is stored from there.
     let fetched = |p: &Pipelined| p.made.filter(|made| made.registers == Some(id)).map(|made| (made.step, p.axis));
-    if let Some((step, axis)) = program.pipelines.iter().find_map(fetched) {
+    if let Some((step, axis)) = program.notes.pipelines.iter().find_map(fetched) {
         return (component == 0).then(|| program.renamed(value, step, axis));
     }
     let mut element = value;

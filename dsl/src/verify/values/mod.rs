@@ -48,7 +48,7 @@ impl Checks<'_> {
                 .filter(|made| p.stage == stage && made.registers.is_none() && site.binds(made.step))
                 .map(|made| (p.axis, made.step))
         };
-        if let (Some((axis, step)), Body::Map(value)) = (self.program.pipelines.iter().find_map(made), &mut wanted.body) {
+        if let (Some((axis, step)), Body::Map(value)) = (self.program.notes.pipelines.iter().find_map(made), &mut wanted.body) {
             *value = self.program.renamed(*value, axis, step);
         }
         wanted
@@ -57,7 +57,7 @@ impl Checks<'_> {
     /// Checks that a stage writes device memory at axes: its own, or those that replace them. (A stage that is fused into another's nest
     /// may write back at other indices.)
     fn is_own_element(&self, site: &Site<'_>, compute: &Compute) {
-        if self.program.hosts.contains_key(&compute.stage) {
+        if self.program.notes.hosts.contains_key(&compute.stage) {
             return;
         }
         let own = |index: &[ExprId]| index.iter().all(|at| matches!(self.program.exprs.get(*at), Expr::Axis(_)));

@@ -22,7 +22,7 @@ impl Checks<'_> {
     pub(in crate::verify) fn wanted(&self, site: &Site<'_>, id: StageId) -> Wanted {
         let Stage { body, also, .. } = &self.program.stages[id];
         let own = || Wanted { body: body.clone(), also: also.iter().map(|(_, value)| *value).collect() };
-        let Some(element) = self.program.placed.get(&id) else { return own() };
+        let Some(element) = self.program.notes.placed.get(&id) else { return own() };
         self.at_element(site, *element, body).unwrap_or_else(|| {
             let what = format!("the elements of `{}` are not defined in the algorithm", self.stage(id));
             self.refuse(Rule::Value, site.span(), what);

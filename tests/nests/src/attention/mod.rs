@@ -80,7 +80,7 @@ impl Attention {
         let [batch, n] = [("B", 0), ("N", 1)].map(|(name, i)| b.dim(name, self.sizes[i]));
         b.multiple(n, TILE);
         let algorithm = Algorithm::declare(&mut b, batch, n);
-        b.p.finite.push(algorithm.value);
+        b.p.checks.finite.push(algorithm.value);
         let tiles = Tiles::declare(&mut b);
 
         let output = Output::new(&mut b, &algorithm, tiles);

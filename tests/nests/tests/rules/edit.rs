@@ -81,7 +81,7 @@ pub(crate) fn build<T>(program: &mut Program, f: impl FnOnce(&mut Builder) -> T)
 pub(crate) fn at_least_one(program: &mut Program, left: ExprId) {
     let right = program.exprs.int(1);
     let (text, span) = ("at least 1".into(), Default::default());
-    program.conditions.push(Condition { left, relation: Relation::Ge, right, text, span, needed: false });
+    program.checks.conditions.push(Condition { left, relation: Relation::Ge, right, text, span, needed: false });
 }
 
 /// Replaces the values of the computes whose line contains `text` by the expressions of their stages.

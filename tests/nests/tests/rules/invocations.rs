@@ -83,7 +83,7 @@ fn barriers() {
                 });
                 p.plan = plan;
                 ids.iter().for_each(|b| p.buffers[*b].versions = 1);
-                p.pipelines.iter_mut().for_each(|pipeline| pipeline.buffers = 1);
+                p.notes.pipelines.iter_mut().for_each(|pipeline| pipeline.buffers = 1);
             }),
         ),
         ("a barrier in one arm", branch(false)),
@@ -289,7 +289,7 @@ fn flow() {
             "an obligation in two states",
             changed(conv(), |p| {
                 let both = [State::Proved, State::Assumed];
-                p.ledger.extend(both.map(|state| Obligation { what: "it holds".into(), state, span: Default::default() }));
+                p.report.ledger.extend(both.map(|state| Obligation { what: "it holds".into(), state, span: Default::default() }));
             }),
         ),
     ];

@@ -39,8 +39,8 @@ fn limits() {
             }),
         ),
         ("a barrier among lanes", changed(conv(), |p| at(p, "init acc", |block, _| block.extend(barrier())))),
-        ("versions that no pipeline makes", changed(mma(), |p| p.pipelines.truncate(1))),
-        ("versions that a pipeline makes in part", changed(mma(), |p| p.pipelines[0].buffers = 3)),
+        ("versions that no pipeline makes", changed(mma(), |p| p.notes.pipelines.truncate(1))),
+        ("versions that a pipeline makes in part", changed(mma(), |p| p.notes.pipelines[0].buffers = 3)),
         ("too few subgroups", changed(mma(), |p| p.plan[0].local = [256, 1, 1])),
         (
             "subgroups that disagree",
@@ -91,7 +91,7 @@ fn axes() {
                 wrap(p, "for fh", ow, Exec::Serial);
             }),
         ),
-        ("a split that leaves out a rest", changed(conv(), |p| p.conditions.clear())),
+        ("a split that leaves out a rest", changed(conv(), |p| p.checks.conditions.clear())),
         (
             "a split that is called exact",
             changed(conv(), |p| {

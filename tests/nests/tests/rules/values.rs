@@ -26,7 +26,7 @@ fn predicates() {
                 _ => None,
             });
             said(p, "update acc");
-            p.finite.extend(finite.then(|| p.buffers.ids().find(|b| p.buffers[*b].name == "b")).flatten());
+            p.checks.finite.extend(finite.then(|| p.buffers.ids().find(|b| p.buffers[*b].name == "b")).flatten());
             // The first row of b is read, so it must exist.
             let extent = p.axes[k].extent;
             at_least_one(p, extent);
@@ -61,7 +61,7 @@ fn predicates() {
                 })
             }),
         ),
-        ("values that may be infinite", changed(attention(), |p| p.finite.clear())),
+        ("values that may be infinite", changed(attention(), |p| p.checks.finite.clear())),
     ];
     insta::assert_snapshot!(refused(cases, Rule::Predicate));
 }

@@ -24,7 +24,7 @@ fn rounds(last: Block) -> Program {
     let stage = b.stage(y, &[i], Body::Map(value));
     let parts = b.split(i, "i_workgroup", &[("i_thread", 32)]);
     let (round, step, made) = (b.made("round", 5), b.made("step", 2), b.made("step_next", 2));
-    b.p.pipelines.push(Pipelined {
+    b.p.notes.pipelines.push(Pipelined {
         axis: step,
         copy: t,
         stage,

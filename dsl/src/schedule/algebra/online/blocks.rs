@@ -149,7 +149,7 @@ impl Blocks {
         }
         let block = self.over_blocks(program, target);
         if self.computed_within {
-            program.neutral.insert(block);
+            program.notes.neutral.insert(block);
         }
         let read = |(buffer, index): (BufferId, &Vec<AxisId>)| {
             let index = [block].into_iter().chain(index.iter().copied()).map(|axis| program.exprs.axis(axis));

@@ -19,12 +19,12 @@ pub(super) fn check(program: &mut Program, rescale: Rescale, max: &Name, span: S
     if let [scalar] = scalars[..] {
         for relation in [Relation::Ge, Relation::Le] {
             let text = format!("{} {} 0.0", program.scalars[scalar].name, relation.symbol());
-            program.bounds.push(Bound { scalar, relation, value: 0.0, text: text.clone(), span, needed: false });
+            program.checks.bounds.push(Bound { scalar, relation, value: 0.0, text: text.clone(), span, needed: false });
             if is_right(program, factor) && !program.known_of_scalar(scalar).is_impossible() {
                 program.owe(format!("`{text}`: the largest score has the largest exponential"), State::CheckedAtLaunch, span);
                 return Ok(());
             }
-            program.bounds.pop();
+            program.checks.bounds.pop();
         }
     }
     let text = print::expr(program, factor);

@@ -81,7 +81,7 @@ fn one(program: &mut Program, online: &Online, taken: &[&Name], placed: Vec<Stri
     program.owe(what, State::Proved, span);
     if let Some(scores) = online.blocks.as_ref().and_then(|blocks| blocks.masked.as_ref()) {
         let what = format!("`{scores}` is -inf beyond the range, and items of such a score are 0");
-        let state = if program.finite.is_empty() { State::Proved } else { State::Assumed };
+        let state = if program.checks.finite.is_empty() { State::Proved } else { State::Assumed };
         program.owe(what, state, scores.span);
     }
     Ok(())

@@ -63,7 +63,7 @@ impl Decomposition<'_> {
         if let Some(blocks) = blocks {
             if blocks.computed_within {
                 let below = self.below(program, &lift);
-                program.running.push(Running { target: program.stages[target].buffer, below });
+                program.notes.running.push(Running { target: program.stages[target].buffer, below });
             }
             lift = blocks.make(program, target);
         }
@@ -83,7 +83,7 @@ impl Decomposition<'_> {
             let part = program.stages[part].name.clone();
             // A block can have its own stage of that name.
             if program.stages.values().filter(|stage| stage.name == part).count() == 1 {
-                program.merged.push((part, whole.clone()));
+                program.notes.merged.push((part, whole.clone()));
             }
         }
         remove(program, &gone.into_iter().map(moved).collect());

@@ -146,7 +146,7 @@ fn one(program: &mut Program, pack: &Pack, statement: &Statement, rewritten: &mu
         let error = Error::new(statement.span, format!("a caller's tensor has at most {MOST_DIGITS} dimensions in memory"));
         return Err(error.help("write fewer components, or `when: dispatch`"));
     }
-    if let (Some(When::Caller), Some(strided)) = (when, program.strided.iter().find(|s| s.buffer == buffer)) {
+    if let (Some(When::Caller), Some(strided)) = (when, program.statements.strided.iter().find(|s| s.buffer == buffer)) {
         let name = &pack.tensor;
         let error = Error::new(name.span, format!("`{name}` is strided, and cannot be packed by the caller"));
         return Err(error.note_at(strided.span, "strided here").help("leave one of them out, or write `when: dispatch`"));
@@ -184,7 +184,7 @@ fn tensor(program: &Program, pack: &Pack) -> Result<BufferId, Error> {
     if let Some(error) = stage_names::merged_and_placed(program, name) {
         return Err(error);
     }
-    if let Some(packed) = program.packed.iter().find(|p| p.buffer == id || p.of == Some(id)) {
+    if let Some(packed) = program.statements.packed.iter().find(|p| p.buffer == id || p.of == Some(id)) {
         return Err(Error::new(name.span, format!("`{name}` is packed twice")).note_at(packed.span, "first here"));
     }
     match buffer.space {

@@ -20,7 +20,7 @@ pub(crate) struct Conversion {
 pub(crate) fn conversions(program: &Program) -> Vec<Conversion> {
     let of_launch = |p: &&Packed| p.of.is_none() && matches!(program.buffers[p.buffer].space, Space::Input | Space::Output);
     let one = |packed: &Packed| Conversion { buffer: packed.buffer, program: conversion(program, packed) };
-    program.packed.iter().filter(of_launch).map(one).collect()
+    program.statements.packed.iter().filter(of_launch).map(one).collect()
 }
 
 fn conversion(of: &Program, packed: &Packed) -> Program {
@@ -46,7 +46,7 @@ fn conversion(of: &Program, packed: &Packed) -> Program {
     program.outputs = vec![to];
     let (rows, dense) = if packs { (from, to) } else { (to, from) };
     let (axes, layout) = (packed.axes.clone(), packed.layout.clone());
-    program.packed.push(Packed { buffer: dense, of: None, shape, fill, ..packed.clone() });
+    program.statements.packed.push(Packed { buffer: dense, of: None, shape, fill, ..packed.clone() });
     let packing = Packing { buffer: rows, axes, layout, fill, filled: true, span: packed.span };
     if packs {
         rewrite::pack(&mut program, &packing, to)

@@ -22,7 +22,7 @@ impl Packing {
             inexact = self.over_digits(program, stage, &packed.shape);
         }
         program.buffers[self.buffer].shape = shape;
-        program.packed.push(packed);
+        program.statements.packed.push(packed);
         self.read_at_digits(program, self.buffer, &|_| true);
         if let Some(stage) = stage.filter(|_| inexact) {
             guard(program, stage);
@@ -34,8 +34,8 @@ impl Packing {
         let copy = self.temporary(program);
         let stage = pack(program, self, copy);
         let finite = matches!(program.exprs.get(self.fill), Expr::Const(fill) if fill.value().is_finite());
-        if program.finite.contains(&self.buffer) && finite {
-            program.finite.push(copy);
+        if program.checks.finite.contains(&self.buffer) && finite {
+            program.checks.finite.push(copy);
         }
         self.read_at_digits(program, copy, &|s| s != stage);
         stage
@@ -67,13 +67,13 @@ impl Packing {
         let name = atomics::unused(program, &format!("{name}_packed"));
         let (space, span) = (Space::Temporary, self.span);
         let copy = program.buffers.push(Buffer { name, dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span });
-        program.packed.push(self.packed(program, copy, Some(self.buffer)));
+        program.statements.packed.push(self.packed(program, copy, Some(self.buffer)));
         copy
     }
 
     /// Redirects reads of the tensor to `from`, at the components of their indices, in the stages that `of` accepts.
     fn read_at_digits(&self, program: &mut Program, from: BufferId, of: &dyn Fn(StageId) -> bool) {
-        let logical = program.packed.last().map(|p| p.shape.clone()).unwrap_or_default();
+        let logical = program.statements.packed.last().map(|p| p.shape.clone()).unwrap_or_default();
         for stage in program.stages.ids().filter(|s| of(*s)).collect::<Vec<_>>() {
             change(program, stage, &mut |exprs, read, _| {
                 (read.buffer == self.buffer).then(|| self.read(exprs, read, from, &logical))
@@ -200,8 +200,8 @@ impl Packing {
         let span = program.axes[of].span;
         let (kind, def) = (AxisKind::Parallel, AxisDef::Root(stage));
         let new = program.axes.push(Axis { name, extent, kind, def, fate: Fate::Live, span });
-        if d.divide == 1 && d.modulo.is_none() && program.rows.contains(&of) {
-            program.rows.push(new);
+        if d.divide == 1 && d.modulo.is_none() && program.notes.rows.contains(&of) {
+            program.notes.rows.push(new);
         }
         new
     }

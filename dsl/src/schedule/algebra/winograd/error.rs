@@ -90,7 +90,7 @@ impl Stated {
             return Err(error.help(format!("write a smaller `m`, other points,{blocks} or a larger tolerance")));
         }
         let worst = self.model.worst();
-        program.rounding.push(Rounding { result: self.result.text.clone(), expected, worst });
+        program.report.rounding.push(Rounding { result: self.result.text.clone(), expected, worst });
         let range = if self.model.store == DType::F16 { ", and tiles within the normal range of f16" } else { "" };
         let lengths: Vec<String> = lengths.iter().map(i64::to_string).collect();
         let blocks = if lengths.len() > 1 {

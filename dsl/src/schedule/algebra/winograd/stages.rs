@@ -265,7 +265,7 @@ impl Decomposition {
         matrix: impl Fn(&'d Dimension) -> Transform<'d>,
         item: &dyn Fn(&Program, &[i64]) -> ExprId,
     ) -> ExprId {
-        program.rows.extend(points);
+        program.notes.rows.extend(points);
         let dimensions: Vec<_> = points.iter().copied().zip(self.dimensions.iter().map(matrix)).collect();
         along(program, &dimensions, &mut Vec::new(), item)
     }

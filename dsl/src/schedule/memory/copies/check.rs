@@ -50,7 +50,9 @@ impl Search<'_> {
             // A dimension of a distributed buffer belongs to an invocation if the index is only that invocation's coordinate.
             let owns = |l: &Around| matches!(l.exec, Exec::Bind(level, _) if level != Level::Workgroup);
             let is_owner = |axis: AxisId| around.iter().any(|l| l.axis == axis && owns(l));
-            if program.dealt.contains(&self.copy.buffer) && matches!(*program.exprs.get(e), Expr::Axis(axis) if is_owner(axis)) {
+            if program.notes.dealt.contains(&self.copy.buffer)
+                && matches!(*program.exprs.get(e), Expr::Axis(axis) if is_owner(axis))
+            {
                 continue;
             }
             let e = program.over_leaves(e, &bound);
@@ -132,7 +134,7 @@ fn all_alike(program: &Program, copy: &Copied, (level, slot, count): (Level, Slo
         Level::Lane => format!("{count} lanes"),
         Level::Thread | Level::Workgroup => format!("{count} invocations in `{letter}`"),
     };
-    let what = if program.dealt.contains(&copy.buffer) {
+    let what = if program.notes.dealt.contains(&copy.buffer) {
         "would all have the same part of"
     } else if program.buffers[copy.buffer].space == Space::Shared {
         if copy.computed { "would all compute the same part of" } else { "would all copy the same part of" }

@@ -51,7 +51,7 @@ fn arranged<T>(of: Vec<(Option<Side>, T)>) -> Vec<T> {
 
 /// Gives a distributed buffer its dimensions, and rewrites all accesses to it.
 pub(super) fn run(program: &mut Program, profile: &Profile, copy: &Copied) -> Applied {
-    if !program.dealt.contains(&copy.buffer) {
+    if !program.notes.dealt.contains(&copy.buffer) {
         return Ok(());
     }
     let mut dimensions = Vec::new();
@@ -110,7 +110,8 @@ fn of_matrices(program: &Program, copy: &Copied, dimensions: &[Vec<Digit>]) -> R
 /// Returns the number of columns of the matrices whose rows are reduced into a buffer.
 fn reduced_columns(program: &Program, copy: &Copied) -> Option<u32> {
     let (around, _) = filled_in(program, copy);
-    let columns = around.iter().find(|l| l.exec == Exec::Matrix(Side::Columns) && program.strategies.contains_key(&l.axis))?;
+    let columns =
+        around.iter().find(|l| l.exec == Exec::Matrix(Side::Columns) && program.notes.strategies.contains_key(&l.axis))?;
     u32::try_from(program.exprs.as_int(program.axes[columns.axis].extent)?).ok()
 }
 
@@ -222,8 +223,8 @@ fn define(program: &mut Program, copy: &Copied, buffers: &[BufferId], dimensions
     stage.axes = axes;
     stage.values_mut().into_iter().for_each(|value| *value = over(program, *value));
     program.stages[copy.stage] = stage;
-    if let Some(element) = program.placed.get(&copy.stage).copied() {
-        program.placed.insert(copy.stage, over(program, element));
+    if let Some(element) = program.notes.placed.get(&copy.stage).copied() {
+        program.notes.placed.insert(copy.stage, over(program, element));
     }
     // The extent of a reduction can depend on the element, so it is rewritten as well.
     for axis in program.axes.ids().collect::<Vec<_>>() {

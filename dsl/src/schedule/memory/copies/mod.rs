@@ -370,7 +370,7 @@ fn directive(nest: &StageNest<'_>, attached: &Attached, copy: &str) -> String {
 
 fn is_computed(nest: &StageNest<'_>, attached: &Attached) -> bool {
     let program = &*nest.program;
-    let of = |buffer| program.placed.keys().any(|stage| program.stages[*stage].buffers().contains(&buffer));
+    let of = |buffer| program.notes.placed.keys().any(|stage| program.stages[*stage].buffers().contains(&buffer));
     attached.buffer.is_some_and(of)
 }
 
@@ -435,7 +435,7 @@ fn refresh(program: &mut Program, profile: &Profile, copy: &Copied) {
 pub(in crate::schedule) fn gather(program: &mut Program, profile: &Profile, stage: StageId, span: SpanId) -> Applied {
     let buffer = program.stages[stage].buffer;
     let together = program.buffers[buffer].space == Space::Register && program.is_together(buffer);
-    let Some(host) = program.hosts.get(&stage).copied().filter(|_| together) else { return Ok(()) };
+    let Some(host) = program.notes.hosts.get(&stage).copied().filter(|_| together) else { return Ok(()) };
     let Some(mut nest) = StageNest::open(program, profile, host) else { return Ok(()) };
     // Its readers must follow it, and must be in the scopes of all its buffers.
     let written = nest.program.stages[stage].buffers();
@@ -457,7 +457,7 @@ fn read_apart(program: &mut Program, profile: &Profile, copy: &Copied) -> Applie
     if program.buffers[copy.buffer].space != Space::Register || program.is_together(copy.buffer) {
         return Ok(());
     }
-    let Some(host) = program.hosts.get(&copy.stage).copied() else { return Ok(()) };
+    let Some(host) = program.notes.hosts.get(&copy.stage).copied() else { return Ok(()) };
     let Some(nest) = StageNest::open(program, profile, host) else { return Ok(()) };
     let together = nest.placed.attached.iter().filter(|a| a.together);
     let reader = together.flat_map(|a| readers(nest.program, &a.before, &nest.program.stages[copy.stage].buffers())).next();

@@ -13,7 +13,9 @@ use crate::schedule::memory::promote::Copied;
 
 /// Adds the missing coordinates to the stage of the dispatch in which a copy is made.
 pub(super) fn run(program: &mut Program, profile: &Profile, copy: &Copied) {
-    let Some(host) = std::iter::successors(program.hosts.get(&copy.stage), |host| program.hosts.get(host)).last().copied() else {
+    let Some(host) =
+        std::iter::successors(program.notes.hosts.get(&copy.stage), |host| program.notes.hosts.get(host)).last().copied()
+    else {
         return;
     };
     let lacks: Vec<(Level, Slot)> =

@@ -70,7 +70,7 @@ fn is_read_across(program: &Program, buffer: BufferId) -> bool {
 fn of_each(program: &Program, copy: &Copied) -> Vec<ExprId> {
     let buffer = &program.buffers[copy.buffer];
     let mut owned = vec![false; buffer.shape.len()];
-    for dispatch in program.plan.iter().filter(|_| program.dealt.contains(&copy.buffer)) {
+    for dispatch in program.plan.iter().filter(|_| program.notes.dealt.contains(&copy.buffer)) {
         walk::within(&dispatch.body, &mut |node, around| {
             let NodeKind::Compute(compute) = &node.kind else { return };
             for dst in compute.dst.iter().filter(|dst| dst.buffer == copy.buffer) {

@@ -91,7 +91,7 @@ pub(super) fn check(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId,
         ));
     };
     // Each invocation holds a part of a distributed buffer. The size of the part is determined by its block, and checked later.
-    if program.dealt.contains(&buffer) {
+    if program.notes.dealt.contains(&buffer) {
         return Ok(());
     }
     if program.buffers[buffer].space == Space::Register {

@@ -113,7 +113,7 @@ pub fn apply(nest: &mut StageNest<'_>, promote: &Promote, span: SpanId, warnings
         return Err(error.help(format!("promote the source of `{name}`, or copy to registers")));
     }
     let from_fragment = matches!(nest.program.buffers[source].space, Space::Fragment { .. });
-    if nest.program.dealt.contains(&source) && !(from_fragment && promote.to == Memory::Shared) {
+    if nest.program.notes.dealt.contains(&source) && !(from_fragment && promote.to == Memory::Shared) {
         let name = &promote.source;
         let what = match nest.program.buffers[source].space {
             Space::Fragment { .. } => "fragments of subgroups",
@@ -153,7 +153,7 @@ impl StageNest<'_> {
 /// True if a stage in a nest copies elements. A stage that `compute_at` placed computes elements instead, and may read each several
 /// times.
 fn is_copy(program: &Program, stage: StageId) -> bool {
-    program.stages[stage].is_copy(program) && !program.placed.contains_key(&stage)
+    program.stages[stage].is_copy(program) && !program.notes.placed.contains_key(&stage)
 }
 
 /// Returns the name of the copy, if it is unused.
@@ -251,7 +251,7 @@ pub(super) fn add_buffer(
     let buffer = Buffer { name, dtype, shape, space, row_pad, swizzle, versions: 1, span: wanted.span };
     let buffer = nest.program.buffers.push(buffer);
     if wanted.promote.dealt {
-        nest.program.dealt.insert(buffer);
+        nest.program.notes.dealt.insert(buffer);
     }
     memory::check(nest, wanted, buffer, used)?;
     Ok(buffer)
@@ -260,7 +260,7 @@ pub(super) fn add_buffer(
 fn add_stage(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, axes: &[AxisId], value: ExprId) -> StageId {
     let (name, body) = (wanted.name.clone(), Body::Map(value));
     let stage = nest.program.stages.push(Stage { name, buffer, axes: axes.to_vec(), body, also: Vec::new(), span: wanted.span });
-    nest.program.hosts.insert(stage, nest.stage);
+    nest.program.notes.hosts.insert(stage, nest.stage);
     stage
 }
 

@@ -142,7 +142,7 @@ fn beyond_too(nest: &StageNest<'_>, wanted: &Wanted<'_>, footprint: &Footprint, 
 pub(in crate::schedule) fn check_identity(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> Result<(), Error> {
     let Body::Reduce { monoid, .. } = nest.program.stages[nest.stage].body.clone() else { return Ok(()) };
     for pred in nest.path.compute.preds.clone() {
-        if pred.tail != Tail::RoundUp || nest.program.neutral.contains(&pred.axis) {
+        if pred.tail != Tail::RoundUp || nest.program.notes.neutral.contains(&pred.axis) {
             continue;
         }
         for (item, identity) in nest.path.compute.value.iter().zip(&monoid.identity) {
@@ -211,8 +211,8 @@ pub(super) fn filled_axes(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, footpri
 /// Marks a copy as finite if its source is.
 pub(super) fn inherit_finite(program: &mut Program, source: BufferId, copy: BufferId, value: ExprId) {
     let finite = at_fill(program, value, &|_| false);
-    let whole = program.finite.contains(&source) && finite.is_finite();
-    if whole && !program.finite.contains(&copy) {
-        program.finite.push(copy);
+    let whole = program.checks.finite.contains(&source) && finite.is_finite();
+    if whole && !program.checks.finite.contains(&copy) {
+        program.checks.finite.push(copy);
     }
 }
