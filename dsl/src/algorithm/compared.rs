@@ -1,7 +1,7 @@
 //! Indices that a reduction compares: operands of `min` and `max`, and the positions of `argmin` and `argmax`.
 //!
 //! A reduction's state is 32 bits of data, so an index that wraps would compare as another number. The compiler proves that
-//! these indices fit in 32 bits, or the launch checks it ([`Program::limits`]). The check belongs to the kernel and not to a
+//! these indices fit in 32 bits, or the launch checks it (`Checks::limits`). The check belongs to the kernel and not to a
 //! schedule, because every schedule, `rfactor`'s partial results and the evaluation compare the same indices.
 
 use super::{Checked, Checker};

@@ -269,7 +269,7 @@ impl<'p> Prover<'p> {
         context.greatest_lower_from(&axes, &p, clamped)
     }
 
-    /// Returns a minimal set of the program's conditions that no sizes satisfy together, as indices into [`Program::conditions`]. A
+    /// Returns a minimal set of the program's conditions that no sizes satisfy together, as indices into `Checks::conditions`. A
     /// single condition contradicts the definition of a derived dim, or that dims are not negative.
     pub fn contradiction(&self) -> Option<Vec<usize>> {
         if self.assumed.is_empty() && !self.is_impossible() {
@@ -292,7 +292,7 @@ impl<'p> Prover<'p> {
         self.context.borrow_mut().is_absurd()
     }
 
-    /// True if the other conditions imply a condition, which is given by its index in [`Program::conditions`].
+    /// True if the other conditions imply a condition, which is given by its index in `Checks::conditions`.
     pub fn is_redundant(&self, condition: usize) -> bool {
         let (program, view) = {
             let context = self.context.borrow();

@@ -48,7 +48,7 @@
 //! is indexed by such an *owner* must be indexed by the owner alone, and takes up no space. The same holds for `Fragment` memory and
 //! axes bound to subgroups. A parallel axis that is bound within the buffer's scope must own one of its dimensions; an axis
 //! that is bound outside need not. While directives are applied, registers that are distributed across invocations
-//! ([`Program::dealt`]) are one box, without dimensions for owners. These dimensions are added when all stages have their
+//! ([`Notes::dealt`]) are one box, without dimensions for owners. These dimensions are added when all stages have their
 //! loops.
 //!
 //! Two axes bound to the same level and slot have the same value in the same invocation, even if their names differ.
@@ -56,11 +56,11 @@
 //! Every shared buffer of a dispatch has its own bytes, and so has every [`AllReduce`] that needs shared memory.
 //!
 //! # Stages within stages
-//! [`Program::hosts`] lists the stages that are computed within the nest of another stage, their host. The copy of a promoted
+//! [`Notes::hosts`] lists the stages that are computed within the nest of another stage, their host. The copy of a promoted
 //! tensor is such a stage ([`Body::Map`] on [`AxisDef::Made`] axes, [`Phase::Whole`]), whose buffer is the copy. If a result is
 //! promoted, the host writes the copy, and the copy's stage writes the result back. A stage that is computed at a loop of its
 //! host shares that loop's axis: the [`Fate`] of its own root is a split whose parts are the host's axis and its own, so that
-//! one axis can be a part of several axes. [`Program::placed`] maps each element of such a stage to an element of the
+//! one axis can be a part of several axes. [`Notes::placed`] maps each element of such a stage to an element of the
 //! algorithm's stage.
 //!
 //! In every form of a nest, a stage is the algorithm's stage. The values that a reduction stores besides its state may read
@@ -71,7 +71,7 @@
 //! each invocation has done before the barrier happens before everything that all of them do after it.
 //!
 //! # Pipelines
-//! [`Program::pipelines`] lists shared copies that are prefetched for later steps. The steps are the iterations of a serial
+//! [`Notes::pipelines`] lists shared copies that are prefetched for later steps. The steps are the iterations of a serial
 //! loop. Until lowering, such a copy is placed within that loop, as its directive says. Lowering moves the scope of its buffer
 //! around the loop, because the contents outlive an iteration, and turns its nest into two: one *fetches* into registers (a
 //! stage of its own, [`Made::registers`]), and the other *stores* these registers. (Without registers there is one nest, which

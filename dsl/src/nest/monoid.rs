@@ -5,7 +5,7 @@ use crate::expr::{Binary, Expr, Exprs};
 use crate::launch::{DType, Feature};
 
 impl Monoid {
-    /// True if items are states that already include the previous state ([`Program::running`](super::Program::running)). For such a
+    /// True if items are states that already include the previous state ([`Notes::running`](super::Notes::running)). For such a
     /// monoid, an update that would take the identity does nothing instead.
     pub fn goes_on(&self, exprs: &Exprs) -> bool {
         self.combine.first().is_some_and(|combine| matches!(exprs.get(*combine), Expr::Item(0)))

@@ -1,6 +1,6 @@
 //! The plain schedule, for stages without directives that the planner ([`crate::plan`]) does not plan. It is correct everywhere and
 //! tuned for no device: all parallel axes are fused and run over 64 invocations per workgroup, and the reduction is a loop in each
-//! invocation. The rows of transforms (`Program::rows`) are unrolled, so that each copy computes one row and shared terms are
+//! invocation. The rows of transforms (`Notes::rows`) are unrolled, so that each copy computes one row and shared terms are
 //! computed once.
 
 use super::{Applied, StageNest};

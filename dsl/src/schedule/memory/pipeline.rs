@@ -2,7 +2,7 @@
 //! current one is computed.
 //!
 //! The directive only records the copies, the number of buffers, and the places in the iteration
-//! ([`Program::pipelines`](crate::nest::Program::pipelines)). The copies stay in place until lowering, so that other directives do
+//! ([`Notes::pipelines`](crate::nest::Notes::pipelines)). The copies stay in place until lowering, so that other directives do
 //! not handle pipelines. `lower::pipeline` makes the steps. It also refuses the cases that are known only then, which depend on the
 //! contents of an iteration and on the schedules of the copies.
 //!

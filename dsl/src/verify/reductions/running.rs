@@ -1,5 +1,5 @@
 //! Checks online reductions over blocks, whose items carry over from the previous block
-//! ([`Program::running`](crate::nest::Program::running)). The update may replace its state by an item, or add the item to the state
+//! ([`Notes::running`](crate::nest::Notes::running)). The update may replace its state by an item, or add the item to the state
 //! rescaled to the item's maximum, if
 //! - the maximum of each block starts from the maximum of the previous block, in the same memory;
 //! - a sum that replaces the state starts from that state rescaled to the new maximum. It does so once for each block, and only that update

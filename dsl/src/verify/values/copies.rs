@@ -1,7 +1,7 @@
 //! Copies: checks that a leaf that reads a copy reads the element that its stage names. The copy holds elements of a tensor, or of a stage
 //! that is computed where it is read.
 //!
-//! Each read of a copy is replaced by the element that the copy holds. The copy's stage determines that element, or [`Program::placed`] for
+//! Each read of a copy is replaced by the element that the copy holds. The copy's stage determines that element, or `Notes::placed` for
 //! a stage that is computed where it is read. The traced value must then have the buffers and operations of the reader's stage, and equal
 //! indices. Past the end of an axis, a copy may hold any value: `fills` and `predicates` check that it is not used.
 

@@ -1,5 +1,5 @@
 //! Stages that are computed where they are read: checks that each computes the value of the algorithm's stage at the element that it
-//! replaces ([`Program::placed`](crate::nest::Program::placed)). `copies` traces the reads of such a stage to that element.
+//! replaces ([`Notes::placed`](crate::nest::Notes::placed)). `copies` traces the reads of such a stage to that element.
 
 use crate::expr::{Expr, ExprId, Outside};
 use crate::nest::points::points;
