@@ -91,7 +91,7 @@ const ATTENTION: &str =
 }";
 
 /// Flash attention: scores, weights and the output are in fragments; maxima and sums of rows are exchanged through shared memory. The
-/// output is also written through shared memory, where the state's three components have no room, so that it is finished in fragments.
+/// output is also written through shared memory. It is finished in fragments, because the shared copy holds one component of the state.
 #[test]
 fn attention_in_blocks() {
     let schedule = "V: attention<T = f16> for p where D == 32, E == 16, M % 32 == 0, N % 32 == 0 {

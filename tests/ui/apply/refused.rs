@@ -1,4 +1,4 @@
-//! What cannot be applied: tuned constants, kernels, and blocks within a block.
+//! Schedules that cannot be applied: with tuned constants, kernels, and with a block within a block.
 
 #![allow(unused_imports)]
 

@@ -1,8 +1,8 @@
 //! Numbers of a schedule, `NAME<R = 32, D = R * 2>`, and their values where others apply it, `apply NAME<R = 64>`.
 //!
 //! A number stands for its value wherever its name is written after the schedule's name. Names are replaced before the rest is parsed, so
-//! that a number can be in every place in which a literal can be. Its default can use the numbers before it. A name has no lower-case letters,
-//! because axes, stages and keywords have.
+//! that a number can be in every place in which a literal can be. Its default can use the numbers before it. A name is in capitals,
+//! because the names of axes and stages, and keywords, are not.
 
 use crate::diag::{Error, did_you_mean, list};
 use crate::syntax::expr;
