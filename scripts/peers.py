@@ -6,22 +6,24 @@ Needs PyTorch with CUDA, and the program `tilewright` (cargo install --path cli)
     TILEWRIGHT_DEVICE=discrete scripts/peers.py tilewright > docs/measurements/peers-h100.json
 
 Both sides are timed by the GPU's clock: ours by timestamps (`tilewright bench`), PyTorch by events around a graph of launches. Each
-figure is a median. Both rotate through several sets of arguments, so that small ones do not stay in the cache. The planned schedules are
-those of `schedules/src/hopper/planned.rs`. The table goes to standard error, the data to standard output.
+figure is a median. Both rotate through several sets of arguments, so that small ones do not stay in the cache. The planned schedules
+are `{}`. The table goes to standard error, the data to standard output.
 """
 
 import json
-import os
+import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 
 import torch
 import torch.nn.functional as functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PLANNED = os.path.join(ROOT, "schedules/src/hopper/planned.rs")
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# The profile of the card for the planned schedules.
+PROFILE = "nvidia_hopper"
 
 
 def random(*shape, dtype=torch.float32):
@@ -78,16 +80,30 @@ def softmax(rows, columns):
 
 
 F16, F32 = torch.float16, torch.float32
-# What is computed, the entry of `tilewright bench catalog`, its size, and the peer.
+# What is computed, the entry of `tilewright bench catalog`, its kernel, the size, and the peer.
 ROWS = [
-    ("softmax of 32768 rows of 4096, f32", "softmax", "R=32768,C=4096", lambda: softmax(32768, 4096)),
-    ("matrix product 4096³, f32", "matmul", "M=4096,N=4096,K=4096", lambda: matmul(4096, F32)),
-    ("matrix product 4096³, f16, sums in f32", "matmul_f16", "M=4096,N=4096,K=4096", lambda: matmul(4096, F16)),
-    ("3x3 convolution 32x56x56x64 → 64, f32", "conv2d_winograd", "N=32,IH=58,IW=58,IC=64,OC=64", lambda: conv(32, 64, 58, 64, F32)),
-    ("3x3 convolution 2x8x8x1280 → 1280, f32", "conv2d_winograd", "N=2,IH=10,IW=10,IC=1280,OC=1280", lambda: conv(2, 1280, 10, 1280, F32)),
-    ("3x3 convolution 32x56x56x64 → 64, f16", "conv3x3_f16", "N=32,IH=58,IW=58,IC=64,OC=64", lambda: conv(32, 64, 58, 64, F16)),
-    ("attention of 256 heads, 4096 x 64, f16", "attention_mixed", "B=256,N=4096,M=4096,D=64,E=64", lambda: attention(16, 4096, 64)),
+    ("softmax of 32768 rows of 4096, f32", "softmax", "softmax", "R=32768,C=4096", lambda: softmax(32768, 4096)),
+    ("matrix product 4096³, f32", "matmul", "matmul", "M=4096,N=4096,K=4096", lambda: matmul(4096, F32)),
+    ("matrix product 4096³, f16, sums in f32", "matmul_f16", "matmul_f16", "M=4096,N=4096,K=4096", lambda: matmul(4096, F16)),
+    ("3x3 convolution 32x56x56x64 → 64, f32", "conv2d_winograd", "conv2d<T = f32>", "N=32,IH=58,IW=58,IC=64,OC=64", lambda: conv(32, 64, 58, 64, F32)),
+    ("3x3 convolution 2x8x8x1280 → 1280, f32", "conv2d_winograd", "conv2d<T = f32>", "N=2,IH=10,IW=10,IC=1280,OC=1280", lambda: conv(2, 1280, 10, 1280, F32)),
+    ("3x3 convolution 32x56x56x64 → 64, f16", "conv3x3_f16", "conv3x3_f16", "N=32,IH=58,IW=58,IC=64,OC=64", lambda: conv(32, 64, 58, 64, F16)),
+    ("attention of 256 heads, 4096 x 64, f16", "attention_mixed", "attention_mixed", "B=256,N=4096,M=4096,D=64,E=64", lambda: attention(16, 4096, 64)),
 ]
+
+
+def planned_schedules(folder):
+    """Writes a crate with a schedule `{}` for each kernel, which `tilewright bench` reads without building it. Returns its file."""
+    (folder / "src").mkdir()
+    dependencies = f'tilewright = {{ path = "{ROOT}" }}\ntilewright-schedules = {{ path = "{ROOT}/schedules" }}\n'
+    package = '[package]\nname = "planned"\nversion = "0.1.0"\nedition = "2024"\n'
+    (folder / "Cargo.toml").write_text(f"{package}[dependencies]\n{dependencies}")
+    lines = ["use tilewright::{devices, schedule};", "use tilewright_schedules::kernels::*;"]
+    for name, kernel in {entry: kernel for _, entry, kernel, _, _ in ROWS}.items():
+        lines.append(f"schedule! {{ pub {name.upper()}: {kernel} for devices::{PROFILE} {{}} }}")
+    file = folder / "src/lib.rs"
+    file.write_text("\n".join(lines) + "\n")
+    return str(file)
 
 
 def ours(program, arguments, size):
@@ -110,14 +126,16 @@ def main():
     torch.backends.cudnn.allow_tf32 = False
     [program] = sys.argv[1:] or ["tilewright"]
     rows = []
-    for what, entry, size, peer in ROWS:
+    folder = tempfile.TemporaryDirectory()
+    file = planned_schedules(pathlib.Path(folder.name))
+    for what, entry, _, size, peer in ROWS:
         peers = peer()
         peers = peers if isinstance(peers, dict) else dict([peers])
         torch.cuda.empty_cache()
         catalog = ours(program, ["catalog", "--kernel", entry], size)
         # `…_F16` of an f32 kernel stores its intermediates as f16, which the peer does not.
-        hand, name = fastest([r for r in catalog if r["schedule"] != "DEFAULT" and not r["schedule"].endswith("_F16")])
-        planned, _ = fastest(ours(program, [PLANNED, "--schedule", entry.upper()], size))
+        hand, name = fastest([row for row in catalog if not row["schedule"].endswith(("DEFAULT", "_F16"))])
+        planned, _ = fastest(ours(program, [file, "--schedule", entry.upper()], size))
         row = {"what": what, "entry": entry, "size": size, "schedule": name, "by_hand_us": hand, "planned_us": planned, "peers_us": peers}
         rows.append(row)
         text = ", ".join(f"{n} {time:.1f} us" for n, time in peers.items())

@@ -8,7 +8,6 @@ pub mod conv_f16;
 pub mod depthwise;
 pub mod matmul;
 pub mod matmul_f16;
-pub mod planned;
 pub mod products_f16;
 pub mod random;
 pub mod rows;
