@@ -4,6 +4,7 @@ use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
 use tilewright_dsl::nest::print;
 use tilewright_dsl::profile::Profile;
+use tilewright_dsl::syntax::schedule::library::applied_paths;
 use tilewright_dsl::syntax::schedule::{Library, Schedule};
 use tilewright_dsl::syntax::{self, Kernel};
 
@@ -104,6 +105,19 @@ fn errors_name_the_schedules_that_apply_a_list() {
     ] {
         assert_eq!(nest(schedule), expected, "{schedule}");
     }
+}
+
+/// `apply` is not a keyword: kernels, stages, axes and constants can have the name.
+#[test]
+fn only_items_apply_schedules() {
+    let paths = |own: &str| {
+        let paths = applied_paths(&own.parse().expect("tokens"));
+        paths.iter().map(|path| path.text()).collect::<Vec<_>>()
+    };
+    let none =
+        "V: apply for p where apply > 1 { tune apply in [1, 2] = 2; tile(apply: 4 => a); apply { unroll(i); } apply, x { show; } }";
+    assert_eq!(paths(none), [""; 0]);
+    assert_eq!(paths("L { apply a::B<R = 2>; x { apply ::c::D; show; apply a::B; } apply E; }"), ["a::B", "c::D", "E"]);
 }
 
 /// Lists that double one another would take forever.

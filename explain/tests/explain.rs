@@ -218,6 +218,10 @@ fn files_that_cannot_be_read_say_why() {
         schedule! { S: a::k for tilewright::devices::vulkan_1_1 {} }";
     let profiles = "profile! { p: q {} } profile! { q: p {} } kernel! { fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; } }
         schedule! { S: k for p {} }";
+    let schedules = "kernel! { fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; } } schedule! { A { apply self::B; } } schedule! { B { apply A; } }
+        schedule! { S: k for tilewright::devices::vulkan_1_1 { apply A; } }";
+    let list = "kernel! { fn apply<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; } }
+        schedule! { S: apply for tilewright::devices::vulkan_1_1 { apply LIST; } }";
     let twice = "#[cfg(a)] kernel! { fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; } }
         #[cfg(b)] kernel! { fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; } }
         schedule! { S: k for tilewright::devices::vulkan_1_1 {} }";
@@ -226,6 +230,8 @@ fn files_that_cannot_be_read_say_why() {
         refusal("module", &[("lib.rs", "mod gone;")]),
         refusal("imports", &[("lib.rs", circle)]),
         refusal("profiles", &[("lib.rs", profiles)]),
+        refusal("schedules", &[("lib.rs", schedules)]),
+        refusal("list", &[("lib.rs", list)]),
         refusal("twice", &[("lib.rs", twice)]),
         refusal("absent", &[]),
     ];

@@ -87,11 +87,15 @@ pub enum SourceError {
         /// The expected kind.
         wanted: &'static str,
     },
-    /// A profile extends itself.
-    #[error("the profile `{path}` extends itself")]
+    /// A profile extends itself, or a schedule applies itself.
+    #[error("the {what} `{path}` {does} itself")]
     Circle {
         /// The path.
         path: String,
+        /// The kind of the item.
+        what: &'static str,
+        /// The verb.
+        does: &'static str,
     },
     /// The compiler's parsers refuse an item.
     #[error("{errors}")]

@@ -253,7 +253,8 @@ impl Source {
         result.map_err(|errors| SourceError::Wrong { errors: self.place(errors.texts(spans).trim_end()) })
     }
 
-    /// Returns a schedule's tokens after its library, which has the tokens of the schedules that it applies. `seen` has the schedules that apply it, to detect cycles.
+    /// Returns a schedule's tokens after its library, which has the tokens of the schedules that it applies. `seen` has the schedules
+    /// that apply it, to detect cycles.
     fn with_library(&self, from: usize, own: TokenStream, seen: &mut Vec<(usize, usize)>) -> Result<TokenStream, SourceError> {
         let mut library = Library::default();
         while let Some(path) = library.missing(&own) {
@@ -262,7 +263,7 @@ impl Source {
                 return Err(SourceError::WrongKind { path: path.text(), what: "a profile", wanted: "schedule" });
             };
             if seen.contains(&(module, item)) {
-                return Err(SourceError::Circle { path: path.text() });
+                return Err(SourceError::Circle { path: path.text(), what: "schedule", does: "applies" });
             }
             seen.push((module, item));
             let tokens = self.with_library(module, self.modules[module].items[item].tokens.clone(), seen)?;
@@ -292,7 +293,7 @@ impl Source {
             paths::Found::Item(module, item) => (module, item),
         };
         if seen.contains(&(module, item)) {
-            return Err(SourceError::Circle { path: path.join("::") });
+            return Err(SourceError::Circle { path: path.join("::"), what: "profile", does: "extends" });
         }
         seen.push((module, item));
         let tokens = self.modules[module].items[item].tokens.clone();

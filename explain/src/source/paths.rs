@@ -79,6 +79,8 @@ impl Way<'_> {
     fn unwanted(&self, places: &[Meaning]) -> SourceError {
         let (path, wanted) = (self.path.to_owned(), self.kind.name());
         match places.first() {
+            // A name alone is not a path into a crate.
+            Some(Meaning::Crate(name, _)) if name == self.path => self.nowhere("an item of that name does not exist here"),
             Some(Meaning::Crate(name, why)) => SourceError::OtherCrate { path, name: name.clone(), why: why.clone() },
             Some(Meaning::Item(module, item)) => {
                 SourceError::WrongKind { path, what: self.modules[*module].items[*item].kind.a(), wanted }

@@ -152,7 +152,7 @@ fn scalar_access_under_tails() {
     assert!(clamped.texts(LintName::ScalarAccess).iter().all(|text| text.contains("`W % 32 == 0`")), "{:?}", clamped.lints());
 }
 
-/// A version for sizes that the header excludes is refused, so the lint has no edit.
+/// A version for sizes that the header excludes is refused, so the lint does not offer an edit.
 #[test]
 fn what_does_not_compile_is_not_offered() {
     let directives = "tile(i: 8, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x));\ntile(k: 4 => k_o);\nunroll(k);";

@@ -98,14 +98,27 @@ fn segment(cursor: &mut Cursor<'_>, what: &str) -> Result<Name, Error> {
 }
 
 fn bindings(cursor: &mut Cursor<'_>) -> Result<Vec<Binding>, Error> {
+    let found = named(cursor, "a generic's name", |cursor, _| {
+        cursor.expect("=")?;
+        expr::arithmetic(cursor)
+    })?;
+    Ok(found.into_iter().map(|(name, value)| Binding { name, value }).collect())
+}
+
+/// Reads names with values, `<T = f32, S = 2>`, if they come next. `value` reads the rest after a name.
+pub(super) fn named<T>(
+    cursor: &mut Cursor<'_>,
+    what: &str,
+    value: impl Fn(&mut Cursor<'_>, &Name) -> Result<T, Error>,
+) -> Result<Vec<(Name, T)>, Error> {
     let mut found = Vec::new();
     if cursor.eat("<").is_none() {
         return Ok(found);
     }
     while !cursor.peek(">") {
-        let name = cursor.name("a generic's name")?;
-        cursor.expect("=")?;
-        found.push(Binding { name, value: expr::arithmetic(cursor)? });
+        let name = cursor.name(what)?;
+        let value = value(cursor, &name)?;
+        found.push((name, value));
         if cursor.eat(",").is_none() {
             break;
         }

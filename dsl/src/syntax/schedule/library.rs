@@ -114,19 +114,27 @@ impl Library {
     }
 }
 
-/// Returns each path that a schedule's own tokens apply: the names after every `apply`.
+/// Returns each path that the items in a schedule's braces apply: the names after `apply` at the start of an item.
 pub fn applied_paths(own: &TokenStream) -> Vec<AppliedPath> {
     let mut found: Vec<AppliedPath> = Vec::new();
-    collect(own.clone(), &mut found);
+    for tree in own.clone() {
+        if let TokenTree::Group(group) = tree
+            && group.delimiter() == Delimiter::Brace
+        {
+            collect(group.stream(), &mut found);
+        }
+    }
     found
 }
 
-fn collect(tokens: TokenStream, found: &mut Vec<AppliedPath>) {
-    let mut trees = tokens.into_iter().peekable();
+fn collect(items: TokenStream, found: &mut Vec<AppliedPath>) {
+    let mut trees = items.into_iter().peekable();
+    let mut is_start = true;
     while let Some(tree) = trees.next() {
+        let was_start = std::mem::replace(&mut is_start, ends_item(&tree));
         match tree {
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => collect(group.stream(), found),
-            TokenTree::Ident(word) if word == "apply" => {
+            TokenTree::Ident(word) if was_start && word == "apply" => {
                 let mut path = AppliedPath { names: Vec::new(), tokens: TokenStream::new() };
                 while let Some(tree) = trees.next_if(|tree| continues(tree, &path)) {
                     if let TokenTree::Ident(name) = &tree {
@@ -140,6 +148,15 @@ fn collect(tokens: TokenStream, found: &mut Vec<AppliedPath>) {
             }
             _ => {}
         }
+    }
+}
+
+/// True if a token ends an item: `;`, or the braces of a block.
+fn ends_item(tree: &TokenTree) -> bool {
+    match tree {
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        _ => false,
     }
 }
 

@@ -4,6 +4,7 @@
 //! that a number can be in every place in which a literal can be. Its default can use the numbers before it. A name is in capitals,
 //! because the names of axes and stages, and keywords, are not.
 
+use super::head;
 use crate::diag::{Error, did_you_mean, list};
 use crate::syntax::expr;
 use crate::syntax::{Cursor, Name};
@@ -43,21 +44,12 @@ pub(super) fn declared(cursor: &mut Cursor<'_>) -> Result<Vec<Number>, Error> {
 
 /// Reads `<R = 64, D = B * 2>`, if it comes next.
 pub(super) fn arguments(cursor: &mut Cursor<'_>) -> Result<Vec<Given>, Error> {
-    let mut found = Vec::new();
-    if cursor.eat("<").is_none() {
-        return Ok(found);
-    }
-    while !cursor.peek(">") {
-        let name = cursor.name("a number's name")?;
+    let value = |cursor: &mut Cursor<'_>, name: &Name| {
         cursor.expect("=").map_err(|error| error.help(format!("a number has a value: `{name} = 64`")))?;
-        let (value, _) = cursor.tokens_of(expr::arithmetic)?;
-        found.push(Given { name, value });
-        if cursor.eat(",").is_none() {
-            break;
-        }
-    }
-    cursor.expect(">")?;
-    Ok(found)
+        Ok(cursor.tokens_of(expr::arithmetic)?.0)
+    };
+    let found = head::named(cursor, "a number's name", value)?;
+    Ok(found.into_iter().map(|(name, value)| Given { name, value }).collect())
 }
 
 /// Replaces the defaults of a schedule's numbers by the given values. `of` is the schedule.
