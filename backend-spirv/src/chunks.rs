@@ -15,10 +15,6 @@ impl Chunks {
     pub(crate) fn one(id: Id) -> Chunks {
         Chunks { count: 1, ids: [id, 0, 0, 0] }
     }
-
-    pub(crate) fn two(a: Id, b: Id) -> Chunks {
-        Chunks { count: 2, ids: [a, b, 0, 0] }
-    }
 }
 
 impl Deref for Chunks {

@@ -1,8 +1,10 @@
 //! Compiles a program's plan to a launch program.
 
 use crate::Result;
-use crate::emit::Emit;
 use crate::module::{Entry, entry_name};
+use crate::nest::Emit;
+use crate::writer::Writer;
+use std::collections::BTreeSet;
 use tilewright_dsl::diag::{Error, Errors, SpanId};
 use tilewright_dsl::launch::{self, Addressing, BufferUse, Feature, Limit, Requires};
 use tilewright_dsl::lower::launch::{frame, grid};
@@ -37,46 +39,48 @@ pub fn compile(program: &Program, profile: &Profile, variant: &str) -> std::resu
     Ok(launched)
 }
 
-/// Emits one dispatch. Returns it with its requirements on the device, and the limits of its indices that the launch checks.
-fn emit(
-    program: &Program,
-    profile: &Profile,
-    variant: &str,
-    dispatch: &Dispatch,
-) -> Result<(launch::Dispatch, Requires, Vec<Limit>)> {
+/// A dispatch, its requirements on the device, and the limits of its indices that the launch checks.
+type Emitted = (launch::Dispatch, Requires, Vec<Limit>);
+
+/// Emits one dispatch.
+fn emit(program: &Program, profile: &Profile, variant: &str, dispatch: &Dispatch) -> Result<Emitted> {
     let mut e = Emit::new(program, profile, dispatch)?;
-    let local = e.resolver.grid.row.map_or(dispatch.local, |_| [dispatch.local.iter().product(), 1, 1]);
-    e.check_local(local)?;
+    let local = e.ctx.resolver.grid.row.map_or(dispatch.local, |_| [dispatch.local.iter().product(), 1, 1]);
+    e.ctx.check_local(local)?;
     let grid = grid(program, dispatch)?;
-    e.resolver.launched_as(grid.clone());
-    e.declare_memory_model();
+    e.ctx.resolver.launched_as(grid.clone());
+    e.ctx.declare_memory_model();
     e.block(&dispatch.body)?;
-    e.check_shared()?;
-    let addresses = e.by_address() && !e.resolver.uses.global.is_empty();
-    let aligned = |(buffer, usage): &(_, BufferUse)| BufferUse { align: e.alignment(*buffer), ..*usage };
-    let buffers: Vec<BufferUse> = e.resolver.uses.global.iter().map(aligned).collect();
-    let block = e.prologue(addresses, buffers.len() as u32);
-    e.decorate_aliases();
-    if addresses {
-        e.features.insert(Feature::Address);
-        e.module.capability(rspirv::spirv::Capability::PhysicalStorageBufferAddresses);
-        e.module.extension("SPV_KHR_physical_storage_buffer");
+    let matrices = e.matrices.types.needed_products(profile);
+    let ctx = e.ctx;
+    ctx.check_shared()?;
+    let addresses = ctx.by_address && !ctx.resolver.uses.global.is_empty();
+    let aligned = |(buffer, usage): &(_, BufferUse)| BufferUse { align: ctx.alignment(*buffer), ..*usage };
+    let buffers: Vec<BufferUse> = ctx.resolver.uses.global.iter().map(aligned).collect();
+    let Writer { mut module, mut function, params, by_address, mut features, shared_bytes, .. } = ctx.writer;
+    let block = params.prologue(&mut module, profile.push_bytes, addresses, buffers.len() as u32);
+    if !by_address {
+        ctx.buffers.decorate_aliases(&mut module, &ctx.resolver.uses.global);
     }
-    if e.resolver.grid.subgroup.is_some() {
-        e.features.insert(Feature::SubgroupSize);
+    if addresses {
+        features.insert(Feature::Address);
+        module.capability(rspirv::spirv::Capability::PhysicalStorageBufferAddresses);
+        module.extension("SPV_KHR_physical_storage_buffer");
+    }
+    if ctx.resolver.grid.subgroup.is_some() {
+        features.insert(Feature::SubgroupSize);
     }
     let mut code = block.code;
-    code.append(e.function.here());
+    code.append(function.here());
     let name = entry_name([&program.name, variant, &dispatch.name]);
     let entry = Entry { name: &name, local, addresses };
-    let matrices = e.needed_products();
-    let (spirv, lines) = e.module.finish(entry, &e.function.variables, &code, &program.report.places);
+    let (spirv, lines) = module.finish(entry, &function.variables, &code, &program.report.places);
     let requires = Requires {
-        features: e.features.iter().copied().collect(),
+        features: features.into_iter().collect(),
         invocations: dispatch.local.iter().product(),
         local,
-        shared_bytes: e.buffers.shared_bytes,
-        subgroup: e.resolver.grid.subgroup,
+        shared_bytes,
+        subgroup: ctx.resolver.grid.subgroup,
         matrices,
     };
     let made = launch::Dispatch {
@@ -92,30 +96,26 @@ fn emit(
         constants: block.constants,
         spilled: block.spilled,
     };
-    Ok((made, requires, e.resolver.into_limits()))
+    Ok((made, requires, ctx.resolver.into_limits()))
 }
 
 /// Combines the requirements of two dispatches.
 fn join(a: Requires, b: Requires) -> Requires {
-    let mut features = a.features;
-    features.extend(b.features);
-    features.sort_unstable();
-    features.dedup();
-    let mut matrices = a.matrices;
-    matrices.extend(b.matrices);
-    matrices.sort_unstable();
-    matrices.dedup();
     Requires {
-        features,
+        features: union(a.features, b.features),
         invocations: a.invocations.max(b.invocations),
         local: std::array::from_fn(|n| a.local[n].max(b.local[n])),
         shared_bytes: a.shared_bytes.max(b.shared_bytes),
         subgroup: a.subgroup.or(b.subgroup),
-        matrices,
+        matrices: union(a.matrices, b.matrices),
     }
 }
 
-impl Emit<'_> {
+fn union<T: Ord>(a: Vec<T>, b: Vec<T>) -> Vec<T> {
+    a.into_iter().chain(b).collect::<BTreeSet<T>>().into_iter().collect()
+}
+
+impl Writer<'_> {
     /// Checks that a workgroup is within the profile's limits.
     fn check_local(&self, local: [u32; 3]) -> Result<()> {
         if local.contains(&0) {
@@ -128,14 +128,11 @@ impl Emit<'_> {
     }
 
     fn check_shared(&self) -> Result<()> {
-        if self.buffers.shared_bytes > self.profile.shared_bytes {
-            let (wanted, there) = (self.buffers.shared_bytes, self.profile.shared_bytes);
-            let message = format!(
-                "a workgroup needs {wanted} bytes of shared memory, but the profile `{}` guarantees {there}",
-                self.profile.name
-            );
-            return Err(self.error(message).help("make the tiles in shared memory smaller"));
+        let (wanted, there, name) = (self.shared_bytes, self.profile.shared_bytes, &self.profile.name);
+        if wanted <= there {
+            return Ok(());
         }
-        Ok(())
+        let message = format!("a workgroup needs {wanted} bytes of shared memory, but the profile `{name}` guarantees {there}");
+        Err(self.error(message).help("make the tiles in shared memory smaller"))
     }
 }

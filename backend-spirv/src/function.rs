@@ -3,7 +3,7 @@
 //! A *region* is the function itself, or an open loop or branch. An instruction is appended to the region of its level, even if a deeper
 //! region is open. Code that is appended to an outer region precedes the inner one, because the inner region is attached when it is closed.
 
-use crate::module::Code;
+use crate::module::{Code, CodeSize};
 use tilewright_dsl::diag::SpanId;
 
 /// The open regions, outermost first, and the variables.
@@ -23,13 +23,16 @@ pub(crate) struct Region {
     pub(crate) weight: u64,
 }
 
-impl Default for Function {
-    fn default() -> Function {
-        Function { span: SpanId::NONE, regions: vec![Region::default()], variables: Code::default() }
-    }
-}
-
 impl Function {
+    pub(crate) fn new(span: SpanId) -> Function {
+        Function { span, regions: vec![Region::default()], variables: Code::default() }
+    }
+
+    /// Returns the level of the innermost open region.
+    pub(crate) fn level(&self) -> u32 {
+        self.regions.len() as u32 - 1
+    }
+
     /// Returns the code of the region of a level.
     pub(crate) fn at(&mut self, level: u32) -> &mut Code {
         let code = &mut self.regions[level as usize].code;
@@ -39,7 +42,7 @@ impl Function {
 
     /// Returns the code of the innermost open region.
     pub(crate) fn here(&mut self) -> &mut Code {
-        self.at(self.regions.len() as u32 - 1)
+        self.at(self.level())
     }
 
     /// Opens a region.
@@ -50,7 +53,7 @@ impl Function {
     /// Detaches the innermost region.
     pub(crate) fn close(&mut self) -> Region {
         let mut region = self.regions.pop().unwrap_or_default();
-        region.weight = region.weight.saturating_add(region.code.words.len() as u64);
+        region.weight = region.weight.saturating_add(region.code.size.words);
         region
     }
 
@@ -61,8 +64,8 @@ impl Function {
         }
     }
 
-    /// Returns the 32-bit words of instructions in the open regions.
-    pub(crate) fn words(&self) -> u64 {
-        self.regions.iter().map(|region| region.code.words.len() as u64).sum()
+    /// Returns the counts of instructions in the open regions.
+    pub(crate) fn size(&self) -> CodeSize {
+        self.regions.iter().fold(CodeSize::default(), |sum, region| sum.plus(region.code.size))
     }
 }

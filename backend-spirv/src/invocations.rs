@@ -1,13 +1,13 @@
 //! The built-ins that identify an invocation: each [`Coordinate`] in SPIR-V.
 
 use crate::Result;
-use crate::emit::Emit;
 use crate::module::{Id, Type};
+use crate::writer::Writer;
 use rspirv::spirv::{BuiltIn, Capability, Op};
 use tilewright_codegen::values::Coordinate;
 use tilewright_dsl::launch::DType;
 
-impl Emit<'_> {
+impl Writer<'_> {
     /// Reads a built-in at the start of the function.
     pub(crate) fn coordinate(&mut self, which: Coordinate) -> Result<Id> {
         let (builtin, component) = match which {
@@ -29,12 +29,8 @@ impl Emit<'_> {
         }
         let int = self.scalar_type(DType::I32)?;
         let number = self.ins(0, Op::Bitcast, int, &[id]);
-        Ok(match which {
-            Coordinate::GridWorkgroup(dim) => {
-                let base = self.group_base(dim)?;
-                self.ins(0, Op::IAdd, int, &[number, base])
-            }
-            _ => number,
-        })
+        let Coordinate::GridWorkgroup(dim) = which else { return Ok(number) };
+        let base = self.params.group_base(&mut self.module, dim, int);
+        Ok(self.ins(0, Op::IAdd, int, &[number, base]))
     }
 }

@@ -3,28 +3,25 @@
 
 use crate::Result;
 use crate::chunks::Chunks;
-use crate::emit::Emit;
+use crate::context::BlockContext;
 use crate::module::Id;
 use rspirv::spirv::Op;
 use smallvec::SmallVec;
 use tilewright_codegen::values::{Kind, ValueId};
 use tilewright_dsl::launch::DType;
 
-impl Emit<'_> {
+impl BlockContext<'_> {
     /// Copies a scalar to all components.
     pub(crate) fn splat(&mut self, of: ValueId, dtype: DType, width: u32, level: u32) -> Result<Chunks> {
         let scalar = self.scalar(of)?;
         let constant = matches!(self.resolver.values.node(of).kind, Kind::Const(_));
         let mut first = None;
-        self.each_chunk(dtype, width, |e, ty, _| {
+        self.each_chunk(dtype, width, |w, ty, _| {
             let parts: SmallVec<[Id; 4]> = SmallVec::from_elem(scalar, width.min(4) as usize);
-            let id = match first {
-                Some(id) => id,
-                None if constant => e.module.composite(ty, &parts),
-                None => e.ins(level, Op::CompositeConstruct, ty, &parts),
-            };
-            first = Some(id);
-            Ok(id)
+            *first.get_or_insert_with(|| match constant {
+                true => w.module.composite(ty, &parts),
+                false => w.ins(level, Op::CompositeConstruct, ty, &parts),
+            })
         })
     }
 
@@ -45,9 +42,7 @@ impl Emit<'_> {
         if !scalars {
             return Ok(ids.into_iter().collect());
         }
-        self.each_chunk(dtype, width, |e, ty, i| {
-            let each = width.min(4) as usize;
-            Ok(e.ins(level, Op::CompositeConstruct, ty, &ids[i * each..(i + 1) * each]))
-        })
+        let each = width.min(4) as usize;
+        self.each_chunk(dtype, width, |w, ty, i| w.ins(level, Op::CompositeConstruct, ty, &ids[i * each..(i + 1) * each]))
     }
 }

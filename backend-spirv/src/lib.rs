@@ -2,24 +2,29 @@
 //!
 //! [`compile()`] translates the plan of a [`Program`](tilewright_dsl::nest::Program), one dispatch at a time:
 //!
-//! - `nest` walks over loops and computes. `all_reduce` reduces across invocations, by `subgroups` or `atomics` if possible;
-//! - [`tilewright_codegen`] turns expressions into values at the current point of the walk, and does not depend on SPIR-V. Its
-//!   [`Resolver`](tilewright_codegen::Resolver) also computes the values' ranges and lanes, the reads that can be reused, and the
-//!   conditions that the launch must check;
-//! - `emit` writes the instructions of each value once, in the outermost block that can hold it. `math` and `lanes` write its operations,
-//!   and `functions` those that are formulas;
-//! - `drivers` has the rules that avoid faults of drivers, with a table of them;
-//! - `access`, `buffers`, `far` and `registers` access memory, `params` the launch's parameters, and `invocations` the built-ins;
-//! - `function` holds the code of open loops and branches, and `module` interns types and constants and assembles the module.
+//! [`tilewright_codegen`] turns expressions into values at the current point of the walk, and does not depend on SPIR-V. Its
+//! [`Resolver`](tilewright_codegen::Resolver) also computes the values' ranges and lanes, the reads that can be reused, and the
+//! conditions that the launch must check.
 //!
-//! `Emit` holds the state of a dispatch: the `Resolver`, and a context for each concern, defined in its file.
+//! The code is written in three contexts. Each can use those above it in this table, and none below it:
+//!
+//! | context | state | files |
+//! |---|---|---|
+//! | `Writer` | the module, the function, the parameters, the features: instructions on ids | `writer`, `module`, `function`, `params`, `invocations`, `math`, most of `drivers` |
+//! | `BlockContext` | the `Resolver`, the values that were written, buffers and registers: instructions on values | `context`, `values`, `lanes`, `memory`, `control`, `computes`, `reductions`, and the rules of `drivers` that depend on values |
+//! | `Emit` | the dispatch, and the matrices that its loops are over: the walk | `nest` |
+//!
+//! A `BlockContext` is a `Writer` that knows values, so it dereferences to one. `Matrices` has the state of loops over matrices. Its
+//! methods take a `BlockContext`, because matrices are computed from values, but no value is computed from a matrix.
 //!
 //! The run time is linear in the size of the output, and the same program always gives the same bytes.
 
 mod chunks;
 mod compile;
+mod computes;
+mod context;
+mod control;
 mod drivers;
-mod emit;
 mod function;
 mod invocations;
 mod lanes;
@@ -30,6 +35,8 @@ mod module;
 mod nest;
 mod params;
 mod reductions;
+mod values;
+mod writer;
 
 pub use compile::compile;
 

@@ -24,6 +24,27 @@ pub(crate) struct Code {
     pub(crate) words: Vec<u32>,
     /// The spans, each with the first word that it applies to.
     spans: Vec<(u32, SpanId)>,
+    pub(crate) size: CodeSize,
+}
+
+/// The counts of 32-bit words, barriers, loops and branches in code. They bound the time that drivers need to compile it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CodeSize {
+    pub(crate) words: u64,
+    pub(crate) barriers: u32,
+    pub(crate) loops: u32,
+    pub(crate) branches: u32,
+}
+
+impl CodeSize {
+    pub(crate) fn plus(self, other: CodeSize) -> CodeSize {
+        CodeSize {
+            words: self.words + other.words,
+            barriers: self.barriers + other.barriers,
+            loops: self.loops + other.loops,
+            branches: self.branches + other.branches,
+        }
+    }
 }
 
 impl Code {
@@ -31,12 +52,20 @@ impl Code {
     pub(crate) fn op(&mut self, op: Op, operands: &[u32]) {
         self.words.push(((operands.len() as u32 + 1) << 16) | op as u32);
         self.words.extend_from_slice(operands);
+        self.size.words += operands.len() as u64 + 1;
+        match op {
+            Op::ControlBarrier => self.size.barriers += 1,
+            Op::LoopMerge => self.size.loops += 1,
+            Op::SelectionMerge => self.size.branches += 1,
+            _ => {}
+        }
     }
 
     /// Appends other code. Code that is appended later has the span that was current before.
     pub(crate) fn append(&mut self, other: &Code) {
         let (at, span) = (self.words.len() as u32, self.span());
         self.words.extend_from_slice(&other.words);
+        self.size = self.size.plus(other.size);
         self.spans.extend(other.spans.iter().map(|(from, span)| (at + from, *span)));
         self.stand_at(span);
     }
@@ -89,16 +118,10 @@ pub(crate) enum Type {
     /// The block of a buffer or of the push constants.
     Block(Vec<Member>),
     Pointer(StorageClass, Id),
-    Function(Id),
     /// The type of a function, by its result and its parameters.
-    FunctionOf(Id, Vec<Id>),
-    /// A subgroup's cooperative matrix. `role` is its operand position.
-    Matrix {
-        of: Id,
-        rows: u32,
-        columns: u32,
-        role: u32,
-    },
+    Function(Id, Vec<Id>),
+    /// A subgroup's cooperative matrix, by its element type, rows, columns and operand position.
+    Matrix(Id, [u32; 3]),
 }
 
 /// A member of a block.
@@ -117,10 +140,8 @@ pub(crate) struct Module {
     capabilities: BTreeSet<u32>,
     extensions: BTreeSet<&'static str>,
     math: Option<Id>,
-    /// The widths of floats whose signed zeros, infinities and NaN are preserved.
-    preserved: BTreeSet<u32>,
-    /// The widths of floats whose conversions and arithmetic round to the nearest, ties to even.
-    rounded: BTreeSet<u32>,
+    /// The modes in which floats are computed, each with their width.
+    float_controls: BTreeSet<(u32, u32)>,
     names: Code,
     annotations: Code,
     globals: Code,
@@ -139,6 +160,11 @@ impl Module {
         self.ids
     }
 
+    /// Fresh ids.
+    pub(crate) fn ids<const N: usize>(&mut self) -> [Id; N] {
+        [(); N].map(|()| self.id())
+    }
+
     pub(crate) fn capability(&mut self, capability: Capability) {
         self.capabilities.insert(capability as u32);
     }
@@ -147,18 +173,11 @@ impl Module {
         self.extensions.insert(name);
     }
 
-    /// Declares that signed zeros, infinities and NaN of floats of this width are preserved.
-    pub(crate) fn preserve_nan(&mut self, bits: u32) {
-        self.capability(Capability::SignedZeroInfNanPreserve);
+    /// Declares a mode of floats of a width: how they are rounded, or that NaN is preserved.
+    pub(crate) fn float_control(&mut self, capability: Capability, mode: ExecutionMode, bits: u32) {
+        self.capability(capability);
         self.extension("SPV_KHR_float_controls");
-        self.preserved.insert(bits);
-    }
-
-    /// Declares that float results of this width are rounded to the nearest, ties to even.
-    pub(crate) fn round_to_even(&mut self, bits: u32) {
-        self.capability(Capability::RoundingModeRTE);
-        self.extension("SPV_KHR_float_controls");
-        self.rounded.insert(bits);
+        self.float_controls.insert((mode as u32, bits));
     }
 
     /// Returns the set of extended instructions for mathematics.
@@ -174,28 +193,20 @@ impl Module {
 
     /// Names an id for tools and the reference device. Buffers have their names from the algorithm.
     pub(crate) fn name(&mut self, id: Id, name: &str) {
-        let mut operands = vec![id];
-        operands.extend(string(shortened(name)));
-        self.names.op(Op::Name, &operands);
+        self.names.op(Op::Name, &[&[id], &string(shortened(name))[..]].concat());
     }
 
     /// Names a block's member.
     pub(crate) fn name_member(&mut self, block: Id, member: u32, name: &str) {
-        let mut operands = vec![block, member];
-        operands.extend(string(shortened(name)));
-        self.names.op(Op::MemberName, &operands);
+        self.names.op(Op::MemberName, &[&[block, member], &string(shortened(name))[..]].concat());
     }
 
     pub(crate) fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
-        let mut all = vec![id, decoration as u32];
-        all.extend_from_slice(operands);
-        self.annotations.op(Op::Decorate, &all);
+        self.annotations.op(Op::Decorate, &[&[id, decoration as u32], operands].concat());
     }
 
     fn decorate_member(&mut self, id: Id, member: u32, decoration: Decoration, operands: &[u32]) {
-        let mut all = vec![id, member, decoration as u32];
-        all.extend_from_slice(operands);
-        self.annotations.op(Op::MemberDecorate, &all);
+        self.annotations.op(Op::MemberDecorate, &[&[id, member, decoration as u32], operands].concat());
     }
 
     /// Returns the id of a type.
@@ -209,7 +220,7 @@ impl Module {
             _ => None,
         };
         let sides = match ty {
-            Type::Matrix { rows, columns, role, .. } => [Scope::Subgroup as u32, rows, columns, role].map(|n| self.uint(n)),
+            Type::Matrix(_, [rows, columns, role]) => [Scope::Subgroup as u32, rows, columns, role].map(|n| self.uint(n)),
             _ => [0; 4],
         };
         let id = self.id();
@@ -231,9 +242,8 @@ impl Module {
                 self.decorate(id, Decoration::ArrayStride, &[*stride]);
             }
             Type::Block(members) => {
-                let mut operands = vec![id];
-                operands.extend(members.iter().map(|m| m.of));
-                self.globals.op(Op::TypeStruct, &operands);
+                let of: Vec<Id> = members.iter().map(|m| m.of).collect();
+                self.globals.op(Op::TypeStruct, &[&[id], &of[..]].concat());
                 self.decorate(id, Decoration::Block, &[]);
                 for (n, member) in members.iter().enumerate() {
                     self.decorate_member(id, n as u32, Decoration::Offset, &[member.offset]);
@@ -246,14 +256,10 @@ impl Module {
                 }
             }
             Type::Pointer(class, to) => self.globals.op(Op::TypePointer, &[id, *class as u32, *to]),
-            Type::Function(result) => self.globals.op(Op::TypeFunction, &[id, *result]),
-            Type::FunctionOf(result, parameters) => {
+            Type::Function(result, parameters) => {
                 self.globals.op(Op::TypeFunction, &[&[id, *result], &parameters[..]].concat());
             }
-            Type::Matrix { of, .. } => {
-                let operands: Vec<u32> = [id, *of].into_iter().chain(sides).collect();
-                self.globals.op(Op::TypeCooperativeMatrixKHR, &operands);
-            }
+            Type::Matrix(of, _) => self.globals.op(Op::TypeCooperativeMatrixKHR, &[&[id, *of], &sides[..]].concat()),
         }
         self.types.insert(ty, id);
         id
@@ -320,9 +326,7 @@ impl Module {
             return *id;
         }
         let id = self.id();
-        let mut words: SmallVec<[u32; 6]> = SmallVec::from_slice(&[ty, id]);
-        words.extend_from_slice(operands);
-        self.globals.op(op, &words);
+        self.globals.op(op, &[&[ty, id], operands].concat());
         self.constants.insert((ty, key), id);
         id
     }
@@ -331,26 +335,13 @@ impl Module {
     pub(crate) fn global(&mut self, class: StorageClass, of: Id, initializer: Option<Id>) -> Id {
         let ty = self.pointer(class, of);
         let id = self.id();
-        let mut words = vec![ty, id, class as u32];
-        words.extend(initializer);
-        self.globals.op(Op::Variable, &words);
+        self.globals.op(Op::Variable, &[&[ty, id, class as u32], initializer.as_slice()].concat());
         id
     }
 
     /// Returns the type of a scalar, or of vectors of it.
     pub(crate) fn vector(&mut self, scalar: Id, n: u32) -> Id {
         if n == 1 { scalar } else { self.ty(Type::Vector(scalar, n)) }
-    }
-
-    /// Returns a constant with the same 32-bit word in every component.
-    pub(crate) fn words(&mut self, bits: u32, count: u32) -> Id {
-        let word = self.uint(bits);
-        if count == 1 {
-            return word;
-        }
-        let of = self.u32_type();
-        let ty = self.vector(of, count);
-        self.composite(ty, &vec![word; count as usize])
     }
 
     /// Decorates an instruction with `NoContraction`. Without it, drivers simplify `(x + q) - x` to `q`, and `x - x` to 0.
@@ -370,6 +361,13 @@ impl Module {
         id
     }
 
+    /// Appends an instruction with a result to the functions other than the entry point.
+    pub(crate) fn function_op(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
+        let id = self.id();
+        self.functions.op(op, &[&[ty, id], operands].concat());
+        id
+    }
+
     /// The functions other than the entry point.
     pub(crate) fn functions(&mut self) -> &mut Code {
         &mut self.functions
@@ -380,7 +378,7 @@ impl Module {
     pub(crate) fn finish(mut self, entry: Entry<'_>, variables: &Code, body: &Code, places: &Places) -> (Vec<u8>, Lines) {
         let Entry { name, local, addresses } = entry;
         let void = self.ty(Type::Void);
-        let function_type = self.ty(Type::Function(void));
+        let function_type = self.ty(Type::Function(void, Vec::new()));
         let (main, label) = (self.id(), self.id());
         self.capability(Capability::Shader);
         let mut code = Code::default();
@@ -391,24 +389,17 @@ impl Module {
             code.op(Op::Extension, &string(extension));
         }
         if let Some(id) = self.math {
-            let mut operands = vec![id];
-            operands.extend(string("GLSL.std.450"));
-            code.op(Op::ExtInstImport, &operands);
+            code.op(Op::ExtInstImport, &[&[id], &string("GLSL.std.450")[..]].concat());
         }
         let addressing = if addresses { AddressingModel::PhysicalStorageBuffer64 } else { AddressingModel::Logical };
         let is_vulkan = self.capabilities.contains(&(Capability::VulkanMemoryModel as u32));
         let model = if is_vulkan { MemoryModel::Vulkan } else { MemoryModel::GLSL450 };
         code.op(Op::MemoryModel, &[addressing as u32, model as u32]);
-        let mut entry = vec![ExecutionModel::GLCompute as u32, main];
-        entry.extend(string(name));
-        entry.extend(&self.interface);
-        code.op(Op::EntryPoint, &entry);
+        let entry = [ExecutionModel::GLCompute as u32, main];
+        code.op(Op::EntryPoint, &[&entry, &string(name)[..], &self.interface].concat());
         code.op(Op::ExecutionMode, &[main, ExecutionMode::LocalSize as u32, local[0], local[1], local[2]]);
-        for bits in &self.preserved {
-            code.op(Op::ExecutionMode, &[main, ExecutionMode::SignedZeroInfNanPreserve as u32, *bits]);
-        }
-        for bits in &self.rounded {
-            code.op(Op::ExecutionMode, &[main, ExecutionMode::RoundingModeRTE as u32, *bits]);
+        for (mode, bits) in &self.float_controls {
+            code.op(Op::ExecutionMode, &[main, *mode, *bits]);
         }
         code.append(&self.names);
         code.append(&self.annotations);

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::values::{Coordinate, Kind, ValueId};
-use crate::{BoundAxis, Resolver};
+use crate::{BoundAxis, Resolver, check_feature};
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{Bounds, DType, Feature};
 use tilewright_dsl::nest::{AxisId, Level, Slot};
@@ -147,7 +147,8 @@ impl Resolver<'_> {
             let message = format!("the profile `{}` does not fix the subgroup size", self.profile.name);
             return Err(self.error(message).help("say `subgroup: 32` in the profile, or distribute over threads"));
         };
-        self.has(Feature::SubgroupSize, "binding axes to subgroups", "distribute over threads instead")?;
+        let what = "binding axes to subgroups";
+        check_feature(self.profile, self.span, Feature::SubgroupSize, what, "distribute over threads instead")?;
         self.grid.subgroup = Some(size);
         Ok(size)
     }

@@ -47,7 +47,7 @@ pub use invocations::Grid;
 pub use late::sink;
 pub use params::Param;
 pub use registers::{Elements, is_whole};
-pub use resolver::{BoundAxis, Resolver, Wanted};
+pub use resolver::{BoundAxis, Resolver, Wanted, check_feature};
 pub use scan::Uses;
 pub use steps::Steps;
 pub use teams::Team;

@@ -65,7 +65,7 @@ impl Resolver<'_> {
     }
 
     /// Returns the number of a size.
-    pub fn size_number(&mut self, size: Size) -> u32 {
+    fn size_number(&mut self, size: Size) -> u32 {
         if let Some(n) = self.params.sizes.get(&size) {
             return *n;
         }

@@ -23,6 +23,7 @@ pub(crate) struct Reads {
     registers: Map<(BufferId, i64), ValueId>,
     /// For each read of a compute, the number of elements of neighbouring unrolled iterations to load at once.
     groups: Map<(usize, ExprId), u32>,
+    changes: u64,
 }
 
 /// Memory that changes.
@@ -30,6 +31,12 @@ impl Resolver<'_> {
     /// Forgets the values that were read from memory, because any of it may have changed.
     pub fn forget_reads(&mut self) {
         self.reads.recent.clear();
+        self.reads.changes += 1;
+    }
+
+    /// Returns the number of times that memory may have changed.
+    pub fn changes(&self) -> u64 {
+        self.reads.changes
     }
 
     /// Forgets the values that were read from a buffer.
@@ -37,6 +44,7 @@ impl Resolver<'_> {
         if let Some(recent) = self.reads.recent.get_mut(&buffer) {
             recent.clear();
         }
+        self.reads.changes += 1;
     }
 
     /// Records the value that a variable of a register buffer holds from now on.

@@ -159,16 +159,6 @@ impl<'p> Resolver<'p> {
         self.error(message).defect(&print::plan(self.program))
     }
 
-    /// Checks that the profile has a feature.
-    pub fn has(&self, feature: Feature, what: &str, help: impl fmt::Display) -> Result<()> {
-        if self.profile.has(feature) {
-            return Ok(());
-        }
-        let (feature, profile) = (feature.name(), &self.profile.name);
-        let message = format!("{what} needs the feature `{feature}`, which the profile `{profile}` does not have");
-        Err(self.error(message).help(help.to_string()))
-    }
-
     /// True if f16 arithmetic is native. Without the feature, f16 can only be loaded, stored and converted. In between, it is held as an
     /// f32 of the same value.
     pub fn native_f16(&self) -> bool {
@@ -183,6 +173,16 @@ impl<'p> Resolver<'p> {
             Body::Map(_) => Err(self.defect("an update of a stage that is not a reduction")),
         }
     }
+}
+
+/// Checks that a profile has a feature. An error is at a span.
+pub fn check_feature(profile: &Profile, span: SpanId, feature: Feature, what: &str, help: impl fmt::Display) -> Result<()> {
+    if profile.has(feature) {
+        return Ok(());
+    }
+    let (feature, profile) = (feature.name(), &profile.name);
+    let message = format!("{what} needs the feature `{feature}`, which the profile `{profile}` does not have");
+    Err(Error::new(span, message).help(help.to_string()))
 }
 
 /// The current point of the emission.

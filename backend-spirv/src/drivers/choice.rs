@@ -5,9 +5,10 @@
 //! again.
 
 use crate::Result;
-use crate::emit::Emit;
+use crate::context::BlockContext;
 use crate::math::Site;
 use crate::module::Id;
+use crate::writer::Writer;
 use rspirv::spirv::Op;
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::DType;
@@ -15,7 +16,7 @@ use tilewright_dsl::launch::DType;
 /// The bits of a word that hold its first half and its second half.
 const HALVES: [u32; 2] = [0x0000_ffff, 0xffff_0000];
 
-impl Emit<'_> {
+impl BlockContext<'_> {
     /// Selects one of two values.
     pub(crate) fn choice_of(&mut self, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
         let arms = [ids[1], ids[2]];
@@ -26,7 +27,9 @@ impl Emit<'_> {
         let [yes, no] = self.with_hidden_zeros(at, arms, [of[1], of[2]])?;
         self.same(at, Op::Select, &[ids[0], yes, no])
     }
+}
 
+impl Writer<'_> {
     /// Selects one of two numbers by combining their bits. Numbers in f32 that were halves must be selected by this function too, because a
     /// compiler that sees through the conversions would select between the halves. The condition comes with its level.
     pub(crate) fn choice_of_bits(&mut self, at: Site, cond: (Id, u32), arms: [Id; 2]) -> Result<Id> {

@@ -4,11 +4,11 @@
 //! that it must not fold, or where it would merge two instructions into one and get the result wrong (`docs/drivers.md`).
 
 use crate::Result;
-use crate::emit::Emit;
+use crate::context::BlockContext;
 use crate::math::Site;
 use crate::module::Id;
+use crate::writer::Writer;
 use rspirv::spirv::Op;
-use tilewright_codegen::Resolver;
 use tilewright_codegen::hash::Map;
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::DType;
@@ -19,34 +19,10 @@ pub(crate) struct Opaque {
     /// Hidden zeros, by type, number of components, and sign.
     zeros: Map<(DType, u32, bool), Id>,
     /// Masks of conditions that are computed before all loops, by condition and by whether they select halves.
-    pub(crate) masks: Map<(Id, bool), Id>,
+    pub(super) masks: Map<(Id, bool), Id>,
 }
 
-impl Emit<'_> {
-    /// Hides an integer from the compiler.
-    pub(crate) fn hidden(&mut self, at: Site, id: Id) -> Result<Id> {
-        let at = Site { dtype: at.of, ..at };
-        let zero = self.zero_of(at.of, at.n, false)?;
-        self.same(at, Op::BitwiseXor, &[id, zero])
-    }
-
-    /// Hides each of two integers if `whether` is true for its value.
-    pub(crate) fn hidden_if(
-        &mut self,
-        at: Site,
-        ids: &[Id],
-        of: &[ValueId],
-        whether: impl Fn(&Resolver<'_>, ValueId) -> bool,
-    ) -> Result<[Id; 2]> {
-        let mut operands = [ids[0], ids[1]];
-        for (id, value) in operands.iter_mut().zip(of) {
-            if whether(&self.resolver, *value) {
-                *id = self.hidden(at, *id)?;
-            }
-        }
-        Ok(operands)
-    }
-
+impl BlockContext<'_> {
     /// Hides an integer that is converted to a float, if a compiler may find its value.
     pub(crate) fn hidden_integer(&mut self, at: Site, to: DType, id: Id, of: ValueId) -> Result<Id> {
         let may_be_found = to.is_float() && at.of.is_int() && self.resolver.may_be_found(of);
@@ -65,6 +41,24 @@ impl Emit<'_> {
             }
         }
         Ok(ids)
+    }
+}
+
+impl Writer<'_> {
+    /// Hides an integer from the compiler.
+    pub(crate) fn hidden(&mut self, at: Site, id: Id) -> Result<Id> {
+        let at = Site { dtype: at.of, ..at };
+        let zero = self.zero_of(at.of, at.n, false)?;
+        self.same(at, Op::BitwiseXor, &[id, zero])
+    }
+
+    /// Hides those of two integers that are marked.
+    pub(crate) fn hidden_if(&mut self, at: Site, ids: &[Id], marks: [bool; 2]) -> Result<[Id; 2]> {
+        let mut operands = [ids[0], ids[1]];
+        for (id, _) in operands.iter_mut().zip(marks).filter(|(_, is_marked)| *is_marked) {
+            *id = self.hidden(at, *id)?;
+        }
+        Ok(operands)
     }
 
     /// Hides floats from the compiler.
@@ -93,7 +87,7 @@ impl Emit<'_> {
                 let one = self.zero_of(dtype, 1, is_negative)?;
                 self.ins(0, Op::CompositeConstruct, ty, &vec![one; n as usize])
             }
-            (DType::I32, _) => self.zero_param()?,
+            (DType::I32, _) => self.zero_word(0)?,
             _ => {
                 let word = self.zero_word(if is_negative { 1 << 31 } else { 0 })?;
                 self.ins(0, Op::Bitcast, ty, &[word])
@@ -105,11 +99,12 @@ impl Emit<'_> {
 
     /// Returns the launch's zero with some bits set.
     fn zero_word(&mut self, bits: u32) -> Result<Id> {
-        let zero = self.zero_param()?;
+        let int = self.scalar_type(DType::I32)?;
+        let zero = self.params.zero(&mut self.module, int);
         if bits == 0 {
             return Ok(zero);
         }
-        let (int, bits) = (self.vector_type(DType::I32, 1)?, self.module.uint(bits));
+        let bits = self.module.uint(bits);
         Ok(self.ins(0, Op::BitwiseXor, int, &[zero, bits]))
     }
 }

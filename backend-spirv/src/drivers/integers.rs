@@ -1,27 +1,21 @@
 //! Integer arithmetic that drivers compile wrongly as one instruction.
 
 use crate::Result;
-use crate::emit::Emit;
+use crate::context::BlockContext;
 use crate::math::Site;
 use crate::module::Id;
+use crate::writer::Writer;
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
 use smallvec::SmallVec;
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::DType;
 
-impl Emit<'_> {
-    /// Writes the absolute value of signed integers. The negative of the lowest integer is itself. `SMax` is not used, because it would
-    /// be merged with other maxima.
-    pub(crate) fn absolute(&mut self, at: Site, a: Id) -> Result<Id> {
-        let (negative, zero) = (self.same(at, Op::SNegate, &[a])?, self.all(at.of, at.n, 0)?);
-        let below = self.test(at, Op::SLessThan, &[a, zero])?;
-        self.same(at, Op::Select, &[below, negative, a])
-    }
-
+impl BlockContext<'_> {
     /// Writes the bits that are 1 in both integers. An operand that may be selected by a condition is hidden.
     pub(crate) fn and_of_bits(&mut self, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
-        let operands = self.hidden_if(at, ids, of, |r, v| r.may_be_choice(v))?;
+        let marks = [of[0], of[1]].map(|v| self.resolver.may_be_choice(v));
+        let operands = self.hidden_if(at, ids, marks)?;
         self.same(at, Op::BitwiseAnd, &operands)
     }
 
@@ -34,8 +28,19 @@ impl Emit<'_> {
             (_, DType::I32) => Ext::SMax,
             (_, DType::F32 | DType::F16 | DType::BF16 | DType::I8 | DType::U8 | DType::Bool) => return Err(self.unsupported(at.of)),
         };
-        let operands = self.hidden_if(at, ids, of, |r, v| at.of == DType::I32 && r.may_be_negation(v))?;
+        let marks = [of[0], of[1]].map(|v| at.of == DType::I32 && self.resolver.may_be_negation(v));
+        let operands = self.hidden_if(at, ids, marks)?;
         self.same_ext(at, op, &operands)
+    }
+}
+
+impl Writer<'_> {
+    /// Writes the absolute value of signed integers. The negative of the lowest integer is itself. `SMax` is not used, because it would
+    /// be merged with other maxima.
+    pub(crate) fn absolute(&mut self, at: Site, a: Id) -> Result<Id> {
+        let (negative, zero) = (self.same(at, Op::SNegate, &[a])?, self.all(at.of, at.n, 0)?);
+        let below = self.test(at, Op::SLessThan, &[a, zero])?;
+        self.same(at, Op::Select, &[below, negative, a])
     }
 
     /// Writes a quotient or remainder of integers, component by component, because NVIDIA's compiler crashes at some of vectors

@@ -1,9 +1,10 @@
 //! The limits of drivers on the size of unrolled loops, and the hint that keeps them from unrolling others.
 
 use crate::Result;
-use crate::emit::Emit;
+use crate::context::BlockContext;
 use crate::math::Site;
-use crate::module::Id;
+use crate::module::{CodeSize, Id};
+use crate::writer::Writer;
 use rspirv::spirv::LoopControl;
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::DType;
@@ -26,39 +27,7 @@ const LOOP: u32 = 20;
 /// because the schedule decides which loops are unrolled.
 const SMALL: u64 = 8192;
 
-/// The counts of barriers, loops and branches that were emitted so far.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Written {
-    pub(crate) barriers: u32,
-    pub(crate) loops: u32,
-    pub(crate) branches: u32,
-}
-
-impl Emit<'_> {
-    /// Checks that drivers can compile the copies of a loop that was unrolled since `before`.
-    pub(crate) fn check_written(&self, name: &str, extent: u32, before: (u64, Written)) -> Result<()> {
-        let (loops, branches) = (self.written.loops - before.1.loops, self.written.branches - before.1.branches);
-        if loops.saturating_mul(LOOP).saturating_add(branches) > BRANCHES {
-            return Err(self
-                .error(format!("unrolling `{name}` {extent} times makes {loops} loops and {branches} branches"))
-                .note(format!(
-                    "the limit is {BRANCHES} branches, and a loop counts as {LOOP}, because drivers need seconds to compile more"
-                ))
-                .help("unroll a smaller tile, or `reorder` so that its inner loops enclose it"));
-        }
-        let (words, barriers) = (self.function.words() - before.0, u64::from(self.written.barriers - before.1.barriers));
-        if words.saturating_mul(barriers) > BETWEEN_BARRIERS {
-            let message = format!("unrolling `{name}` {extent} times makes {barriers} barriers in {words} words of instructions");
-            return Err(self
-                .error(message)
-                .note(format!(
-                    "the limit of barriers times words is {BETWEEN_BARRIERS}, because drivers need seconds to compile more"
-                ))
-                .help("unroll a smaller tile, or make the loop around the barriers `serial`"));
-        }
-        Ok(())
-    }
-
+impl BlockContext<'_> {
     /// Returns the hint about unrolling a loop, and the bound that the loop compares with. `written_out` is the number of 32-bit words in
     /// all iterations.
     pub(crate) fn against_unrolling(&mut self, extent: ValueId, end: Id, written_out: u64) -> Result<(LoopControl, Id)> {
@@ -75,5 +44,32 @@ impl Emit<'_> {
             false => end,
         };
         Ok((LoopControl::DONT_UNROLL, end))
+    }
+}
+
+impl Writer<'_> {
+    /// Checks that drivers can compile the copies of a loop that was unrolled since `before`.
+    pub(crate) fn check_written(&self, name: &str, extent: u32, before: CodeSize) -> Result<()> {
+        let now = self.function.size();
+        let (loops, branches) = (now.loops - before.loops, now.branches - before.branches);
+        if loops.saturating_mul(LOOP).saturating_add(branches) > BRANCHES {
+            return Err(self
+                .error(format!("unrolling `{name}` {extent} times makes {loops} loops and {branches} branches"))
+                .note(format!(
+                    "the limit is {BRANCHES} branches, and a loop counts as {LOOP}, because drivers need seconds to compile more"
+                ))
+                .help("unroll a smaller tile, or `reorder` so that its inner loops enclose it"));
+        }
+        let (words, barriers) = (now.words - before.words, u64::from(now.barriers - before.barriers));
+        if words.saturating_mul(barriers) > BETWEEN_BARRIERS {
+            let message = format!("unrolling `{name}` {extent} times makes {barriers} barriers in {words} words of instructions");
+            return Err(self
+                .error(message)
+                .note(format!(
+                    "the limit of barriers times words is {BETWEEN_BARRIERS}, because drivers need seconds to compile more"
+                ))
+                .help("unroll a smaller tile, or make the loop around the barriers `serial`"));
+        }
+        Ok(())
     }
 }

@@ -1,13 +1,13 @@
 //! Operations on the bits of integers.
 
 use crate::Result;
-use crate::emit::Emit;
 use crate::math::Site;
 use crate::module::Id;
+use crate::writer::Writer;
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
 use tilewright_dsl::expr::Unary;
 
-impl Emit<'_> {
+impl Writer<'_> {
     /// Counts the bits of a `u32` that are 1, the zeros above its highest 1, or the zeros below its lowest 1. `FindUMsb` and
     /// `FindILsb` return -1 if no bit is 1.
     pub(crate) fn bits_of(&mut self, op: Unary, at: Site, a: Id) -> Result<Id> {

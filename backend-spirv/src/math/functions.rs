@@ -1,20 +1,18 @@
 //! Writes the [formulas](tilewright_codegen::formulas) of functions to the module, and calls them.
 
 use crate::Result;
-use crate::emit::Emit;
 use crate::math::Site;
 use crate::module::{Id, Type};
+use crate::writer::Writer;
 use rspirv::spirv::{FunctionControl, GlslStd450Op as Ext, Op};
 use tilewright_codegen::formulas::{Formula, FormulaStep, Function, Instruction};
 use tilewright_dsl::launch::DType;
 
 /// The functions that a module has so far, by name and number of components.
 #[derive(Default)]
-pub(crate) struct Functions {
-    known: Vec<((&'static str, u32), Id)>,
-}
+pub(crate) struct Functions(Vec<((&'static str, u32), Id)>);
 
-impl Emit<'_> {
+impl Writer<'_> {
     /// Calls a function on operands of `f32` with a number of components.
     pub(crate) fn call(&mut self, function: &Function, at: Site, operands: &[Id]) -> Result<Id> {
         let id = self.named_function(function, at.n)?;
@@ -25,12 +23,12 @@ impl Emit<'_> {
     /// Returns the module's function for a number of components, and writes the function when it is first called.
     fn named_function(&mut self, function: &Function, n: u32) -> Result<Id> {
         let key = (function.name, n);
-        if let Some((_, id)) = self.functions.known.iter().find(|(known, _)| *known == key) {
+        if let Some((_, id)) = self.functions.0.iter().find(|(known, _)| *known == key) {
             return Ok(*id);
         }
         let of = self.vector_type(DType::F32, n)?;
-        let ty = self.module.ty(Type::FunctionOf(of, vec![of; function.operands]));
-        let [id, label] = [(); 2].map(|()| self.module.id());
+        let ty = self.module.ty(Type::Function(of, vec![of; function.operands]));
+        let [id, label] = self.module.ids();
         let name = if n == 1 { format!("{}_f32", function.name) } else { format!("{}_f32x{n}", function.name) };
         self.module.name(id, &name);
         self.module.functions().op(Op::Function, &[of, id, FunctionControl::INLINE.bits(), ty]);
@@ -39,7 +37,7 @@ impl Emit<'_> {
         let code = self.module.functions();
         code.op(Op::ReturnValue, &[ids[result.index()]]);
         code.op(Op::FunctionEnd, &[]);
-        self.functions.known.push((key, id));
+        self.functions.0.push((key, id));
         Ok(id)
     }
 

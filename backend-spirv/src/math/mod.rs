@@ -9,8 +9,9 @@ pub(super) mod functions;
 pub(super) mod narrow;
 
 use crate::Result;
-use crate::emit::Emit;
+use crate::context::BlockContext;
 use crate::module::Id;
+use crate::writer::Writer;
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
 use tilewright_codegen::formulas::function_of;
 use tilewright_codegen::values::{Op as ValueOp, ValueId};
@@ -29,11 +30,9 @@ pub(crate) struct Site {
     pub(crate) dtype: DType,
 }
 
-type KnownConstants<'a> = &'a [Option<Const>];
-
-impl Emit<'_> {
+impl BlockContext<'_> {
     /// Writes an operation.
-    pub(crate) fn math(&mut self, op: ValueOp, at: Site, ids: &[Id], of: &[ValueId], known: KnownConstants<'_>) -> Result<Id> {
+    pub(crate) fn math(&mut self, op: ValueOp, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
         let computes = !matches!(op, ValueOp::Select | ValueOp::Cast(_));
         if at.of == DType::F16 && computes {
             self.half_arithmetic("arithmetic in f16")?;
@@ -49,7 +48,7 @@ impl Emit<'_> {
             ValueOp::Unary(op) => self.unary(op, at, ids[0]),
             ValueOp::Binary(op @ (Binary::Min | Binary::Max)) if at.of.is_float() => self.float_extreme(op, at, ids, of),
             ValueOp::Binary(op) if at.of.is_float() => self.float_binary(op, at, ids, of),
-            ValueOp::Binary(op) => self.int_binary(op, at, ids, of, known),
+            ValueOp::Binary(op) => self.int_binary(op, at, ids, of),
             ValueOp::Compare(op) => {
                 let result = self.comparison(op, at, ids[0], ids[1])?;
                 if at.of.is_float() { self.with_nan(op, at, result, ids, of) } else { Ok(result) }
@@ -71,6 +70,53 @@ impl Emit<'_> {
         }
     }
 
+    fn float_binary(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
+        let operands = match op {
+            Binary::Mul | Binary::Div => self.with_hidden_zeros(at, [ids[0], ids[1]], [of[0], of[1]])?,
+            _ => [ids[0], ids[1]],
+        };
+        match float_op(op) {
+            Some(op) => self.same(at, op, &operands),
+            None => Err(self.error(format!("`{op:?}` is not defined for `{}`, only for integers", at.of))),
+        }
+    }
+
+    fn int_binary(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
+        let (a, b, divisor) = (ids[0], ids[1], self.resolver.values.literal(of[1]));
+        let signed = at.of == DType::I32;
+        let truth = at.of == DType::Bool;
+        match op {
+            Binary::And if truth => self.same(at, Op::LogicalAnd, &[a, b]),
+            Binary::And => self.and_of_bits(at, ids, of),
+            Binary::Or => self.same(at, if truth { Op::LogicalOr } else { Op::BitwiseOr }, &[a, b]),
+            Binary::Xor => self.same(at, if truth { Op::LogicalNotEqual } else { Op::BitwiseXor }, &[a, b]),
+            _ if truth => Err(self.error(format!("`{op:?}` is not defined for bools"))),
+            Binary::Add => self.same(at, Op::IAdd, &[a, b]),
+            Binary::Sub => self.same(at, Op::ISub, &[a, b]),
+            Binary::Mul => self.same(at, Op::IMul, &[a, b]),
+            Binary::MulHi => self.high_product(at, a, b),
+            Binary::Min | Binary::Max => self.int_extreme(op, at, ids, of),
+            Binary::Shl | Binary::Shr => {
+                let mask = self.all(at.of, at.n, 31)?;
+                let by = self.same(at, Op::BitwiseAnd, &[b, mask])?;
+                let op = match (op, signed) {
+                    (Binary::Shl, _) => Op::ShiftLeftLogical,
+                    (_, true) => Op::ShiftRightArithmetic,
+                    (_, false) => Op::ShiftRightLogical,
+                };
+                self.same(at, op, &[a, by])
+            }
+            Binary::Div | Binary::Rem => self.division(op, at, a, b, divisor),
+            Binary::FloorDiv | Binary::FloorMod => {
+                let natural = of.iter().all(|v| !signed || self.resolver.values.nonnegative(*v));
+                self.floor(op, at, a, b, natural, divisor)
+            }
+            Binary::Pow | Binary::Atan2 => Err(self.error(format!("`{op:?}` is for floats, not `{}`", at.of))),
+        }
+    }
+}
+
+impl Writer<'_> {
     pub(crate) fn half_arithmetic(&mut self, what: &str) -> Result<()> {
         self.need(Feature::F16, what, "compute in f32 with `as f32`")?;
         // If the result is a bool, `scalar_type` was not called for f16, so that the capability is not declared yet.
@@ -91,18 +137,7 @@ impl Emit<'_> {
 
     /// Writes an instruction whose result is a bool for each component.
     pub(crate) fn test(&mut self, at: Site, op: Op, ids: &[Id]) -> Result<Id> {
-        let ty = self.vector_type(DType::Bool, at.n)?;
-        Ok(self.ins(at.level, op, ty, ids))
-    }
-
-    /// Returns a literal in every component.
-    pub(crate) fn all(&mut self, dtype: DType, n: u32, bits: u32) -> Result<Id> {
-        let one = self.constant(Const { dtype, bits })?;
-        if n == 1 {
-            return Ok(one);
-        }
-        let ty = self.vector_type(dtype, n)?;
-        Ok(self.module.composite(ty, &vec![one; n as usize]))
+        self.same(Site { dtype: DType::Bool, ..at }, op, ids)
     }
 
     fn number(&mut self, at: Site, value: f64) -> Result<Id> {
@@ -182,42 +217,23 @@ impl Emit<'_> {
         self.same(at, Op::Bitcast, &[signed])
     }
 
-    fn float_binary(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
-        let operands = match op {
-            Binary::Mul | Binary::Div => self.with_hidden_zeros(at, [ids[0], ids[1]], [of[0], of[1]])?,
-            _ => [ids[0], ids[1]],
-        };
-        match op {
-            Binary::Add => self.same(at, Op::FAdd, &operands),
-            Binary::Sub => self.same(at, Op::FSub, &operands),
-            Binary::Mul => self.same(at, Op::FMul, &operands),
-            Binary::Div => self.same(at, Op::FDiv, &operands),
-            _ => Err(self.error(format!("`{op:?}` is not defined for `{}`, only for integers", at.of))),
-        }
-    }
-
-    fn comparison(&mut self, op: Compare, at: Site, a: Id, b: Id) -> Result<Id> {
+    pub(crate) fn comparison(&mut self, op: Compare, at: Site, a: Id, b: Id) -> Result<Id> {
         use Compare::*;
+        let (signed, unsigned, float) = match op {
+            Eq => (Op::IEqual, Op::IEqual, Op::FOrdEqual),
+            Ne => (Op::INotEqual, Op::INotEqual, Op::FUnordNotEqual),
+            Lt => (Op::SLessThan, Op::ULessThan, Op::FOrdLessThan),
+            Le => (Op::SLessThanEqual, Op::ULessThanEqual, Op::FOrdLessThanEqual),
+            Gt => (Op::SGreaterThan, Op::UGreaterThan, Op::FOrdGreaterThan),
+            Ge => (Op::SGreaterThanEqual, Op::UGreaterThanEqual, Op::FOrdGreaterThanEqual),
+        };
         let op = match (at.of, op) {
             (DType::Bool, Eq) => Op::LogicalEqual,
             (DType::Bool, Ne) => Op::LogicalNotEqual,
             (DType::Bool, _) => return Err(self.error("bools cannot be ordered")),
-            (DType::I32 | DType::U32, Eq) => Op::IEqual,
-            (DType::I32 | DType::U32, Ne) => Op::INotEqual,
-            (DType::I32, Lt) => Op::SLessThan,
-            (DType::I32, Le) => Op::SLessThanEqual,
-            (DType::I32, Gt) => Op::SGreaterThan,
-            (DType::I32, Ge) => Op::SGreaterThanEqual,
-            (DType::U32, Lt) => Op::ULessThan,
-            (DType::U32, Le) => Op::ULessThanEqual,
-            (DType::U32, Gt) => Op::UGreaterThan,
-            (DType::U32, Ge) => Op::UGreaterThanEqual,
-            (DType::F32 | DType::F16, Eq) => Op::FOrdEqual,
-            (DType::F32 | DType::F16, Ne) => Op::FUnordNotEqual,
-            (DType::F32 | DType::F16, Lt) => Op::FOrdLessThan,
-            (DType::F32 | DType::F16, Le) => Op::FOrdLessThanEqual,
-            (DType::F32 | DType::F16, Gt) => Op::FOrdGreaterThan,
-            (DType::F32 | DType::F16, Ge) => Op::FOrdGreaterThanEqual,
+            (DType::I32, _) => signed,
+            (DType::U32, _) => unsigned,
+            (DType::F32 | DType::F16, _) => float,
             (DType::BF16 | DType::I8 | DType::U8, _) => return Err(self.unsupported(at.of)),
         };
         self.test(at, op, &[a, b])
@@ -225,41 +241,7 @@ impl Emit<'_> {
 }
 
 /// Integers.
-impl Emit<'_> {
-    fn int_binary(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId], known: KnownConstants<'_>) -> Result<Id> {
-        let (a, b) = (ids[0], ids[1]);
-        let signed = at.of == DType::I32;
-        let truth = at.of == DType::Bool;
-        match op {
-            Binary::And if truth => self.same(at, Op::LogicalAnd, &[a, b]),
-            Binary::And => self.and_of_bits(at, ids, of),
-            Binary::Or => self.same(at, if truth { Op::LogicalOr } else { Op::BitwiseOr }, &[a, b]),
-            Binary::Xor => self.same(at, if truth { Op::LogicalNotEqual } else { Op::BitwiseXor }, &[a, b]),
-            _ if truth => Err(self.error(format!("`{op:?}` is not defined for bools"))),
-            Binary::Add => self.same(at, Op::IAdd, &[a, b]),
-            Binary::Sub => self.same(at, Op::ISub, &[a, b]),
-            Binary::Mul => self.same(at, Op::IMul, &[a, b]),
-            Binary::MulHi => self.high_product(at, a, b),
-            Binary::Min | Binary::Max => self.int_extreme(op, at, ids, of),
-            Binary::Shl | Binary::Shr => {
-                let mask = self.all(at.of, at.n, 31)?;
-                let by = self.same(at, Op::BitwiseAnd, &[b, mask])?;
-                let op = match (op, signed) {
-                    (Binary::Shl, _) => Op::ShiftLeftLogical,
-                    (_, true) => Op::ShiftRightArithmetic,
-                    (_, false) => Op::ShiftRightLogical,
-                };
-                self.same(at, op, &[a, by])
-            }
-            Binary::Div | Binary::Rem => self.division(op, at, a, b, known.get(1).copied().flatten()),
-            Binary::FloorDiv | Binary::FloorMod => {
-                let natural = of.iter().all(|v| !signed || self.resolver.values.nonnegative(*v));
-                self.floor(op, at, a, b, natural, known.get(1).copied().flatten())
-            }
-            Binary::Pow | Binary::Atan2 => Err(self.error(format!("`{op:?}` is for floats, not `{}`", at.of))),
-        }
-    }
-
+impl Writer<'_> {
     /// Writes a truncated division. A division by zero gives 0, and the lowest integer divided by -1 gives itself.
     fn division(&mut self, op: Binary, at: Site, a: Id, b: Id, literal: Option<Const>) -> Result<Id> {
         let signed = at.of == DType::I32;
@@ -334,7 +316,7 @@ impl Emit<'_> {
 }
 
 /// Casts.
-impl Emit<'_> {
+impl Writer<'_> {
     fn cast(&mut self, at: Site, to: DType, a: Id) -> Result<Id> {
         let ty = self.vector_type(to, at.n)?;
         let float = at.of.is_float();
@@ -344,11 +326,7 @@ impl Emit<'_> {
             (DType::F16, DType::F32) => Ok(self.ins(at.level, Op::FConvert, ty, &[a])),
             // A half is exact in f32. An integer that is rounded twice, to f32 and to f16, is out of the range of halves, so that the
             // result is the same.
-            (DType::F16, _) => {
-                let wide = self.cast(Site { dtype: DType::F32, ..at }, DType::F32, a)?;
-                self.cast(Site { of: DType::F32, ..at }, to, wide)
-            }
-            (_, DType::F16) => {
+            (DType::F16, _) | (_, DType::F16) => {
                 let wide = self.cast(Site { dtype: DType::F32, ..at }, DType::F32, a)?;
                 self.cast(Site { of: DType::F32, ..at }, to, wide)
             }
@@ -386,5 +364,16 @@ impl Emit<'_> {
         let value = self.ins(at.level, Op::Select, ty, &[over, most, value]);
         let (nan, zero) = (self.is_nan(at, a)?, self.all(to, at.n, 0)?);
         Ok(self.ins(at.level, Op::Select, ty, &[nan, zero, value]))
+    }
+}
+
+/// Returns the instruction of an arithmetic operation on floats, which is also that of matrices of them.
+pub(crate) fn float_op(op: Binary) -> Option<Op> {
+    match op {
+        Binary::Add => Some(Op::FAdd),
+        Binary::Sub => Some(Op::FSub),
+        Binary::Mul => Some(Op::FMul),
+        Binary::Div => Some(Op::FDiv),
+        _ => None,
     }
 }

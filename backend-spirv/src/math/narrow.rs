@@ -6,17 +6,29 @@
 //! (The decoration `FPRoundingMode` is not used, because it is legal only if the result is stored at once.)
 
 use crate::Result;
-use crate::emit::Emit;
+use crate::context::BlockContext;
 use crate::math::Site;
 use crate::module::Id;
-use rspirv::spirv::{GlslStd450Op as Ext, Op};
+use crate::writer::Writer;
+use rspirv::spirv::{Capability, ExecutionMode, GlslStd450Op as Ext, Op};
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::{Bounds, DType, Feature};
 
 /// The range in which f32 represents every integer.
 const EXACT: Bounds = Bounds(-(1 << 24), 1 << 24);
 
-impl Emit<'_> {
+impl BlockContext<'_> {
+    /// Declares that integers are rounded to the nearest f32, if `of` may need rounding and the profile has the mode.
+    pub(crate) fn rounds_integer(&mut self, of: ValueId) {
+        let node = self.resolver.values.node(of);
+        let is_exact = node.dtype == DType::I32 && node.range.is_within(EXACT);
+        if !is_exact {
+            self.rounds_to_even(Feature::Rte32, 32);
+        }
+    }
+}
+
+impl Writer<'_> {
     /// Narrows f32 to f16. If the profile lacks arithmetic on halves, the result is the f32 of the same value.
     pub(crate) fn narrowed(&mut self, level: u32, n: u32, a: Id) -> Result<Id> {
         let is_declared = self.rounds_to_even(Feature::Rte16, 16);
@@ -34,21 +46,12 @@ impl Emit<'_> {
         Ok(self.ins(level, Op::FConvert, ty, &[rounded]))
     }
 
-    /// Declares that integers are rounded to the nearest f32, if `of` may need rounding and the profile has the mode.
-    pub(crate) fn rounds_integer(&mut self, of: ValueId) {
-        let node = self.resolver.values.node(of);
-        let is_exact = node.dtype == DType::I32 && node.range.is_within(EXACT);
-        if !is_exact {
-            self.rounds_to_even(Feature::Rte32, 32);
-        }
-    }
-
     /// True if the profile has the rounding mode of a width. Then the module declares it.
     pub(crate) fn rounds_to_even(&mut self, feature: Feature, bits: u32) -> bool {
         let has = self.profile.has(feature);
         if has {
             self.features.insert(feature);
-            self.module.round_to_even(bits);
+            self.module.float_control(Capability::RoundingModeRTE, ExecutionMode::RoundingModeRTE, bits);
         }
         has
     }
@@ -56,14 +59,13 @@ impl Emit<'_> {
     /// Returns the f16 that is nearest to an f32, as an f32, by integer arithmetic. NaN stays NaN.
     pub(crate) fn rounded_by_bits(&mut self, level: u32, n: u32, a: Id) -> Result<Id> {
         let at = Site { level, n, of: DType::U32, dtype: DType::U32 };
-        let [word, float] = [DType::U32, DType::F32].map(|dtype| self.vector_type(dtype, n));
-        let (word, float) = (word?, float?);
+        let (word, float) = (self.vector_type(DType::U32, n)?, self.vector_type(DType::F32, n)?);
         let is = |e: &mut Self, op: Op, a: Id, b: u32| {
-            let b = e.module.words(b, n);
+            let b = e.all(DType::U32, n, b)?;
             e.test(at, op, &[a, b])
         };
         let with = |e: &mut Self, op: Op, a: Id, b: u32| {
-            let b = e.module.words(b, n);
+            let b = e.all(DType::U32, n, b)?;
             e.same(at, op, &[a, b])
         };
         let bits = self.ins(level, Op::Bitcast, word, &[a]);
@@ -76,7 +78,7 @@ impl Emit<'_> {
         let near = self.same(at, Op::IAdd, &[size, up])?;
         let near = with(self, Op::BitwiseAnd, near, 0xffff_e000)?;
         let is_finite = is(self, Op::ULessThan, near, 0x4780_0000)?;
-        let infinite = self.module.words(0x7f80_0000, n);
+        let infinite = self.all(DType::U32, n, 0x7f80_0000)?;
         let normal = self.same(at, Op::Select, &[is_finite, near, infinite])?;
         let small = self.multiple_of_the_least(at, size, with)?;
         let is_small = is(self, Op::ULessThan, size, 0x3880_0000)?;
@@ -95,14 +97,14 @@ impl Emit<'_> {
         let mantissa = with(self, Op::BitwiseOr, mantissa, 0x0080_0000)?;
         // The number of bits between 2^-24 and the unit of the mantissa. It is clamped, so that no shift exceeds 31 bits for any
         // operand.
-        let most = self.module.words(112, at.n);
+        let most = self.all(DType::U32, at.n, 112)?;
         let exponent = self.same_ext(at, Ext::UMin, &[exponent, most])?;
-        let above = self.module.words(126, at.n);
+        let above = self.all(DType::U32, at.n, 126)?;
         let shift = self.same(at, Op::ISub, &[above, exponent])?;
-        let most = self.module.words(31, at.n);
+        let most = self.all(DType::U32, at.n, 31)?;
         let shift = self.same_ext(at, Ext::UMin, &[shift, most])?;
         let below = with(self, Op::ISub, shift, 1)?;
-        let one = self.module.words(1, at.n);
+        let one = self.all(DType::U32, at.n, 1)?;
         let tie = self.same(at, Op::ShiftLeftLogical, &[one, below])?;
         let rest = with(self, Op::ISub, tie, 1)?;
         let unit = self.same(at, Op::ShiftRightLogical, &[mantissa, shift])?;

@@ -13,51 +13,52 @@ mod masks;
 mod memory;
 mod rows;
 mod thresholds;
-mod whole;
+mod types;
+pub(crate) mod whole;
 
 use crate::Result;
-use crate::emit::Emit;
-use crate::module::{Id, Type};
-use masks::Mask;
+use crate::context::BlockContext;
+use crate::control::Structured;
+use crate::module::Id;
+use masks::Masks;
 use memory::Loaded;
 use rspirv::spirv::{Capability, CooperativeMatrixUse as Use, Op};
 use tilewright_codegen::hash::Map;
 use tilewright_codegen::values::ValueId;
-use tilewright_codegen::{BoundAxis, Elements, View};
-use tilewright_dsl::diag::{self, Error, SpanId};
-use tilewright_dsl::expr::{Binary, Expr, ExprId, Read};
+use tilewright_codegen::{Elements, View};
+use tilewright_dsl::diag::SpanId;
+use tilewright_dsl::expr::{Binary, Expr, ExprId, Exprs, Read};
 use tilewright_dsl::launch::{DType, Feature, Matrices as Product};
-use tilewright_dsl::nest::{Access, AxisId, BufferId, Compute, Loop, Phase, Side, Space};
-use tilewright_dsl::profile::Profile;
+use tilewright_dsl::nest::{Access, AxisId, BufferId, Compute, Monoid, Phase, Program, Side, Space};
+use types::MatrixTypes;
 
 /// The matrices of a dispatch.
 #[derive(Default)]
 pub(crate) struct Matrices {
     /// The sides that the enclosing loops run over, with their lengths.
     sides: Vec<(Side, AxisId, u32)>,
-    /// The directive that turns loops into sides.
-    made_at: SpanId,
+    pub(crate) types: MatrixTypes,
+    pub(crate) masks: Masks,
     /// The variables of matrices, by buffer and first element.
     variables: Map<(BufferId, i64), Id>,
-    /// Matrices that were loaded and have not changed since.
-    loaded: Loaded,
-    /// Values of rows alone that were computed, and whose fragments and memory have not changed since.
-    of_rows: Vec<OfRows>,
-    /// Pointers to arrays of the numbers 0, 1, 2 … in shared memory, by length.
-    numbers: Vec<(u32, Id)>,
-    /// The mask whose condition was decided by an enclosing branch.
-    mask: Option<Mask>,
-    /// Conditions by which an enclosing loop is cut in two, and whether they hold for all elements in the current part.
-    cut: Vec<(ExprId, bool)>,
-    /// The types of matrices that the dispatch uses.
-    kinds: Vec<(DType, Use, [u32; 2])>,
-    /// The products that the dispatch computes.
-    pub(crate) products: Vec<Product>,
-    /// Functions that combine two elements, by operation and type.
-    combinations: Vec<((Binary, DType), Id)>,
     /// Fragments that were written as factors, and their use.
     factors: Map<BufferId, Use>,
-    /// Fragments of sums that were converted to factors, until they change.
+    known: KnownMatrices,
+    /// Pointers to arrays of the numbers 0, 1, 2 … in shared memory, by length.
+    numbers: Vec<(u32, Id)>,
+    /// Functions that combine two elements, by operation and type.
+    combinations: Vec<((Binary, DType), Id)>,
+}
+
+/// Matrices that were computed from memory and fragments, until these change.
+#[derive(Default)]
+struct KnownMatrices {
+    /// The number of changes of memory when they were computed.
+    changes: u64,
+    loaded: Loaded,
+    /// Values of rows alone.
+    of_rows: Vec<OfRows>,
+    /// Fragments of sums that were converted to factors.
     converted: Vec<((Id, Use), Id)>,
 }
 
@@ -86,294 +87,215 @@ impl Shape {
     }
 }
 
+impl KnownMatrices {
+    /// Returns the matrices that are valid after a number of changes of memory.
+    fn after(&mut self, changes: u64) -> &mut KnownMatrices {
+        if self.changes != changes {
+            *self = KnownMatrices { changes, ..KnownMatrices::default() };
+        }
+        self
+    }
+}
+
 impl Matrices {
-    /// Forgets the matrices that were loaded or computed from memory.
-    pub(crate) fn forget(&mut self) {
-        self.loaded.clear();
-        self.of_rows.clear();
-        self.converted.clear();
+    /// True if the emission is nested in a loop over a side of matrices.
+    pub(crate) fn in_loop(&self) -> bool {
+        !self.sides.is_empty()
+    }
+
+    /// Enters a loop over a side, which a directive made.
+    pub(crate) fn enter(&mut self, side: Side, axis: AxisId, length: u32, directive: SpanId) {
+        self.sides.push((side, axis, length));
+        self.types.made_at = directive;
+    }
+
+    /// Leaves the innermost loop over a side.
+    pub(crate) fn leave(&mut self) {
+        self.sides.pop();
     }
 
     fn side(&self, wanted: Side) -> Option<(AxisId, u32)> {
         self.sides.iter().find(|(side, ..)| *side == wanted).map(|(_, axis, length)| (*axis, *length))
     }
-}
-
-impl Emit<'_> {
-    /// True if the emission is nested in a loop over a side of matrices.
-    pub(crate) fn in_matrices(&self) -> bool {
-        !self.matrices.sides.is_empty()
-    }
-
-    /// Emits a loop over a side.
-    pub(crate) fn over_side(&mut self, l: &Loop, side: Side) -> Result<()> {
-        let length = self.resolving(|r| r.literal_extent(l.axis, "a side of matrices"))?;
-        let value = self.resolver.values.int(0);
-        self.matrices.sides.push((side, l.axis, length));
-        let span = self.resolver.span;
-        self.matrices.made_at = span;
-        let result = self.binding(l.axis, BoundAxis { value, owner: false }, |e| {
-            e.block(&l.body)?;
-            e.stand_at(span);
-            Ok(())
-        });
-        self.matrices.sides.pop();
-        result
-    }
 
     /// Emits a compute over the elements of matrices.
-    pub(crate) fn matrix_compute(&mut self, c: &Compute) -> Result<()> {
-        self.resolver.begin_compute(c);
+    pub(crate) fn compute(&mut self, ctx: &mut BlockContext<'_>, c: &Compute) -> Result<()> {
+        ctx.resolver.begin_compute(c);
         if c.phase != Phase::Update {
-            return self.assign_matrices(&c.dst[c.given..], &c.value[c.given..]);
+            return self.assign(ctx, &c.dst[c.given..], &c.value[c.given..]);
         }
-        let guard = self.resolving(|r| r.item_counts())?;
-        match (&c.dst[..], &c.value[..], self.matrices.side(Side::Depth)) {
-            ([to], [value], Some(_)) => self.under(guard, |e| e.multiply(to, *value)),
+        let guard = ctx.resolving(|r| r.item_counts())?;
+        match (&c.dst[..], &c.value[..], self.side(Side::Depth)) {
+            ([to], [value], Some(depth)) => ctx.under(guard, |ctx| self.multiply(ctx, to, *value, depth)),
             _ => {
-                let combined = self.combined_matrices(c)?;
-                self.under(guard, |e| e.assign_matrices(&c.dst[c.given..], &combined))
+                let combined = new_states(ctx.program, ctx.resolver.monoid(c.stage)?, c);
+                ctx.under(guard, |ctx| self.assign(ctx, &c.dst[c.given..], &combined))
             }
         }
     }
 
-    /// Returns the new state of an update, component by component, as values that read the old state.
-    fn combined_matrices(&mut self, c: &Compute) -> Result<Vec<ExprId>> {
-        let (monoid, exprs) = (self.resolver.monoid(c.stage)?, &self.program.exprs);
-        let state = |to: &Access| exprs.read(to.buffer, self.program.buffers[to.buffer].dtype, to.index.iter().copied());
-        let states: Vec<ExprId> = c.dst.iter().map(state).collect();
-        let new = |combine: &ExprId| {
-            exprs.replace(*combine, &mut |exprs, id| match exprs.get(id) {
-                Expr::State(n) => states.get(*n as usize).copied(),
-                Expr::Item(n) => c.value.get(*n as usize).copied(),
-                _ => None,
-            })
-        };
-        Ok(monoid.combine[..c.dst.len()].iter().skip(c.given).map(new).collect())
-    }
-
     /// Assigns values to places. All values are computed before the first is stored.
-    fn assign_matrices(&mut self, places: &[Access], values: &[ExprId]) -> Result<()> {
+    fn assign(&mut self, ctx: &mut BlockContext<'_>, places: &[Access], values: &[ExprId]) -> Result<()> {
         let mut matrices = Vec::new();
         for (to, value) in places.iter().zip(values) {
-            let shape = self.shape_at(to.buffer)?;
-            matrices.push((to, self.matrix_value(*value, shape)?, shape));
+            let shape = self.shape_at(ctx, to.buffer)?;
+            matrices.push((to, self.value(ctx, *value, shape)?, shape));
         }
         for (to, matrix, shape) in matrices {
-            if let Space::Fragment { .. } = self.program.buffers[to.buffer].space {
-                let variable = self.fragment(to.buffer, &to.index, shape)?;
+            if let Space::Fragment { .. } = ctx.program.buffers[to.buffer].space {
+                let variable = self.fragment(ctx, to.buffer, &to.index, shape)?;
                 if shape.role != Use::MatrixAccumulatorKHR {
-                    self.matrices.factors.insert(to.buffer, shape.role);
+                    self.factors.insert(to.buffer, shape.role);
                 }
-                self.keep(to.buffer, variable, matrix);
+                self.keep(ctx, to.buffer, variable, matrix);
             } else {
-                let guard = self.resolving(|r| r.in_range(View::ALL))?;
-                self.under(guard, |e| e.store_matrix(to, matrix, shape))?;
+                let guard = ctx.resolving(|r| r.in_range(View::ALL))?;
+                ctx.under(guard, |ctx| self.store(ctx, to, matrix, shape))?;
             }
         }
         Ok(())
     }
 
     /// Stores a matrix in a fragment.
-    fn keep(&mut self, buffer: BufferId, variable: Id, matrix: Id) {
-        self.function.here().op(Op::Store, &[variable, matrix]);
-        let reads = |value: ExprId| self.program.exprs.reads(value).iter().any(|read| read.buffer == buffer);
-        self.matrices.of_rows.retain(|(value, ..)| !reads(*value));
-        self.matrices.converted.retain(|((of, _), _)| *of != variable);
+    fn keep(&mut self, ctx: &mut BlockContext<'_>, buffer: BufferId, variable: Id, matrix: Id) {
+        ctx.function.here().op(Op::Store, &[variable, matrix]);
+        let reads = |value: ExprId| ctx.program.exprs.reads(value).iter().any(|read| read.buffer == buffer);
+        self.known.of_rows.retain(|(value, ..)| !reads(*value));
+        self.known.converted.retain(|((of, _), _)| *of != variable);
     }
 
     /// Emits `acc = a * b + acc`.
-    fn multiply(&mut self, to: &Access, item: ExprId) -> Result<()> {
-        let sum = self.shape_at(to.buffer)?;
-        let Some(depth) = self.matrices.side(Side::Depth) else {
-            return Err(self.error("a sum on matrix units needs a product of matrices").help("write `mma(i, j, k, …)`"));
+    fn multiply(&mut self, ctx: &mut BlockContext<'_>, to: &Access, item: ExprId, depth: (AxisId, u32)) -> Result<()> {
+        let (sum, program) = (self.shape_at(ctx, to.buffer)?, ctx.program);
+        let Some([a, b]) = factors(program, item, sum) else {
+            return Err(ctx.defect("matrix units sum products of two reads, but this is not such a product"));
         };
-        let [a, b] = self.factors(item, sum)?;
         let shapes = [
-            Shape { dtype: self.program.buffers[a.buffer].dtype, columns: (Some(depth.0), depth.1), role: Use::MatrixAKHR, ..sum },
-            Shape { dtype: self.program.buffers[b.buffer].dtype, rows: depth, role: Use::MatrixBKHR, ..sum },
+            Shape { dtype: program.buffers[a.buffer].dtype, columns: (Some(depth.0), depth.1), role: Use::MatrixAKHR, ..sum },
+            Shape { dtype: program.buffers[b.buffer].dtype, rows: depth, role: Use::MatrixBKHR, ..sum },
         ];
         let row = Product { shape: [sum.rows.1, sum.columns.1, depth.1], factors: shapes.map(|shape| shape.dtype), sum: sum.dtype };
-        if !self.profile.matrices.contains(&row) {
-            return Err(self.error(format!("`{}` cannot multiply matrices of {row}", self.profile.name)));
-        }
-        if !self.matrices.products.contains(&row) {
-            self.matrices.products.push(row);
-        }
-        let (a, b) = (self.operand(&a, shapes[0])?, self.operand(&b, shapes[1])?);
-        let variable = self.fragment(to.buffer, &to.index, sum)?;
-        let (ty, level) = (self.matrix_type(sum)?, self.level());
-        let before = self.ins(level, Op::Load, ty, &[variable]);
-        let after = self.ins(level, Op::CooperativeMatrixMulAddKHR, ty, &[a, b, before]);
-        self.keep(to.buffer, variable, after);
+        self.types.note_product(ctx, row)?;
+        let (a, b) = (self.operand(ctx, &a, shapes[0])?, self.operand(ctx, &b, shapes[1])?);
+        let variable = self.fragment(ctx, to.buffer, &to.index, sum)?;
+        let ty = self.types.of(ctx, sum)?;
+        let before = ctx.ins_here(Op::Load, ty, &[variable]);
+        let after = ctx.ins_here(Op::CooperativeMatrixMulAddKHR, ty, &[a, b, before]);
+        self.keep(ctx, to.buffer, variable, after);
         Ok(())
     }
 
-    /// Returns the factors of a product: first the factor of rows, then the factor of columns.
-    fn factors(&self, item: ExprId, sum: Shape) -> Result<[Read; 2]> {
-        let no_product = || self.defect("matrix units sum products of two reads, but this is not such a product");
-        let Expr::Binary(Binary::Mul, a, b) = *self.program.exprs.get(item) else { return Err(no_product()) };
-        let mut reads = Vec::new();
-        for factor in [a, b] {
-            let Expr::Read(read) = self.program.exprs.get(self.unconverted(factor)) else { return Err(no_product()) };
-            reads.push(read.clone());
-        }
-        let of_columns =
-            |read: &Read| read.index.iter().any(|e| sum.columns.0.is_some_and(|columns| self.depends_on_side(*e, columns)));
-        reads.sort_by_key(of_columns);
-        <[Read; 2]>::try_from(reads).map_err(|_| no_product())
-    }
-
-    /// Strips conversions of f16 to f32 from a value.
-    fn unconverted(&self, mut value: ExprId) -> ExprId {
-        while let Expr::Cast(DType::F32, from) = *self.program.exprs.get(value)
-            && self.program.exprs.dtype(from) == DType::F16
-        {
-            value = from;
-        }
-        value
-    }
-
-    /// True if a value depends on a side.
-    fn depends_on_side(&self, value: ExprId, side: AxisId) -> bool {
-        self.program.exprs.uses_axis(value, &mut |axis| self.program.is_made_of(axis, side))
-    }
-
     /// Returns a factor: a fragment, or a matrix that is loaded from memory.
-    fn operand(&mut self, read: &Read, shape: Shape) -> Result<Id> {
-        match self.program.buffers[read.buffer].space {
-            Space::Fragment { .. } if shape.role != self.role_of(read.buffer) => self.as_factor(read, shape),
+    fn operand(&mut self, ctx: &mut BlockContext<'_>, read: &Read, shape: Shape) -> Result<Id> {
+        match ctx.program.buffers[read.buffer].space {
+            Space::Fragment { .. } if shape.role != self.role_of(read.buffer) => self.as_factor(ctx, read, shape),
             Space::Fragment { .. } => {
-                let variable = self.fragment(read.buffer, &read.index, shape)?;
-                let (ty, level) = (self.matrix_type(shape)?, self.level());
-                Ok(self.ins(level, Op::Load, ty, &[variable]))
+                let variable = self.fragment(ctx, read.buffer, &read.index, shape)?;
+                let ty = self.types.of(ctx, shape)?;
+                Ok(ctx.ins_here(Op::Load, ty, &[variable]))
             }
-            _ => self.load_matrix(read, shape),
+            _ => self.load(ctx, read, shape),
         }
     }
 
     /// Returns the use of the matrices of a fragment, as they were written.
     fn role_of(&self, buffer: BufferId) -> Use {
-        self.matrices.factors.get(&buffer).copied().unwrap_or(Use::MatrixAccumulatorKHR)
+        self.factors.get(&buffer).copied().unwrap_or(Use::MatrixAccumulatorKHR)
     }
 
     /// Converts a fragment of sums to a factor of the same shape. A conversion is needed, because the same lane may hold other elements
     /// of a factor.
-    fn as_factor(&mut self, read: &Read, shape: Shape) -> Result<Id> {
+    fn as_factor(&mut self, ctx: &mut BlockContext<'_>, read: &Read, shape: Shape) -> Result<Id> {
         let own = Shape { role: self.role_of(read.buffer), ..shape };
-        let variable = self.fragment(read.buffer, &read.index, own)?;
+        let variable = self.fragment(ctx, read.buffer, &read.index, own)?;
         let key = (variable, shape.role);
-        if let Some((_, known)) = self.matrices.converted.iter().find(|(of, _)| *of == key) {
+        if let Some((_, known)) = self.known.after(ctx.resolver.changes()).converted.iter().find(|(of, _)| *of == key) {
             return Ok(*known);
         }
-        self.need(Feature::MatrixConversions, "a factor that is a fragment of sums", "place it in shared memory")?;
-        self.module.capability(Capability::CooperativeMatrixConversionsNV);
-        self.module.extension("SPV_NV_cooperative_matrix2");
-        let (own, ty, level) = (self.matrix_type(own)?, self.matrix_type(shape)?, self.level());
-        let matrix = self.ins(level, Op::Load, own, &[variable]);
-        let id = self.ins(level, Op::CooperativeMatrixConvertNV, ty, &[matrix]);
-        self.matrices.converted.push((key, id));
+        ctx.need(Feature::MatrixConversions, "a factor that is a fragment of sums", "place it in shared memory")?;
+        ctx.module.capability(Capability::CooperativeMatrixConversionsNV);
+        ctx.module.extension("SPV_NV_cooperative_matrix2");
+        let (own, ty) = (self.types.of(ctx, own)?, self.types.of(ctx, shape)?);
+        let matrix = ctx.ins_here(Op::Load, own, &[variable]);
+        let id = ctx.ins_here(Op::CooperativeMatrixConvertNV, ty, &[matrix]);
+        self.known.converted.push((key, id));
         Ok(id)
     }
 
     /// Returns the shape of a buffer's matrices in the enclosing loops.
-    fn shape_at(&self, buffer: BufferId) -> Result<Shape> {
-        let dtype = self.program.buffers[buffer].dtype;
-        let side = |side| self.matrices.side(side).map(|(axis, length)| (Some(axis), length));
-        let spread = || match self.program.buffers[buffer].space {
-            Space::Fragment { columns, spread: true, .. } => Some((None, columns)),
-            _ => None,
-        };
-        let sides = [Side::Rows, Side::Columns, Side::Depth].map(|side| self.matrices.side(side));
-        let (rows, columns, role) = match sides {
-            [Some(rows), Some(_), _] => (Some(rows), side(Side::Columns), Use::MatrixAccumulatorKHR),
-            [Some(rows), None, Some(_)] => (Some(rows), side(Side::Depth), Use::MatrixAKHR),
-            [None, Some(_), Some(rows)] => (Some(rows), side(Side::Columns), Use::MatrixBKHR),
-            [rows, ..] => (rows, spread(), Use::MatrixAccumulatorKHR),
-        };
-        match (rows, columns) {
-            (Some(rows), Some(columns)) => Ok(Shape { dtype, rows, columns, role }),
-            _ => Err(self.defect("a matrix without rows or columns")),
-        }
-    }
-
-    /// Records a type of matrices, which the device must support.
-    fn note_kind(&mut self, shape: Shape) -> Result<()> {
-        let kind = (shape.dtype, shape.role, [shape.rows.1, shape.columns.1]);
-        if self.matrices.kinds.contains(&kind) {
-            return Ok(());
-        }
-        if !self.profile.matrices.iter().any(|row| has_kind(row, kind)) {
-            let (name, [rows, columns]) = (&self.profile.name, kind.2);
-            let error = Error::new(
-                self.matrices.made_at,
-                format!("`{name}` does not support matrices of {rows} x {columns} of {}", kind.0),
-            );
-            let rows = self.profile.matrices.iter().map(ToString::to_string);
-            return Err(error.note_at(self.resolver.span, "needed here").help(format!("it has {}", diag::list(rows))));
-        }
-        self.matrices.kinds.push(kind);
-        Ok(())
-    }
-
-    /// Returns the products that the device must support: those that are computed, and one of the profile's for each other type of
-    /// matrices.
-    pub(crate) fn needed_products(&self) -> Vec<Product> {
-        let mut products = self.matrices.products.clone();
-        for kind in &self.matrices.kinds {
-            if !products.iter().any(|row| has_kind(row, *kind)) {
-                products.extend(self.profile.matrices.iter().find(|row| has_kind(row, *kind)));
+    fn shape_at(&self, ctx: &BlockContext<'_>, buffer: BufferId) -> Result<Shape> {
+        let b = &ctx.program.buffers[buffer];
+        let axis = |(axis, length)| (Some(axis), length);
+        let sides = [Side::Rows, Side::Columns, Side::Depth].map(|side| self.side(side));
+        let (rows, columns, role) = match (sides, &b.space) {
+            ([Some(rows), Some(columns), _], _) => (rows, axis(columns), Use::MatrixAccumulatorKHR),
+            ([Some(rows), None, Some(depth)], _) => (rows, axis(depth), Use::MatrixAKHR),
+            ([None, Some(columns), Some(rows)], _) => (rows, axis(columns), Use::MatrixBKHR),
+            ([Some(rows), ..], Space::Fragment { columns, spread: true, .. }) => {
+                (rows, (None, *columns), Use::MatrixAccumulatorKHR)
             }
-        }
-        products
-    }
-
-    fn matrix_type(&mut self, shape: Shape) -> Result<Id> {
-        let what = "a product of matrices";
-        self.need(Feature::CooperativeMatrix, what, "remove `mma`")?;
-        self.need(Feature::MemoryModel, what, "remove `mma`")?;
-        if shape.dtype == DType::F16 {
-            self.need(Feature::F16, what, format_args!("take {}", Profile::that_have(Feature::F16)))?;
-        }
-        self.module.capability(Capability::CooperativeMatrixKHR);
-        self.module.extension("SPV_KHR_cooperative_matrix");
-        self.note_kind(shape)?;
-        let of = self.scalar_type(shape.dtype)?;
-        Ok(self.module.ty(Type::Matrix { of, rows: shape.rows.1, columns: shape.columns.1, role: shape.role as u32 }))
+            _ => return Err(ctx.defect("a matrix without rows or columns")),
+        };
+        Ok(Shape { dtype: b.dtype, rows, columns, role })
     }
 
     /// Returns the variable of a matrix.
-    fn fragment(&mut self, buffer: BufferId, index: &[ExprId], shape: Shape) -> Result<Id> {
-        let Elements::One(first) = self.resolving(|r| r.elements(buffer, index, View::ALL))? else {
-            return Err(self.defect("matrices in lanes"));
+    fn fragment(&mut self, ctx: &mut BlockContext<'_>, buffer: BufferId, index: &[ExprId], shape: Shape) -> Result<Id> {
+        let Elements::One(first) = ctx.resolving(|r| r.elements(buffer, index, View::ALL))? else {
+            return Err(ctx.defect("matrices in lanes"));
         };
-        if let Some(variable) = self.matrices.variables.get(&(buffer, first)) {
+        if let Some(variable) = self.variables.get(&(buffer, first)) {
             return Ok(*variable);
         }
-        let ty = self.matrix_type(shape)?;
-        let variable = self.variable(ty);
-        let name = format!("{}[{first}]", self.program.buffers[buffer].name);
-        self.module.name(variable, &name);
-        self.matrices.variables.insert((buffer, first), variable);
+        let ty = self.types.of(ctx, shape)?;
+        let variable = ctx.variable(ty);
+        let name = format!("{}[{first}]", ctx.program.buffers[buffer].name);
+        ctx.module.name(variable, &name);
+        self.variables.insert((buffer, first), variable);
         Ok(variable)
-    }
-
-    /// Returns an error for a place whose elements do not have the layout of a matrix.
-    fn no_matrix(&self, buffer: BufferId, why: &str, help: String) -> Error {
-        let name = &self.program.buffers[buffer].name;
-        let error = Error::new(self.matrices.made_at, format!("`{name}` cannot be loaded or stored as matrices: {why}"));
-        error.note_at(self.resolver.span, "needed here").help(help)
     }
 }
 
-/// True if a product has matrices of a type.
-fn has_kind(row: &Product, (dtype, role, sides): (DType, Use, [u32; 2])) -> bool {
-    let [m, n, k] = row.shape;
-    let [a, b] = row.factors;
-    (dtype, sides)
-        == match role {
-            Use::MatrixAKHR => (a, [m, k]),
-            Use::MatrixBKHR => (b, [k, n]),
-            Use::MatrixAccumulatorKHR => (row.sum, [m, n]),
-        }
+/// Returns the new state of an update, component by component, as values that read the old state.
+fn new_states(program: &Program, monoid: &Monoid, c: &Compute) -> Vec<ExprId> {
+    let exprs = &program.exprs;
+    let state = |to: &Access| exprs.read(to.buffer, program.buffers[to.buffer].dtype, to.index.iter().copied());
+    let states: Vec<ExprId> = c.dst.iter().map(state).collect();
+    let new = |combine: &ExprId| {
+        exprs.replace(*combine, &mut |exprs, id| match exprs.get(id) {
+            Expr::State(n) => states.get(*n as usize).copied(),
+            Expr::Item(n) => c.value.get(*n as usize).copied(),
+            _ => None,
+        })
+    };
+    monoid.combine[..c.dst.len()].iter().skip(c.given).map(new).collect()
+}
+
+/// Returns the factors of a product of two reads: first the factor of rows, then the factor of columns.
+fn factors(program: &Program, item: ExprId, sum: Shape) -> Option<[Read; 2]> {
+    let Expr::Binary(Binary::Mul, a, b) = *program.exprs.get(item) else { return None };
+    let mut reads = Vec::new();
+    for factor in [a, b] {
+        let Expr::Read(read) = program.exprs.get(unconverted(&program.exprs, factor)) else { return None };
+        reads.push(read.clone());
+    }
+    let of_columns =
+        |read: &Read| read.index.iter().any(|e| sum.columns.0.is_some_and(|columns| depends_on_side(program, *e, columns)));
+    reads.sort_by_key(of_columns);
+    reads.try_into().ok()
+}
+
+/// Strips conversions of f16 to f32 from a value.
+fn unconverted(exprs: &Exprs, mut value: ExprId) -> ExprId {
+    while let Expr::Cast(DType::F32, from) = *exprs.get(value)
+        && exprs.dtype(from) == DType::F16
+    {
+        value = from;
+    }
+    value
+}
+
+/// True if a value depends on a side.
+fn depends_on_side(program: &Program, value: ExprId, side: AxisId) -> bool {
+    program.exprs.uses_axis(value, &mut |axis| program.is_made_of(axis, side))
 }

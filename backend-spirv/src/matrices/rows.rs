@@ -3,10 +3,12 @@
 //! If possible, this is one instruction, which calls a function of two elements (SPV_NV_cooperative_matrix2). Otherwise the matrix is
 //! stored in shared memory, each lane combines the elements of some rows, and the results are loaded with stride 0.
 
-use super::Shape;
+use super::{Matrices, Shape};
 use crate::Result;
-use crate::emit::Emit;
+use crate::context::BlockContext;
+use crate::control::Structured;
 use crate::module::{Id, Type};
+use crate::writer::Writer;
 use rspirv::spirv::{
     Capability, CooperativeMatrixLayout as Layout, CooperativeMatrixReduce as Reduce, FunctionControl, GlslStd450Op as Ext, Op,
     StorageClass,
@@ -16,97 +18,81 @@ use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{AllReduce, BufferId, How, Monoid, Scope, Scratch};
 
-impl Emit<'_> {
+impl Matrices {
     /// Emits an all-reduce in loops over the sides of matrices.
-    pub(crate) fn reduce_rows(&mut self, c: &AllReduce) -> Result<()> {
-        let monoid = self.resolver.monoid(c.stage)?.clone();
+    pub(crate) fn reduce_rows(&mut self, ctx: &mut BlockContext<'_>, c: &AllReduce) -> Result<()> {
+        ctx.resolver.begin(&[]);
+        let monoid = ctx.resolver.monoid(c.stage)?;
         let ([src], [dst]) = (&c.src[..], &c.dst[..]) else {
-            return Err(self.defect("rows of matrices have one component"));
+            return Err(ctx.defect("rows of matrices have one component"));
         };
-        let shape = self.shape_at(src.buffer)?;
-        let (ty, level) = (self.matrix_type(shape)?, self.level());
-        let variable = self.fragment(src.buffer, &src.index, shape)?;
-        let matrix = self.ins(level, Op::Load, ty, &[variable]);
+        let shape = self.shape_at(ctx, src.buffer)?;
+        let ty = self.types.of(ctx, shape)?;
+        let variable = self.fragment(ctx, src.buffer, &src.index, shape)?;
+        let matrix = ctx.ins_here(Op::Load, ty, &[variable]);
         let rows = match c.how {
-            How::Matrix => self.rows_by_instruction(&monoid, matrix, shape)?,
-            _ => self.rows_in_shared(c, &monoid, matrix, shape)?,
+            How::Matrix => {
+                let function = self.combination(ctx, monoid, shape.dtype)?;
+                ctx.ins_here(Op::CooperativeMatrixReduceNV, ty, &[matrix, Reduce::ROW.bits(), function])
+            }
+            _ => ctx.rows_in_shared((c, monoid), (matrix, ty), shape)?,
         };
-        let variable = self.fragment(dst.buffer, &dst.index, shape)?;
-        self.keep(dst.buffer, variable, rows);
+        let variable = self.fragment(ctx, dst.buffer, &dst.index, shape)?;
+        self.keep(ctx, dst.buffer, variable, rows);
         Ok(())
     }
 
-    fn rows_by_instruction(&mut self, monoid: &Monoid, matrix: Id, shape: Shape) -> Result<Id> {
-        self.need(Feature::MatrixReductions, "a reduction of rows by matrices", "write `by: shared`")?;
-        self.module.capability(Capability::CooperativeMatrixReductionsNV);
-        self.module.extension("SPV_NV_cooperative_matrix2");
-        let (function, ty, level) = (self.combination(monoid, shape.dtype)?, self.matrix_type(shape)?, self.level());
-        Ok(self.ins(level, Op::CooperativeMatrixReduceNV, ty, &[matrix, Reduce::ROW.bits(), function]))
-    }
-
-    /// Returns a function that combines two elements.
-    fn combination(&mut self, monoid: &Monoid, dtype: DType) -> Result<Id> {
-        let Some((op, _)) = monoid.of_subgroups(&self.program.exprs) else {
-            return Err(self.defect("elements of rows are combined by one operation"));
+    /// Returns a function that combines two elements, for a reduction of rows by one instruction.
+    fn combination(&mut self, w: &mut Writer<'_>, monoid: &Monoid, dtype: DType) -> Result<Id> {
+        w.need(Feature::MatrixReductions, "a reduction of rows by matrices", "write `by: shared`")?;
+        w.module.capability(Capability::CooperativeMatrixReductionsNV);
+        w.module.extension("SPV_NV_cooperative_matrix2");
+        let Some((op, _)) = monoid.of_subgroups(&w.program.exprs) else {
+            return Err(w.defect("elements of rows are combined by one operation"));
         };
-        if let Some((_, known)) = self.matrices.combinations.iter().find(|(of, _)| *of == (op, dtype)) {
+        if let Some((_, known)) = self.combinations.iter().find(|(of, _)| *of == (op, dtype)) {
             return Ok(*known);
         }
-        let of = self.scalar_type(dtype)?;
-        let ty = self.module.ty(Type::FunctionOf(of, vec![of; 2]));
-        let [function, a, b, label] = [(); 4].map(|()| self.module.id());
-        let code = self.module.functions();
+        let of = w.scalar_type(dtype)?;
+        let ty = w.module.ty(Type::Function(of, vec![of; 2]));
+        let [function, a, b, label] = w.module.ids();
+        let code = w.module.functions();
         code.op(Op::Function, &[of, function, FunctionControl::NONE.bits(), ty]);
         [a, b].into_iter().for_each(|id| code.op(Op::FunctionParameter, &[of, id]));
         code.op(Op::Label, &[label]);
-        let result = self.combined_elements(op, dtype, [a, b])?;
-        let code = self.module.functions();
+        let result = w.combined_elements(op, dtype, [a, b])?;
+        let code = w.module.functions();
         code.op(Op::ReturnValue, &[result]);
         code.op(Op::FunctionEnd, &[]);
-        self.matrices.combinations.push(((op, dtype), function));
+        self.combinations.push(((op, dtype), function));
         Ok(function)
     }
+}
 
+impl Writer<'_> {
     /// Writes the combination of two elements in a function of its own. Minima and maxima of halves are computed in f32, as everywhere.
     fn combined_elements(&mut self, op: Binary, dtype: DType, [a, b]: [Id; 2]) -> Result<Id> {
-        let instruction = match op {
-            Binary::Add => Ok(Op::FAdd),
-            Binary::Mul => Ok(Op::FMul),
-            Binary::Min => Err(Ext::NMin),
-            Binary::Max => Err(Ext::NMax),
+        let of = self.scalar_type(dtype)?;
+        let ext = match op {
+            Binary::Add => return Ok(self.module.function_op(Op::FAdd, of, &[a, b])),
+            Binary::Mul => return Ok(self.module.function_op(Op::FMul, of, &[a, b])),
+            Binary::Min => Ext::NMin,
+            Binary::Max => Ext::NMax,
             _ => return Err(self.defect("elements of rows are combined by a sum, a product, a minimum or a maximum")),
         };
-        let of = self.scalar_type(dtype)?;
-        let ext = match instruction {
-            Ok(op) => {
-                let id = self.module.id();
-                self.module.functions().op(op, &[of, id, a, b]);
-                return Ok(id);
-            }
-            Err(ext) => ext,
-        };
         let (wide, math) = (self.scalar_type(DType::F32)?, self.module.math());
-        let mut operands = [a, b];
-        if dtype == DType::F16 {
-            for operand in &mut operands {
-                let id = self.module.id();
-                self.module.functions().op(Op::FConvert, &[wide, id, *operand]);
-                *operand = id;
-            }
-        }
-        let mut id = self.module.id();
-        self.module.functions().op(Op::ExtInst, &[wide, id, math, ext as u32, operands[0], operands[1]]);
-        if dtype == DType::F16 {
-            let narrow = self.module.id();
-            self.module.functions().op(Op::FConvert, &[of, narrow, id]);
-            id = narrow;
-        }
-        Ok(id)
+        let is_half = dtype == DType::F16;
+        let convert = |w: &mut Self, ty: Id, id: Id| if is_half { w.module.function_op(Op::FConvert, ty, &[id]) } else { id };
+        let [a, b] = [a, b].map(|id| convert(self, wide, id));
+        let id = self.module.function_op(Op::ExtInst, wide, &[math, ext as u32, a, b]);
+        Ok(convert(self, of, id))
     }
+}
 
+impl BlockContext<'_> {
     /// Combines rows in shared memory, where each lane combines the elements of some rows. The results need no barrier after they are
     /// loaded, because the next matrix's results are written only after a later barrier.
-    fn rows_in_shared(&mut self, c: &AllReduce, monoid: &Monoid, matrix: Id, shape: Shape) -> Result<Id> {
+    fn rows_in_shared(&mut self, (c, monoid): (&AllReduce, &Monoid), (matrix, ty): (Id, Id), shape: Shape) -> Result<Id> {
         let size = self.resolver.fixed_subgroup()?;
         let invocations = self.resolver.grid.local.into_iter().fold(1u32, u32::saturating_mul);
         let subgroups = (invocations / size.max(1)).max(1);
@@ -114,11 +100,11 @@ impl Emit<'_> {
         let lies = match c.scratch {
             Some(Scratch { buffer, part, row, column }) => Strides { room: Room::Over(buffer), part, row, column },
             None => {
-                let array = self.shared_array(usize::MAX - 1, shape.dtype, subgroups.saturating_mul(rows * columns))?;
+                let array = self.state_array(usize::MAX - 1, shape.dtype, subgroups.saturating_mul(rows * columns))?;
                 Strides { room: Room::Own(array), part: i64::from(rows * columns), row: columns.into(), column: 1 }
             }
         };
-        let results = self.shared_array(usize::MAX - 2, shape.dtype, subgroups.saturating_mul(rows))?;
+        let results = self.state_array(usize::MAX - 2, shape.dtype, subgroups.saturating_mul(rows))?;
         let subgroup = self.resolver.coordinate_value(Coordinate::Subgroup, subgroups.into());
         let [first, first_row] = [lies.part, rows.into()].map(|n| self.resolver.values.scaled(subgroup, n));
         if c.scratch.is_some() {
@@ -139,8 +125,7 @@ impl Emit<'_> {
         }
         self.barrier(Scope::Subgroup)?;
         let operands = self.lying(Room::Own(results), shape.dtype, (first_row, Layout::ColumnMajorKHR, 0))?;
-        let (ty, level) = (self.matrix_type(shape)?, self.level());
-        Ok(self.ins(level, Op::CooperativeMatrixLoadKHR, ty, &operands))
+        Ok(self.ins_here(Op::CooperativeMatrixLoadKHR, ty, &operands))
     }
 
     fn combine_row(
@@ -158,7 +143,11 @@ impl Emit<'_> {
             let at = self.resolver.values.plus(begin, column);
             let next = match lies.room {
                 Room::Own(array) => self.get(&[vec![(array, shape.dtype)]], at)?,
-                Room::Over(buffer) => vec![vec![self.element_over(buffer, shape.dtype, at)?]],
+                Room::Over(buffer) => {
+                    let level = self.level();
+                    let place = self.place(buffer, at, 1, level)?;
+                    vec![vec![self.load_shared(place.pointer, place.of, shape.dtype)?]]
+                }
             };
             all = Some(match all {
                 None => next,
@@ -167,16 +156,6 @@ impl Emit<'_> {
         }
         let to = self.resolver.values.plus(first_row, row);
         self.put(&[vec![(results, shape.dtype)]], to, &all.unwrap_or_default())
-    }
-
-    /// Loads an element from storage that is reused from a shared buffer.
-    fn element_over(&mut self, buffer: BufferId, dtype: DType, at: ValueId) -> Result<ValueId> {
-        let level = self.level();
-        let place = self.place(buffer, at, 1, level)?;
-        let operands: Vec<u32> = [place.pointer].into_iter().chain(self.shared_operands()).collect();
-        let loaded = self.ins(level, Op::Load, place.of, &operands);
-        let chunks = self.after_load(loaded, dtype, 1, level, false)?;
-        Ok(self.now(dtype, chunks))
     }
 
     /// Returns a pointer to elements in shared memory, and the operands for layout, stride and memory access.
@@ -196,7 +175,7 @@ impl Emit<'_> {
         };
         let stride = u32::try_from(stride).map_err(|_| self.defect("a stride past 2^32"))?;
         let [layout, stride] = [layout as u32, stride].map(|n| self.module.uint(n));
-        Ok([place, layout, stride].into_iter().chain(self.shared_operands()).collect())
+        Ok([&[place, layout, stride], &self.shared_operands()[..]].concat())
     }
 }
 

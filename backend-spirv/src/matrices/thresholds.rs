@@ -4,12 +4,13 @@
 //! `a row + b column`, is the same for all matrices of a shape. Each element compares its own part with a threshold of its matrix. Both are
 //! f32, because conversions between floats and integers are as slow as exponentials on many devices.
 
-use super::Shape;
 use super::coordinates::OwnParts;
-use super::masks::Comparison;
+use super::masks::{Comparison, comparisons};
+use super::{Matrices, Shape};
 use crate::Result;
 use crate::chunks::Chunks;
-use crate::emit::Emit;
+use crate::context::BlockContext;
+use crate::math::Site;
 use crate::module::Id;
 use rspirv::spirv::Op;
 use tilewright_codegen::values::ValueId;
@@ -28,37 +29,40 @@ pub(super) struct Threshold {
     threshold: Id,
 }
 
-impl Emit<'_> {
+impl Matrices {
     /// Returns the comparisons in a value that compare with a threshold, except those that are known to hold.
     pub(super) fn thresholds(
         &mut self,
+        ctx: &mut BlockContext<'_>,
         (value, hold): (ExprId, &[ExprId]),
         shape: Shape,
         own_parts: &mut OwnParts,
     ) -> Result<Vec<Threshold>> {
         let axes: Vec<_> = shape.axes().collect();
         let mut found: Vec<Threshold> = Vec::new();
-        for Comparison { cond, op, difference } in self.comparisons(value, &axes) {
+        for Comparison { cond, op, difference } in comparisons(ctx.program, value, &axes) {
             if hold.contains(&cond) || found.iter().any(|known| known.cond == cond) {
                 continue;
             }
-            let Some(moves) = self.resolving(|r| r.affine(difference, &axes))? else { continue };
-            let values = &self.resolver.values;
-            let steps: Option<Vec<i64>> = moves.along.iter().map(|step| values.as_int(*step)).collect();
-            let Some(steps) = steps else { continue };
+            let Some(moves) = ctx.resolving(|r| r.affine(difference, &axes))? else { continue };
+            let values = &ctx.resolver.values;
+            let steps = moves.along.iter().map(|step| values.as_int(*step));
+            let Some(steps) = steps.collect::<Option<Vec<i64>>>() else { continue };
             let own = steps.iter().zip(&axes).fold(Bounds::of(0), |sum, (step, (_, length))| {
                 sum.plus(Bounds::of(*step).times(Bounds(0, i64::from(*length) - 1)))
             });
             if own == Bounds::of(0) {
                 continue;
             }
-            let Some(threshold) = self.threshold(moves.first, own)? else { continue };
-            let own = self.own_parts(shape, [steps[0], steps.get(1).copied().unwrap_or(0)], own_parts)?;
+            let Some(threshold) = ctx.threshold(moves.first, own)? else { continue };
+            let own = self.own_parts(ctx, shape, [steps[0], steps.get(1).copied().unwrap_or(0)], own_parts)?;
             found.push(Threshold { cond, op, own, threshold });
         }
         Ok(found)
     }
+}
 
+impl BlockContext<'_> {
     /// Returns the threshold for elements' own parts within some bounds, as f32. It is clamped, because all thresholds past the bounds give
     /// the same result.
     fn threshold(&mut self, first: ValueId, own: Bounds) -> Result<Option<Id>> {
@@ -71,25 +75,15 @@ impl Emit<'_> {
         let [low, high] = [own.0 - 1, own.1 + 1].map(|n| values.int(n));
         let least = values.extreme(Binary::Max, room, low);
         let clamped = values.extreme(Binary::Min, least, high);
-        let (clamped, float, level) = (self.scalar(clamped)?, self.scalar_type(DType::F32)?, self.level());
-        Ok(Some(self.ins(level, Op::ConvertSToF, float, &[clamped])))
+        let (clamped, float) = (self.scalar(clamped)?, self.scalar_type(DType::F32)?);
+        Ok(Some(self.ins_here(Op::ConvertSToF, float, &[clamped])))
     }
 
     /// Compares an element's own part with its threshold.
     pub(super) fn compared(&mut self, at: Id, of: &Threshold) -> Result<ValueId> {
         let own = self.element_of(of.own, at, DType::F32)?;
-        let (truth, level) = (self.module.bool_type(), self.level());
-        let op = match of.op {
-            Compare::Eq => Op::FOrdEqual,
-            Compare::Ne => Op::FUnordNotEqual,
-            Compare::Lt => Op::FOrdLessThan,
-            Compare::Le => Op::FOrdLessThanEqual,
-            Compare::Gt => Op::FOrdGreaterThan,
-            Compare::Ge => Op::FOrdGreaterThanEqual,
-        };
-        let id = self.ins(level, op, truth, &[own, of.threshold]);
-        let value = self.resolver.values.moment(DType::Bool, 1, level);
-        self.define(value, Chunks::one(id));
-        Ok(value)
+        let site = Site { level: self.level(), n: 1, of: DType::F32, dtype: DType::Bool };
+        let id = self.comparison(of.op, site, own, of.threshold)?;
+        Ok(self.now(DType::Bool, Chunks::one(id)))
     }
 }

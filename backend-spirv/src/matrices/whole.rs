@@ -5,12 +5,12 @@
 //! some iteration, which is the same for a whole workgroup. A driver can reorder instructions only between branches. So it can reorder
 //! these iterations as freely as if the loop had no mask.
 
-use super::masks::Comparison;
+use super::masks::{Comparison, comparisons, cuts_masks};
 use crate::Result;
-use crate::emit::Emit;
+use crate::context::BlockContext;
 use tilewright_codegen::values::ValueId;
-use tilewright_dsl::expr::{Binary, Compare, Expr, ExprId};
-use tilewright_dsl::nest::{AxisId, Block, Exec, Level, Loop, NodeKind};
+use tilewright_dsl::expr::{Binary, Compare, ExprId};
+use tilewright_dsl::nest::{AxisId, Block, Exec, Level, Loop, NodeKind, Program};
 
 /// A compute's masks, and the axes of the loops between it and the loop that is split. `None`: some of these loops do not have a fixed
 /// extent.
@@ -37,32 +37,32 @@ struct MaskWalk {
     found: Vec<Masked>,
 }
 
-impl Emit<'_> {
+impl WholeIterations {
     /// Returns the iterations of a serial loop of `extent` iterations in which masks hold for all elements.
-    pub(crate) fn whole_iterations(&mut self, l: &Loop, extent: ValueId) -> Result<Option<WholeIterations>> {
-        if !self.resolver.uses.matrices || !self.cuts_masks() {
+    pub(crate) fn of(ctx: &mut BlockContext<'_>, l: &Loop, extent: ValueId) -> Result<Option<WholeIterations>> {
+        if !ctx.resolver.uses.matrices || !cuts_masks(ctx.profile) {
             return Ok(None);
         }
         let mut walk = MaskWalk { axes: Vec::new(), is_fixed: true, in_matrices: false, found: Vec::new() };
-        self.masks_in(&l.body, &mut walk);
+        walk.block(ctx.program, &l.body);
         if walk.found.is_empty() {
             return Ok(None);
         }
-        let most = self.resolving(|r| r.extent(l.axis))?;
-        let most = [most, extent].map(|n| self.resolver.values.node(n).range.1).into_iter().min();
+        let most = ctx.resolving(|r| r.extent(l.axis))?;
+        let most = [most, extent].map(|n| ctx.resolver.values.node(n).range.1).into_iter().min();
         let Some(most) = most.and_then(|n| u32::try_from(n).ok()) else { return Ok(None) };
         let (mut conditions, mut unknown, mut fewest) = (Vec::new(), Vec::new(), None);
         for Masked { axes, masks } in walk.found {
             for mask in masks {
                 let count = match &axes {
-                    Some(axes) => self.holds_for(&mask, (l.axis, most), axes)?,
+                    Some(axes) => ctx.holds_for(&mask, (l.axis, most), axes)?,
                     None => None,
                 };
                 let Some(count) = count else {
                     unknown.push(mask.cond);
                     continue;
                 };
-                fewest = Some(fewest.map_or(count, |fewest| self.resolver.values.extreme(Binary::Min, fewest, count)));
+                fewest = Some(fewest.map_or(count, |fewest| ctx.resolver.values.extreme(Binary::Min, fewest, count)));
                 conditions.push((mask.cond, count));
             }
         }
@@ -71,47 +71,23 @@ impl Emit<'_> {
         let ending = conditions.iter().filter(|(_, own)| *own == count).map(|(cond, _)| *cond).collect();
         Ok(Some(WholeIterations { count, conditions: conditions.into_iter().map(|(cond, _)| cond).collect(), ending }))
     }
+}
 
-    /// Emits the iterations in which conditions hold for all elements (if `whole`), or the remaining ones.
-    pub(crate) fn in_part<T>(&mut self, conditions: &[ExprId], whole: bool, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let before = self.matrices.cut.len();
-        self.matrices.cut.extend(conditions.iter().map(|cond| (*cond, whole)));
-        let result = f(self);
-        self.matrices.cut.truncate(before);
-        result
-    }
-
-    /// Returns the conditions that hold for all elements here.
-    pub(super) fn hold(&self) -> Vec<ExprId> {
-        let whole = self.matrices.cut.iter().filter(|(_, whole)| *whole).map(|(cond, _)| *cond);
-        self.matrices.mask.and_then(super::Mask::holds).into_iter().chain(whole).collect()
-    }
-
-    /// Returns a value without the masks that are known to hold.
-    pub(super) fn unmasked(&self, mut value: ExprId) -> ExprId {
-        let hold = self.hold();
-        while let Expr::Select(cond, inside, _) = *self.program.exprs.get(value)
-            && hold.contains(&cond)
-        {
-            value = inside;
-        }
-        value
-    }
-
+impl MaskWalk {
     /// Collects the masks of computes over matrices.
-    fn masks_in(&self, block: &Block, walk: &mut MaskWalk) {
+    fn block(&mut self, program: &Program, block: &Block) {
         for node in block {
             match &node.kind {
-                NodeKind::Alloc { body, .. } => self.masks_in(body, walk),
+                NodeKind::Alloc { body, .. } => self.block(program, body),
                 NodeKind::Branch { then, other, .. } => {
-                    self.masks_in(then, walk);
-                    self.masks_in(other, walk);
+                    self.block(program, then);
+                    self.block(program, other);
                 }
-                NodeKind::Loop(l) => self.masks_in_loop(l, walk),
-                NodeKind::Compute(c) if walk.in_matrices => {
-                    let masks: Vec<_> = c.value.iter().flat_map(|value| self.comparisons(*value, &walk.axes)).collect();
+                NodeKind::Loop(l) => self.loop_node(program, l),
+                NodeKind::Compute(c) if self.in_matrices => {
+                    let masks: Vec<_> = c.value.iter().flat_map(|value| comparisons(program, *value, &self.axes)).collect();
                     if !masks.is_empty() {
-                        walk.found.push(Masked { axes: walk.is_fixed.then(|| walk.axes.clone()), masks });
+                        self.found.push(Masked { axes: self.is_fixed.then(|| self.axes.clone()), masks });
                     }
                 }
                 _ => {}
@@ -119,19 +95,21 @@ impl Emit<'_> {
         }
     }
 
-    fn masks_in_loop(&self, l: &Loop, walk: &mut MaskWalk) {
-        let before = (walk.is_fixed, walk.in_matrices);
-        let extent = self.program.exprs.as_int(self.program.axes[l.axis].extent).and_then(|n| u32::try_from(n).ok());
+    fn loop_node(&mut self, program: &Program, l: &Loop) {
+        let before = (self.is_fixed, self.in_matrices);
+        let extent = program.exprs.as_int(program.axes[l.axis].extent).and_then(|n| u32::try_from(n).ok());
         let counts_all =
             matches!(l.exec, Exec::Matrix(_) | Exec::Unroll | Exec::Bind(Level::Thread | Level::Subgroup | Level::Lane, _));
-        walk.is_fixed &= counts_all && extent.is_some();
-        walk.in_matrices |= matches!(l.exec, Exec::Matrix(_));
-        walk.axes.push((l.axis, extent.unwrap_or(0)));
-        self.masks_in(&l.body, walk);
-        walk.axes.pop();
-        (walk.is_fixed, walk.in_matrices) = before;
+        self.is_fixed &= counts_all && extent.is_some();
+        self.in_matrices |= matches!(l.exec, Exec::Matrix(_));
+        self.axes.push((l.axis, extent.unwrap_or(0)));
+        self.block(program, &l.body);
+        self.axes.pop();
+        (self.is_fixed, self.in_matrices) = before;
     }
+}
 
+impl BlockContext<'_> {
     /// Returns the number of iterations of a loop, from the first on, in which a comparison holds everywhere on other axes. `None`: the
     /// number is not known, or it differs within a workgroup.
     fn holds_for(&mut self, mask: &Comparison, looped: (AxisId, u32), axes: &[(AxisId, u32)]) -> Result<Option<ValueId>> {

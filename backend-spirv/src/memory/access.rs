@@ -2,9 +2,10 @@
 
 use crate::Result;
 use crate::chunks::Chunks;
-use crate::emit::Emit;
+use crate::context::BlockContext;
 use crate::module::Id;
-use rspirv::spirv::{Op, SelectionControl};
+use crate::writer::Writer;
+use rspirv::spirv::Op;
 use smallvec::SmallVec;
 use tilewright_codegen::View;
 use tilewright_codegen::values::ValueId;
@@ -12,15 +13,10 @@ use tilewright_codegen::values::poly::ByLane;
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Access, BufferId, Space};
 
-/// The elements that the lanes of a store write.
-enum Target {
-    /// All lanes write consecutive elements that begin here. Each store writes this many of them.
-    Wide(ValueId, u32),
-    /// Each lane writes an element of its own.
-    Scattered,
-}
+/// The pointer, value and alignment of a store.
+type Store = (Id, Id, Option<u32>);
 
-impl Emit<'_> {
+impl BlockContext<'_> {
     /// Writes a load.
     pub(crate) fn load_at(&mut self, buffer: BufferId, index: ValueId, count: u32, dtype: DType, level: u32) -> Result<Chunks> {
         let place = self.place(buffer, index, count, level)?;
@@ -28,12 +24,107 @@ impl Emit<'_> {
         operands.extend(self.memory_operands(buffer, place.aligned));
         let loaded = self.ins(level, Op::Load, place.of, &operands);
         // The elements of a constant table are stored in the type that instructions compute with. So are bools.
-        if let Space::Constant(_) = self.program.buffers[buffer].space {
+        let space = &self.program.buffers[buffer].space;
+        if let Space::Constant(_) = space {
             return Ok(Chunks::one(loaded));
         }
-        self.after_load(loaded, dtype, count, level, self.program.buffers[buffer].space.is_global())
+        self.after_load(loaded, dtype, count, level, space.is_global())
     }
 
+    /// Writes a value to a place if the predicates of the compute hold.
+    pub(crate) fn store(&mut self, to: &Access, value: ValueId) -> Result<()> {
+        match self.program.buffers[to.buffer].space {
+            Space::Register => self.write_register(to.buffer, &to.index, value),
+            Space::Fragment { .. } => Err(self.defect("one element is written to a matrix")),
+            _ => self.store_memory(to, value),
+        }
+    }
+
+    fn store_memory(&mut self, to: &Access, value: ValueId) -> Result<()> {
+        let (flat, guard) = self.place_and_guard(to, View::ALL)?;
+        let lanes = self.resolver.lane_count();
+        // The first of consecutive elements, the elements of each store, and the number of stores.
+        let wide = match self.resolver.values.by_lane(flat) {
+            _ if self.resolver.values.width(guard) > 1 => None,
+            ByLane::Uniform if self.resolver.values.width(value) == 1 => Some((flat, 1, 1)),
+            ByLane::Linear { base, step: 1 } => {
+                self.resolver.wide(to.buffer, base, lanes).map(|count| (base, count, lanes / count))
+            }
+            _ => None,
+        };
+        let Some((base, count, stores)) = wide else {
+            return (0..lanes).try_for_each(|lane| {
+                let one = self.resolver.values.extract(value, lane);
+                self.store_lane(to, one, View::ALL.lane(lane))
+            });
+        };
+        let value = self.resolver.values.widen(value, stores * count);
+        let one = |n: u32| {
+            let offset = self.resolver.values.int((n * count).into());
+            let at = self.resolver.values.plus(base, offset);
+            self.prepare(to.buffer, at, count, value, n)
+        };
+        let stores: SmallVec<[Store; 2]> = (0..stores).map(one).collect::<Result<_>>()?;
+        self.write(to.buffer, guard, &stores)
+    }
+
+    /// Returns the index that a store writes to, and the condition under which it is executed.
+    fn place_and_guard(&mut self, to: &Access, view: View) -> Result<(ValueId, ValueId)> {
+        self.resolving(|r| Ok((r.place_in(to.buffer, &to.index, view)?.0, r.in_range(view)?)))
+    }
+
+    /// Stores one lane's value.
+    pub(crate) fn store_one(&mut self, to: &Access, value: ValueId, view: View) -> Result<()> {
+        match self.program.buffers[to.buffer].space {
+            Space::Register => self.write_register_lane(to.buffer, &to.index, value, view),
+            _ => self.store_lane(to, value, view),
+        }
+    }
+
+    /// Stores one lane's value to device or shared memory.
+    pub(crate) fn store_lane(&mut self, to: &Access, value: ValueId, view: View) -> Result<()> {
+        let (flat, guard) = self.place_and_guard(to, view)?;
+        let store = self.prepare(to.buffer, flat, 1, value, 0)?;
+        self.write(to.buffer, guard, &[store])
+    }
+
+    /// Computes the pointer and the value that a store needs.
+    fn prepare(&mut self, buffer: BufferId, flat: ValueId, count: u32, value: ValueId, n: u32) -> Result<Store> {
+        self.classes.write(&self.resolver.values, buffer, value);
+        let b = &self.program.buffers[buffer];
+        let chunks = self.value(value)?;
+        let each = chunks.len().min((count as usize).div_ceil(4));
+        let first = n as usize * each;
+        let stored = self.before_store(&chunks[first..first + each], b.dtype, count, b.space.is_global())?;
+        let index = self.resolver.values.divided(flat, count.into());
+        let level = self.level();
+        let place = self.place(buffer, index, count, level)?;
+        Ok((place.pointer, stored, place.aligned))
+    }
+
+    /// Writes stores under a condition.
+    fn write(&mut self, buffer: BufferId, guard: ValueId, stores: &[Store]) -> Result<()> {
+        let guard = match self.resolver.values.as_bool(guard) {
+            Some(true) => None,
+            Some(false) => return Ok(()),
+            None => Some(self.scalar(guard)?),
+        };
+        let level = self.level();
+        let merge = guard.map(|cond| self.begin_if(level, cond));
+        for (pointer, value, aligned) in stores {
+            let mut operands: SmallVec<[u32; 4]> = SmallVec::from_slice(&[*pointer, *value]);
+            operands.extend(self.memory_operands(buffer, *aligned));
+            self.function.here().op(Op::Store, &operands);
+        }
+        if let Some(merge) = merge {
+            self.end_if(level, merge);
+        }
+        self.resolver.forget_reads_of(buffer);
+        Ok(())
+    }
+}
+
+impl Writer<'_> {
     /// Converts loaded elements to the form that instructions compute with.
     pub(crate) fn after_load(&mut self, loaded: Id, dtype: DType, count: u32, level: u32, global: bool) -> Result<Chunks> {
         Ok(match dtype {
@@ -44,14 +135,14 @@ impl Emit<'_> {
                     let words = e.ins(level, Op::VectorShuffle, pair, &[loaded, loaded, at, at + 1]);
                     e.ins(level, Op::Bitcast, four, &[words])
                 };
-                Chunks::two(half(self, 0), half(self, 2))
+                [half(self, 0), half(self, 2)].into_iter().collect()
             }
             DType::F16 if global && !self.native_f16() => {
                 let ty = self.vector_type(DType::F32, count)?;
                 Chunks::one(self.ins(level, Op::FConvert, ty, &[loaded]))
             }
             DType::Bool => {
-                let zero = self.module.words(0, count);
+                let zero = self.all(DType::U32, count, 0)?;
                 let ty = self.vector_type(DType::Bool, count)?;
                 Chunks::one(self.ins(level, Op::INotEqual, ty, &[loaded, zero]))
             }
@@ -75,126 +166,11 @@ impl Emit<'_> {
                 self.ins(level, Op::FConvert, ty, &[chunks[0]])
             }
             DType::Bool => {
-                let (one, zero) = (self.module.words(1, count), self.module.words(0, count));
+                let (one, zero) = (self.all(DType::U32, count, 1)?, self.all(DType::U32, count, 0)?);
                 let ty = self.memory_type(dtype, count)?;
                 self.ins(level, Op::Select, ty, &[chunks[0], one, zero])
             }
             DType::F32 | DType::F16 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => chunks[0],
         })
     }
-
-    /// Writes a value to a place if the predicates of the compute hold.
-    pub(crate) fn store(&mut self, to: &Access, value: ValueId) -> Result<()> {
-        match self.program.buffers[to.buffer].space {
-            Space::Register => self.write_register(to.buffer, &to.index, value),
-            Space::Fragment { .. } => Err(self.defect("one element is written to a matrix")),
-            _ => self.store_memory(to, value),
-        }
-    }
-
-    fn store_memory(&mut self, to: &Access, value: ValueId) -> Result<()> {
-        let (flat, guard) = self.place_and_guard(to, View::ALL)?;
-        let lanes = self.resolver.lane_count();
-        let target = match self.resolver.values.by_lane(flat) {
-            _ if self.resolver.values.width(guard) > 1 => Target::Scattered,
-            ByLane::Uniform if self.resolver.values.width(value) == 1 => Target::Wide(flat, 1),
-            ByLane::Linear { base, step: 1 } => match self.resolver.wide(to.buffer, base, lanes) {
-                Some(count) => Target::Wide(base, count),
-                None => Target::Scattered,
-            },
-            _ => Target::Scattered,
-        };
-        let mut stores = Stores::default();
-        match target {
-            Target::Wide(flat, 1) => self.prepare(&mut stores, to.buffer, flat, 1, value, 0)?,
-            Target::Wide(base, count) => {
-                let value = self.resolver.values.widen(value, lanes);
-                for n in 0..lanes / count {
-                    let offset = self.resolver.values.int((n * count).into());
-                    let at = self.resolver.values.plus(base, offset);
-                    self.prepare(&mut stores, to.buffer, at, count, value, n)?;
-                }
-            }
-            Target::Scattered => return self.store_lanes(to, value, lanes),
-        }
-        self.write(to.buffer, guard, stores)
-    }
-
-    /// Returns the index that a store writes to, and the condition under which it is executed.
-    fn place_and_guard(&mut self, to: &Access, view: View) -> Result<(ValueId, ValueId)> {
-        self.resolving(|r| Ok((r.place_in(to.buffer, &to.index, view)?.0, r.in_range(view)?)))
-    }
-
-    fn store_lanes(&mut self, to: &Access, value: ValueId, lanes: u32) -> Result<()> {
-        for lane in 0..lanes {
-            let one = self.resolver.values.extract(value, lane);
-            self.store_lane(to, one, View::ALL.lane(lane))?;
-        }
-        Ok(())
-    }
-
-    /// Stores one lane's value.
-    pub(crate) fn store_one(&mut self, to: &Access, value: ValueId, view: View) -> Result<()> {
-        match self.program.buffers[to.buffer].space {
-            Space::Register => self.write_register_lane(to.buffer, &to.index, value, view),
-            _ => self.store_lane(to, value, view),
-        }
-    }
-
-    /// Stores one lane's value to device or shared memory.
-    pub(crate) fn store_lane(&mut self, to: &Access, value: ValueId, view: View) -> Result<()> {
-        let (flat, guard) = self.place_and_guard(to, view)?;
-        let mut stores = Stores::default();
-        self.prepare(&mut stores, to.buffer, flat, 1, value, 0)?;
-        self.write(to.buffer, guard, stores)
-    }
-
-    /// Computes the pointer and the value that a store needs.
-    fn prepare(&mut self, to: &mut Stores, buffer: BufferId, flat: ValueId, count: u32, value: ValueId, n: u32) -> Result<()> {
-        self.classes.write(&self.resolver.values, buffer, value);
-        let b = &self.program.buffers[buffer];
-        let chunks = self.value(value)?;
-        let each = chunks.len().min((count as usize).div_ceil(4));
-        let first = n as usize * each;
-        let stored = self.before_store(&chunks[first..first + each], b.dtype, count, b.space.is_global())?;
-        let index = self.resolver.values.divided(flat, count.into());
-        let level = self.level();
-        let place = self.place(buffer, index, count, level)?;
-        to.0.push((place.pointer, stored, place.aligned));
-        Ok(())
-    }
-
-    /// Writes stores under a condition.
-    fn write(&mut self, buffer: BufferId, guard: ValueId, stores: Stores) -> Result<()> {
-        let guard = match self.resolver.values.as_bool(guard) {
-            Some(true) => None,
-            Some(false) => return Ok(()),
-            None => Some(self.scalar(guard)?),
-        };
-        let merge = guard.map(|cond| {
-            let (then, merge) = (self.module.id(), self.module.id());
-            self.written.branches += 1;
-            let code = self.function.here();
-            code.op(Op::SelectionMerge, &[merge, SelectionControl::NONE.bits()]);
-            code.op(Op::BranchConditional, &[cond, then, merge]);
-            code.op(Op::Label, &[then]);
-            merge
-        });
-        for (pointer, value, aligned) in stores.0 {
-            let mut operands: SmallVec<[u32; 4]> = SmallVec::from_slice(&[pointer, value]);
-            operands.extend(self.memory_operands(buffer, aligned));
-            self.function.here().op(Op::Store, &operands);
-        }
-        if let Some(merge) = merge {
-            self.function.here().op(Op::Branch, &[merge]);
-            self.function.here().op(Op::Label, &[merge]);
-        }
-        self.resolver.forget_reads_of(buffer);
-        self.matrices.forget();
-        Ok(())
-    }
 }
-
-/// The pointer, value and alignment of each store.
-#[derive(Default)]
-struct Stores(SmallVec<[(Id, Id, Option<u32>); 2]>);

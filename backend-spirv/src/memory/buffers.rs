@@ -6,9 +6,11 @@
 
 use super::far::Far;
 use crate::Result;
-use crate::emit::Emit;
-use crate::module::{Id, Member, Type};
+use crate::context::BlockContext;
+use crate::module::{Id, Member, Module, Type};
+use crate::writer::Writer;
 use rspirv::spirv::{Capability, Decoration, Op, StorageClass};
+use tilewright_codegen::Resolver;
 use tilewright_codegen::hash::Map;
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::{BufferUse, DType, Feature};
@@ -25,9 +27,7 @@ pub(crate) struct Buffers {
     /// Bytes of the widest access to each buffer in device memory.
     widest: Map<BufferId, u32>,
     /// The parts of 64-bit addresses that were computed already.
-    pub(crate) far: Far,
-    /// The bytes that variables in shared memory take.
-    pub(crate) shared_bytes: u32,
+    pub(super) far: Far,
 }
 
 impl Buffers {
@@ -36,6 +36,40 @@ impl Buffers {
         let widest = self.widest.get_or_insert_with(buffer, || bytes);
         *widest = (*widest).max(bytes);
     }
+
+    /// Decorates variables that share a buffer as `Aliased`, and other written ones as `Restrict`. `Restrict` is valid,
+    /// because the launch refuses a written tensor that overlaps another one.
+    pub(crate) fn decorate_aliases(&self, module: &mut Module, global: &[(BufferId, BufferUse)]) {
+        for (buffer, usage) in global {
+            let views = [1, 2, 4, 8].map(|count| self.views.get(&(*buffer, count)).copied());
+            let several = views.iter().flatten().count() > 1;
+            for id in views.into_iter().flatten() {
+                if several {
+                    module.decorate(id, Decoration::Aliased, &[]);
+                } else if usage.writes {
+                    module.decorate(id, Decoration::Restrict, &[]);
+                }
+            }
+        }
+    }
+}
+
+/// A buffer in device memory that is seen as an array of vectors.
+struct BufferView {
+    buffer: BufferId,
+    usage: BufferUse,
+    binding: u32,
+    /// The number of elements in a vector, their type, and their bytes.
+    count: u32,
+    of: Id,
+    stride: u32,
+}
+
+/// True if buffers are accessed by address. If the dispatch has buffers of halves, but no arithmetic in f16, they are not, because push
+/// constants may then not hold pointers to halves.
+pub(crate) fn are_accessed_by_address(r: &Resolver<'_>) -> bool {
+    let halves = || r.uses.global.iter().any(|(b, _)| r.program.buffers[*b].dtype == DType::F16);
+    r.profile.has(Feature::Address) && (r.native_f16() || !halves())
 }
 
 /// A pointer to one or more elements.
@@ -47,34 +81,7 @@ pub(crate) struct ElementPointer {
     pub(crate) aligned: Option<u32>,
 }
 
-impl Emit<'_> {
-    /// Returns the type that `count` elements have in memory.
-    pub(crate) fn memory_type(&mut self, dtype: DType, count: u32) -> Result<Id> {
-        let scalar = match dtype {
-            DType::F16 if count == 8 => {
-                let word = self.module.u32_type();
-                return Ok(self.module.vector(word, 4));
-            }
-            DType::F16 => {
-                self.need(
-                    Feature::Storage16,
-                    "f16 in memory",
-                    format_args!("take {}, or tensors of `f32`", Profile::that_have(Feature::Storage16)),
-                )?;
-                self.module.capability(Capability::StorageBuffer16BitAccess);
-                if self.by_address() {
-                    // This declares `Float16`. Once push constants point to halves, the validator counts even stores and
-                    // conversions of them as arithmetic.
-                    self.scalar_type(dtype)?;
-                }
-                self.module.ty(Type::Float { bits: 16 })
-            }
-            DType::Bool => self.module.u32_type(),
-            DType::F32 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => self.scalar_type(dtype)?,
-        };
-        Ok(self.module.vector(scalar, count))
-    }
-
+impl BlockContext<'_> {
     /// Returns a pointer to the `index`-th group of `count` elements of a buffer.
     pub(crate) fn place(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<ElementPointer> {
         let index = self.literal_inside(buffer, index);
@@ -82,13 +89,12 @@ impl Emit<'_> {
             Space::Shared => self.shared_place(buffer, index, count, level),
             Space::Constant(_) => self.constant_place(buffer, index, level),
             _ => {
-                let bytes = self.program.buffers[buffer].dtype.bytes() * count;
-                self.buffers.widen(buffer, bytes);
-                if self.by_address() {
-                    self.address_place(buffer, index, count, level)
-                } else {
-                    self.descriptor_place(buffer, index, count, level)
-                }
+                let dtype = self.program.buffers[buffer].dtype;
+                let Some((binding, usage)) = self.resolver.uses.of(buffer) else { return Err(self.unknown_buffer(buffer)) };
+                let (of, stride) = (self.memory_type(dtype, count)?, dtype.bytes() * count);
+                self.buffers.widen(buffer, stride);
+                let view = BufferView { buffer, usage, binding, count, of, stride };
+                if self.by_address { self.address_place(&view, index, level) } else { self.descriptor_place(&view, index, level) }
             }
         }
     }
@@ -109,39 +115,26 @@ impl Emit<'_> {
         self.buffers.widest.get(&buffer).map_or(1, |bytes| *bytes).max(self.program.buffers[buffer].dtype.bytes())
     }
 
-    /// True if buffers are accessed by address. If the dispatch has buffers of halves, but no arithmetic in f16, they
-    /// are not, because push constants may then not hold pointers to halves.
-    pub(crate) fn by_address(&self) -> bool {
-        let halves = || self.resolver.uses.global.iter().any(|(b, _)| self.program.buffers[*b].dtype == DType::F16);
-        self.profile.has(Feature::Address) && (self.native_f16() || !halves())
-    }
-
-    /// True if a buffer with this usage is marked as read-only.
-    fn marks(&self, usage: &BufferUse) -> bool {
-        !usage.writes && !self.program.statements.unmarked
-    }
-
-    /// Returns the block type of a buffer in device memory, seen as an array of `of`.
-    fn memory_block(&mut self, of: Id, stride: u32, usage: &BufferUse) -> Id {
-        let array = self.module.ty(Type::Runtime(of, stride));
-        let coherent = self.resolver.uses.coherent && usage.writes && !self.resolver.uses.matrices;
-        let read_only = self.marks(usage);
+    /// Returns the block type of a view.
+    fn memory_block(&mut self, view: &BufferView) -> Id {
+        let array = self.module.ty(Type::Runtime(view.of, view.stride));
+        let coherent = self.resolver.uses.coherent && view.usage.writes && !self.resolver.uses.matrices;
+        let read_only = self.marks(&view.usage);
         self.module.ty(Type::Block(vec![Member { of: array, offset: 0, read_only, coherent }]))
     }
 
-    fn address_place(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<ElementPointer> {
-        let dtype = self.program.buffers[buffer].dtype;
-        let (of, stride) = (self.memory_type(dtype, count)?, dtype.bytes() * count);
+    fn address_place(&mut self, view: &BufferView, index: ValueId, level: u32) -> Result<ElementPointer> {
+        let BufferView { buffer, count, of, stride, .. } = *view;
         let far = self.is_far(buffer);
         let known = if far { self.buffers.first.get(&buffer) } else { self.buffers.views.get(&(buffer, count)) };
         let base = match known {
             Some(id) => *id,
-            None => self.address_view(buffer, count, of, stride)?,
+            None => self.address_view(view),
         };
         let zero = self.module.uint(0);
         let (base, index) = match far {
             true => {
-                let block = self.address_type(buffer, of, stride)?;
+                let block = self.address_type(view);
                 (self.far(buffer, base, block, index, stride)?, zero)
             }
             false => (base, self.scalar(index)?),
@@ -151,72 +144,50 @@ impl Emit<'_> {
         Ok(ElementPointer { pointer, of, aligned: Some(stride) })
     }
 
-    /// Returns a buffer's address as a pointer to vectors of `count` elements. For the first such view, it is the
-    /// parameter itself.
-    fn address_view(&mut self, buffer: BufferId, count: u32, of: Id, stride: u32) -> Result<Id> {
-        let Some((_, usage)) = self.resolver.uses.of(buffer) else { return Err(self.unknown_buffer(buffer)) };
+    /// Returns the address of a view. For the first view of a buffer, it is the parameter itself.
+    fn address_view(&mut self, view: &BufferView) -> Id {
         self.features.insert(Feature::Address);
-        let pointer = self.address_type(buffer, of, stride)?;
-        let id = match self.buffers.first.get(&buffer).copied() {
+        let pointer = self.address_type(view);
+        let id = match self.buffers.first.get(&view.buffer).copied() {
             Some(first) => self.ins(0, Op::Bitcast, pointer, &[first]),
-            None => self.address(buffer, usage.tensor, pointer),
+            None => {
+                let (w, name) = (&mut self.writer, &self.resolver.program.buffers[view.buffer].name);
+                w.params.address(&mut w.module, (view.buffer, name), view.usage.tensor, pointer)
+            }
         };
-        self.buffers.first.get_or_insert_with(buffer, || id);
-        self.buffers.views.insert((buffer, count), id);
-        Ok(id)
+        self.buffers.first.get_or_insert_with(view.buffer, || id);
+        self.buffers.views.insert((view.buffer, view.count), id);
+        id
     }
 
-    /// Returns the type of a pointer to a buffer that is seen as an array of `of`.
-    fn address_type(&mut self, buffer: BufferId, of: Id, stride: u32) -> Result<Id> {
-        let Some((_, usage)) = self.resolver.uses.of(buffer) else { return Err(self.unknown_buffer(buffer)) };
-        let block = self.memory_block(of, stride, &usage);
-        Ok(self.module.pointer(StorageClass::PhysicalStorageBuffer, block))
+    /// Returns the type of the address of a view.
+    fn address_type(&mut self, view: &BufferView) -> Id {
+        let block = self.memory_block(view);
+        self.module.pointer(StorageClass::PhysicalStorageBuffer, block)
     }
 
-    fn descriptor_place(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<ElementPointer> {
-        let dtype = self.program.buffers[buffer].dtype;
-        let (of, stride) = (self.memory_type(dtype, count)?, dtype.bytes() * count);
-        let base = match self.buffers.views.get(&(buffer, count)) {
+    fn descriptor_place(&mut self, view: &BufferView, index: ValueId, level: u32) -> Result<ElementPointer> {
+        let base = match self.buffers.views.get(&(view.buffer, view.count)) {
             Some(id) => *id,
-            None => self.descriptor_view(buffer, count, of, stride)?,
+            None => self.descriptor_view(view),
         };
         let (zero, index) = (self.module.uint(0), self.scalar(index)?);
-        let pointer = self.module.pointer(StorageClass::StorageBuffer, of);
-        Ok(ElementPointer { pointer: self.ins(level, Op::AccessChain, pointer, &[base, zero, index]), of, aligned: None })
+        let pointer = self.module.pointer(StorageClass::StorageBuffer, view.of);
+        let pointer = self.ins(level, Op::AccessChain, pointer, &[base, zero, index]);
+        Ok(ElementPointer { pointer, of: view.of, aligned: None })
     }
 
-    fn descriptor_view(&mut self, buffer: BufferId, count: u32, of: Id, stride: u32) -> Result<Id> {
-        let Some((binding, usage)) = self.resolver.uses.of(buffer) else { return Err(self.unknown_buffer(buffer)) };
-        let block = self.memory_block(of, stride, &usage);
+    fn descriptor_view(&mut self, view: &BufferView) -> Id {
+        let block = self.memory_block(view);
         let id = self.module.global(StorageClass::StorageBuffer, block, None);
         self.module.decorate(id, Decoration::DescriptorSet, &[0]);
-        self.module.decorate(id, Decoration::Binding, &[binding]);
-        if self.marks(&usage) {
+        self.module.decorate(id, Decoration::Binding, &[view.binding]);
+        if self.marks(&view.usage) {
             self.module.decorate(id, Decoration::NonWritable, &[]);
         }
-        self.module.name(id, &self.program.buffers[buffer].name);
-        self.buffers.views.insert((buffer, count), id);
-        Ok(id)
-    }
-
-    /// Decorates variables that share a buffer as `Aliased`, and other written ones as `Restrict`. `Restrict` is valid,
-    /// because the launch refuses a written tensor that overlaps another one.
-    pub(crate) fn decorate_aliases(&mut self) {
-        if self.by_address() {
-            return;
-        }
-        for n in 0..self.resolver.uses.global.len() {
-            let (buffer, usage) = self.resolver.uses.global[n];
-            let views = [1, 2, 4, 8].map(|count| self.buffers.views.get(&(buffer, count)).copied());
-            let several = views.iter().flatten().count() > 1;
-            for id in views.into_iter().flatten() {
-                if several {
-                    self.module.decorate(id, Decoration::Aliased, &[]);
-                } else if usage.writes {
-                    self.module.decorate(id, Decoration::Restrict, &[]);
-                }
-            }
-        }
+        self.writer.module.name(id, &self.writer.program.buffers[view.buffer].name);
+        self.buffers.views.insert((view.buffer, view.count), id);
+        id
     }
 
     fn unknown_buffer(&self, buffer: BufferId) -> tilewright_dsl::diag::Error {
@@ -226,8 +197,8 @@ impl Emit<'_> {
     fn shared_place(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<ElementPointer> {
         let dtype = self.program.buffers[buffer].dtype;
         let group = self.resolver.uses.shared_group(buffer);
-        let scalar = self.scalar_type(if dtype == DType::Bool { DType::U32 } else { dtype })?;
-        let base = self.shared_variable(buffer, scalar, group)?;
+        let scalar = self.shared_type(dtype)?;
+        let base = self.shared_variable(buffer, dtype, group)?;
         let of = self.module.vector(scalar, count);
         let pointer = self.module.pointer(StorageClass::Workgroup, of);
         let pointer = if count == group {
@@ -242,17 +213,13 @@ impl Emit<'_> {
         Ok(ElementPointer { pointer, of, aligned: None })
     }
 
-    fn shared_variable(&mut self, buffer: BufferId, scalar: Id, group: u32) -> Result<Id> {
+    fn shared_variable(&mut self, buffer: BufferId, dtype: DType, group: u32) -> Result<Id> {
         if let Some(id) = self.buffers.locals.get(&buffer) {
             return Ok(*id);
         }
         let elements = self.resolving(|r| r.local_elements(buffer))?;
-        let bytes = if self.program.buffers[buffer].dtype == DType::F16 && self.native_f16() { 2 } else { 4 };
-        self.buffers.shared_bytes = self.buffers.shared_bytes.saturating_add(elements.saturating_mul(bytes));
-        let of = self.module.vector(scalar, group);
-        let array = self.module.ty(Type::Array(of, elements / group, None));
-        let id = self.module.global(StorageClass::Workgroup, array, None);
-        self.module.name(id, &self.program.buffers[buffer].name);
+        let id = self.shared_array(dtype, elements, group)?;
+        self.writer.module.name(id, &self.writer.program.buffers[buffer].name);
         self.buffers.locals.insert(buffer, id);
         Ok(id)
     }
@@ -275,5 +242,36 @@ impl Emit<'_> {
         };
         let (pointer, index) = (self.module.pointer(StorageClass::Private, of), self.scalar(index)?);
         Ok(ElementPointer { pointer: self.ins(level, Op::AccessChain, pointer, &[base, index]), of, aligned: None })
+    }
+}
+
+impl Writer<'_> {
+    /// Returns the type that `count` elements have in memory.
+    pub(crate) fn memory_type(&mut self, dtype: DType, count: u32) -> Result<Id> {
+        let scalar = match dtype {
+            DType::F16 if count == 8 => {
+                let word = self.module.u32_type();
+                return Ok(self.module.vector(word, 4));
+            }
+            DType::F16 => {
+                let profiles = Profile::that_have(Feature::Storage16);
+                self.need(Feature::Storage16, "f16 in memory", format_args!("take {profiles}, or tensors of `f32`"))?;
+                self.module.capability(Capability::StorageBuffer16BitAccess);
+                if self.by_address {
+                    // This declares `Float16`. Once push constants point to halves, the validator counts even stores and
+                    // conversions of them as arithmetic.
+                    self.scalar_type(dtype)?;
+                }
+                self.module.ty(Type::Float { bits: 16 })
+            }
+            DType::Bool => self.module.u32_type(),
+            DType::F32 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => self.scalar_type(dtype)?,
+        };
+        Ok(self.module.vector(scalar, count))
+    }
+
+    /// True if a buffer with this usage is marked as read-only.
+    fn marks(&self, usage: &BufferUse) -> bool {
+        !usage.writes && !self.program.statements.unmarked
     }
 }

@@ -5,7 +5,7 @@
 //! that block is accessed, because the block's type says what a driver may assume about the memory.
 
 use crate::Result;
-use crate::emit::Emit;
+use crate::context::BlockContext;
 use crate::module::Id;
 use rspirv::spirv::Op;
 use tilewright_codegen::hash::Map;
@@ -26,7 +26,7 @@ pub(crate) struct Far {
     addresses: Map<(BufferId, ValueId, u32), Id>,
 }
 
-impl Emit<'_> {
+impl BlockContext<'_> {
     /// True if a buffer may have more than 4 GiB, and the profile can compute 64-bit addresses.
     pub(crate) fn is_far(&self, buffer: BufferId) -> bool {
         let b = &self.program.buffers[buffer];

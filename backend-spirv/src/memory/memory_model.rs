@@ -3,12 +3,12 @@
 //! In Vulkan's model, an access to memory that several invocations access must say so (`NonPrivatePointer`), and a barrier must say
 //! that writes become available and visible. Buffers cannot be declared coherent.
 
-use crate::emit::Emit;
+use crate::context::BlockContext;
 use rspirv::spirv::{Capability, MemoryAccess, MemorySemantics, Scope};
 use smallvec::SmallVec;
 use tilewright_dsl::nest::{BufferId, Space};
 
-impl Emit<'_> {
+impl BlockContext<'_> {
     /// Declares the memory model of the dispatch.
     pub(crate) fn declare_memory_model(&mut self) {
         if self.resolver.uses.matrices {
@@ -19,19 +19,15 @@ impl Emit<'_> {
 
     /// Returns the memory operands for a load or store of a buffer. `aligned` is the alignment in bytes.
     pub(crate) fn memory_operands(&self, buffer: BufferId, aligned: Option<u32>) -> SmallVec<[u32; 2]> {
-        let shared = self.program.buffers[buffer].space == Space::Shared || self.is_coherent(buffer);
-        operands(aligned, shared && self.resolver.uses.matrices)
+        let uses = &self.resolver.uses;
+        let is_coherent = || uses.coherent && uses.of(buffer).is_some_and(|(_, usage)| usage.writes);
+        let shared = self.program.buffers[buffer].space == Space::Shared || is_coherent();
+        operands(aligned, shared && uses.matrices)
     }
 
     /// Returns the memory operands for shared memory that does not belong to a buffer of the nest.
     pub(crate) fn shared_operands(&self) -> SmallVec<[u32; 2]> {
         operands(None, self.resolver.uses.matrices)
-    }
-
-    /// True if invocations see each other's writes to a buffer in device memory.
-    pub(crate) fn is_coherent(&self, buffer: BufferId) -> bool {
-        let uses = &self.resolver.uses;
-        uses.coherent && uses.of(buffer).is_some_and(|(_, usage)| usage.writes)
     }
 
     /// Returns the memory semantics of a barrier.

@@ -1,11 +1,11 @@
 //! Registers: each used element of a register buffer is a variable of the function, or a component of one.
 //!
-//! If the rows of a buffer are accessed in lanes, its variables are vectors of up to four elements. [`crate::resolve`] determines which
+//! If the rows of a buffer are accessed in lanes, its variables are vectors of up to four elements. [`tilewright_codegen`] determines which
 //! elements an index names, and tracks the values that they hold.
 
 use crate::Result;
 use crate::chunks::Chunks;
-use crate::emit::Emit;
+use crate::context::BlockContext;
 use crate::module::Id;
 use rspirv::spirv::Op;
 use tilewright_codegen::hash::Map;
@@ -25,34 +25,29 @@ pub(crate) struct Registers {
     waits: Map<(BufferId, i64), SpanId>,
 }
 
-impl Emit<'_> {
+impl BlockContext<'_> {
     /// Writes registers.
     pub(crate) fn write_register(&mut self, buffer: BufferId, index: &[ExprId], value: ValueId) -> Result<()> {
         let at = self.resolving(|r| r.elements(buffer, index, View::ALL))?;
         let lanes = self.resolver.lane_count();
         let group = self.resolver.uses.register_group(buffer);
-        if let Some(past) = self.resolving(|r| r.past_end(buffer, index, View::ALL))? {
-            for lane in (0..lanes).filter(|lane| !past.beyond[*lane as usize]) {
-                let one = self.resolver.values.extract(value, lane);
-                self.write_one(buffer, at.lane(lane), one)?;
-            }
-            return Ok(());
-        }
-        match at {
-            Elements::One(at) if self.resolver.values.width(value) == 1 => self.write_one(buffer, at, value),
-            Elements::One(_) => Err(self.defect("lanes are written to one register")),
-            Elements::Row(first) if is_whole(first, lanes, group) => {
+        let past = self.resolving(|r| r.past_end(buffer, index, View::ALL))?;
+        match (at, &past) {
+            (Elements::One(at), None) if self.resolver.values.width(value) == 1 => self.write_one(buffer, at, value),
+            (Elements::One(_), None) => Err(self.defect("lanes are written to one register")),
+            (Elements::Row(first), None) if is_whole(first, lanes, group) => {
                 let value = self.resolver.values.widen(value, lanes);
-                for n in 0..lanes / group {
+                (0..lanes / group).try_for_each(|n| {
                     let part = self.resolver.values.part(value, n);
-                    self.write_variable(buffer, first / i64::from(group) + i64::from(n), part)?;
-                }
-                Ok(())
+                    self.write_variable(buffer, first / i64::from(group) + i64::from(n), part)
+                })
             }
-            _ => (0..lanes).try_for_each(|l| {
-                let one = self.resolver.values.extract(value, l);
-                self.write_one(buffer, at.lane(l), one)
-            }),
+            (_, past) => {
+                (0..lanes).filter(|lane| past.as_ref().is_none_or(|past| !past.beyond[*lane as usize])).try_for_each(|lane| {
+                    let one = self.resolver.values.extract(value, lane);
+                    self.write_one(buffer, at.lane(lane), one)
+                })
+            }
         }
     }
 
@@ -111,19 +106,20 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Stores the pending values, and forgets the values that variables hold.
-    pub(crate) fn flush_registers(&mut self) -> Result<()> {
+    /// Stores the pending values, and forgets the known contents of all memory.
+    pub(crate) fn flush(&mut self) -> Result<()> {
         let here = self.resolver.span;
         for (buffer, at) in std::mem::take(&mut self.registers.waiting) {
             if let Some(value) = self.resolver.held_register(buffer, at) {
                 let (variable, id) = (self.register(buffer, at)?, self.scalar(value)?);
                 self.function.span = self.registers.waits.get(&(buffer, at)).copied().unwrap_or(here);
                 self.function.here().op(Op::Store, &[variable, id]);
+                self.function.span = here;
             }
         }
-        self.function.span = here;
         self.registers.waits.clear();
         self.resolver.forget_registers();
+        self.resolver.forget_reads();
         Ok(())
     }
 
@@ -149,9 +145,7 @@ impl Emit<'_> {
     fn name_register(&mut self, id: Id, buffer: BufferId, first: i64) {
         let b = &self.program.buffers[buffer];
         let is_one = b.versions <= 1 && b.shape.iter().all(|extent| self.program.exprs.as_int(*extent) == Some(1));
-        match is_one {
-            true => self.module.name(id, &b.name),
-            false => self.module.name(id, &format!("{}[{first}]", b.name)),
-        }
+        let name = if is_one { b.name.clone() } else { format!("{}[{first}]", b.name) };
+        self.module.name(id, &name);
     }
 }

@@ -1,7 +1,8 @@
 //! Reductions by atomics: each invocation combines its state into an element in device memory.
 
 use crate::Result;
-use crate::emit::Emit;
+use crate::context::BlockContext;
+use crate::control::Structured;
 use rspirv::spirv::{Capability, MemorySemantics, Op};
 use tilewright_codegen::View;
 use tilewright_codegen::values::ValueId;
@@ -9,7 +10,7 @@ use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{AllReduce, Monoid};
 
-impl Emit<'_> {
+impl BlockContext<'_> {
     /// Emits `dst = combine(dst, state)` as one atomic operation, if the predicates hold.
     pub(crate) fn atomic(&mut self, c: &AllReduce, monoid: &Monoid, state: &[ValueId]) -> Result<()> {
         let op = monoid.operation(&self.program.exprs).and_then(|(op, dtype)| atomic_op(op, dtype));
@@ -34,7 +35,8 @@ impl Emit<'_> {
             let place = e.place(to.buffer, flat, 1, level)?;
             // Relaxed semantics suffice, because no invocation of this dispatch reads the result. The end of the dispatch orders
             // later reads after it.
-            let (scope, semantics) = (e.module.uint(e.widest_scope() as u32), e.module.uint(MemorySemantics::RELAXED.bits()));
+            let scope = e.widest_scope();
+            let [scope, semantics] = [scope as u32, MemorySemantics::RELAXED.bits()].map(|n| e.module.uint(n));
             e.ins(level, op, place.of, &[place.pointer, scope, semantics, value]);
             Ok(())
         })?;

@@ -2,4 +2,5 @@
 
 pub(super) mod all_reduce;
 mod atomics;
-pub(super) mod subgroups;
+pub(super) mod shared;
+mod subgroups;

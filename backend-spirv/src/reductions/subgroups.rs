@@ -8,7 +8,8 @@
 use super::all_reduce::State;
 use crate::Result;
 use crate::chunks::Chunks;
-use crate::emit::Emit;
+use crate::context::BlockContext;
+use crate::control::Structured;
 use crate::module::Id;
 use rspirv::spirv::{Capability, GroupOperation, Op, Scope as SpirvScope};
 use tilewright_codegen::values::{Coordinate, ValueId};
@@ -16,7 +17,7 @@ use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{AllReduce, Monoid, Scope};
 
-impl Emit<'_> {
+impl BlockContext<'_> {
     /// Reduces each of several states across a subgroup. Each invocation gets the results.
     pub(crate) fn across_lanes(&mut self, monoid: &Monoid, states: Vec<State>) -> Result<Vec<State>> {
         let size = self.resolver.fixed_subgroup()?;
