@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::module::{Entry, entry_name};
 use crate::nest::Emit;
+use crate::params::Block;
 use crate::writer::Writer;
 use std::collections::BTreeSet;
 use tilewright_dsl::diag::{Error, Errors, SpanId};
@@ -58,7 +59,8 @@ fn emit(program: &Program, profile: &Profile, variant: &str, dispatch: &Dispatch
     let aligned = |(buffer, usage): &(_, BufferUse)| BufferUse { align: ctx.alignment(*buffer), ..*usage };
     let buffers: Vec<BufferUse> = ctx.resolver.uses.global.iter().map(aligned).collect();
     let Writer { mut module, mut function, params, by_address, mut features, shared_bytes, .. } = ctx.writer;
-    let block = params.prologue(&mut module, profile.push_bytes, addresses, buffers.len() as u32);
+    let Block { mut code, params, bytes: param_bytes, constants, spilled } =
+        params.prologue(&mut module, profile.push_bytes, addresses, buffers.len() as u32);
     if !by_address {
         ctx.buffers.decorate_aliases(&mut module, &ctx.resolver.uses.global);
     }
@@ -70,7 +72,6 @@ fn emit(program: &Program, profile: &Profile, variant: &str, dispatch: &Dispatch
     if ctx.resolver.grid.subgroup.is_some() {
         features.insert(Feature::SubgroupSize);
     }
-    let mut code = block.code;
     code.append(function.here());
     let name = entry_name([&program.name, variant, &dispatch.name]);
     let entry = Entry { name: &name, local, addresses };
@@ -91,10 +92,10 @@ fn emit(program: &Program, profile: &Profile, variant: &str, dispatch: &Dispatch
         local,
         buffers,
         addressing: if addresses { Addressing::Address } else { Addressing::Descriptor },
-        params: block.params,
-        param_bytes: block.bytes,
-        constants: block.constants,
-        spilled: block.spilled,
+        params,
+        param_bytes,
+        constants,
+        spilled,
     };
     Ok((made, requires, ctx.resolver.into_limits()))
 }

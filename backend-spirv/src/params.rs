@@ -63,13 +63,11 @@ impl<'p> Params<'p> {
 
     /// Returns a zero of type `int` whose value is unknown to the driver's compiler.
     pub(crate) fn zero(&mut self, module: &mut Module, int: Id) -> Id {
-        match self.zero {
-            Some(id) => id,
-            None => {
-                let id = self.entry(module, Source::Block, ParamValue::Size(Size::Const(0)), int).id;
-                *self.zero.insert(id)
-            }
+        if let Some(id) = self.zero {
+            return id;
         }
+        let id = self.entry(module, Source::Block, ParamValue::Size(Size::Const(0)), int).id;
+        *self.zero.insert(id)
     }
 
     /// Returns the address of a tensor, as a pointer of a type.

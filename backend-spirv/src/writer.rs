@@ -10,7 +10,7 @@ use crate::function::Function;
 use crate::math::functions::Functions;
 use crate::module::{Id, Module, Type};
 use crate::params::Params;
-use rspirv::spirv::{Capability, GlslStd450Op, Op, StorageClass};
+use rspirv::spirv::{Capability, Op, StorageClass};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -103,13 +103,6 @@ impl Writer<'_> {
     /// Appends an instruction with a result to the innermost open region.
     pub(crate) fn ins_here(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         self.ins(self.level(), op, ty, operands)
-    }
-
-    /// Appends an extended instruction to the region of a level.
-    pub(crate) fn ext(&mut self, level: u32, op: GlslStd450Op, ty: Id, operands: &[u32]) -> Id {
-        let mut all: SmallVec<[u32; 6]> = SmallVec::from_slice(&[self.module.math(), op as u32]);
-        all.extend_from_slice(operands);
-        self.ins(level, Op::ExtInst, ty, &all)
     }
 
     /// Returns one id for each chunk of a value of `width` components. `f` gets the chunk's type and number.

@@ -150,12 +150,12 @@ impl<'p> Resolver<'p> {
     }
 
     /// Returns an error at the current node.
-    pub fn error(&self, message: impl Into<String>) -> Error {
+    pub(crate) fn error(&self, message: impl Into<String>) -> Error {
         Error::new(self.span, message)
     }
 
     /// Returns an error for a state that the backend should never see.
-    pub fn defect(&self, message: impl Into<String>) -> Error {
+    pub(crate) fn defect(&self, message: impl Into<String>) -> Error {
         self.error(message).defect(&print::plan(self.program))
     }
 
@@ -275,7 +275,7 @@ impl Resolver<'_> {
     }
 
     /// Returns the number of open loops and branches.
-    pub fn level(&self) -> u32 {
+    pub(crate) fn level(&self) -> u32 {
         self.regions.len() as u32 - 1
     }
 

@@ -52,10 +52,10 @@ impl Writer<'_> {
         self.same(at, Op::BitwiseXor, &[id, zero])
     }
 
-    /// Hides those of two integers that are marked.
-    pub(crate) fn hidden_if(&mut self, at: Site, ids: &[Id], marks: [bool; 2]) -> Result<[Id; 2]> {
+    /// Hides each of two integers if its flag is set.
+    pub(crate) fn hidden_if(&mut self, at: Site, ids: &[Id], flags: [bool; 2]) -> Result<[Id; 2]> {
         let mut operands = [ids[0], ids[1]];
-        for (id, _) in operands.iter_mut().zip(marks).filter(|(_, is_marked)| *is_marked) {
+        for (id, _) in operands.iter_mut().zip(flags).filter(|(_, flag)| *flag) {
             *id = self.hidden(at, *id)?;
         }
         Ok(operands)

@@ -14,8 +14,8 @@ use tilewright_dsl::launch::DType;
 impl BlockContext<'_> {
     /// Writes the bits that are 1 in both integers. An operand that may be selected by a condition is hidden.
     pub(crate) fn and_of_bits(&mut self, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
-        let marks = [of[0], of[1]].map(|v| self.resolver.may_be_choice(v));
-        let operands = self.hidden_if(at, ids, marks)?;
+        let flags = [of[0], of[1]].map(|v| self.resolver.may_be_choice(v));
+        let operands = self.hidden_if(at, ids, flags)?;
         self.same(at, Op::BitwiseAnd, &operands)
     }
 
@@ -28,8 +28,8 @@ impl BlockContext<'_> {
             (_, DType::I32) => Ext::SMax,
             (_, DType::F32 | DType::F16 | DType::BF16 | DType::I8 | DType::U8 | DType::Bool) => return Err(self.unsupported(at.of)),
         };
-        let marks = [of[0], of[1]].map(|v| at.of == DType::I32 && self.resolver.may_be_negation(v));
-        let operands = self.hidden_if(at, ids, marks)?;
+        let flags = [of[0], of[1]].map(|v| at.of == DType::I32 && self.resolver.may_be_negation(v));
+        let operands = self.hidden_if(at, ids, flags)?;
         self.same_ext(at, op, &operands)
     }
 }

@@ -27,6 +27,9 @@ const LOOP: u32 = 20;
 /// because the schedule decides which loops are unrolled.
 const SMALL: u64 = 8192;
 
+/// The reason for a limit.
+const SECONDS: &str = ", because drivers need seconds to compile more";
+
 impl BlockContext<'_> {
     /// Returns the hint about unrolling a loop, and the bound that the loop compares with. `written_out` is the number of 32-bit words in
     /// all iterations.
@@ -53,22 +56,17 @@ impl Writer<'_> {
         let now = self.function.size();
         let (loops, branches) = (now.loops - before.loops, now.branches - before.branches);
         if loops.saturating_mul(LOOP).saturating_add(branches) > BRANCHES {
-            return Err(self
-                .error(format!("unrolling `{name}` {extent} times makes {loops} loops and {branches} branches"))
-                .note(format!(
-                    "the limit is {BRANCHES} branches, and a loop counts as {LOOP}, because drivers need seconds to compile more"
-                ))
-                .help("unroll a smaller tile, or `reorder` so that its inner loops enclose it"));
+            let message = format!("unrolling `{name}` {extent} times makes {loops} loops and {branches} branches");
+            let limit = format!("the limit is {BRANCHES} branches, and a loop counts as {LOOP}");
+            let help = "unroll a smaller tile, or `reorder` so that its inner loops enclose it";
+            return Err(self.error(message).note(limit + SECONDS).help(help));
         }
         let (words, barriers) = (now.words - before.words, u64::from(now.barriers - before.barriers));
         if words.saturating_mul(barriers) > BETWEEN_BARRIERS {
             let message = format!("unrolling `{name}` {extent} times makes {barriers} barriers in {words} words of instructions");
-            return Err(self
-                .error(message)
-                .note(format!(
-                    "the limit of barriers times words is {BETWEEN_BARRIERS}, because drivers need seconds to compile more"
-                ))
-                .help("unroll a smaller tile, or make the loop around the barriers `serial`"));
+            let limit = format!("the limit of barriers times words is {BETWEEN_BARRIERS}");
+            let help = "unroll a smaller tile, or make the loop around the barriers `serial`";
+            return Err(self.error(message).note(limit + SECONDS).help(help));
         }
         Ok(())
     }

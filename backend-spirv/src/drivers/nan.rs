@@ -23,7 +23,7 @@ use tilewright_codegen::values::{Kind, ValueId};
 use tilewright_dsl::expr::{Binary, Compare};
 use tilewright_dsl::launch::{DType, Feature};
 
-/// The comparisons of a number's bits without the sign with those of infinity.
+/// The comparisons of a number's bits, without the sign, with the bits of infinity.
 const IS_NAN: Op = Op::UGreaterThan;
 const IS_NUMBER: Op = Op::ULessThanEqual;
 
@@ -97,7 +97,7 @@ impl Writer<'_> {
         self.nan_test(at, a, IS_NAN)
     }
 
-    /// Compares the bits without the sign with those of infinity.
+    /// Compares the bits, without the sign, with the bits of infinity.
     fn nan_test(&mut self, at: Site, a: Id, op: Op) -> Result<Id> {
         let wide = Site { dtype: DType::F32, ..at };
         let a = match at.of == DType::F16 && self.native_f16() {

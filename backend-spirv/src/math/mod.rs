@@ -13,6 +13,7 @@ use crate::context::BlockContext;
 use crate::module::Id;
 use crate::writer::Writer;
 use rspirv::spirv::{GlslStd450Op as Ext, Op};
+use smallvec::SmallVec;
 use tilewright_codegen::formulas::function_of;
 use tilewright_codegen::values::{Op as ValueOp, ValueId};
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
@@ -130,9 +131,12 @@ impl Writer<'_> {
         Ok(self.ins(at.level, op, ty, ids))
     }
 
+    /// Writes an extended instruction whose result has the site's type.
     pub(crate) fn same_ext(&mut self, at: Site, op: Ext, ids: &[Id]) -> Result<Id> {
         let ty = self.vector_type(at.dtype, at.n)?;
-        Ok(self.ext(at.level, op, ty, ids))
+        let mut operands: SmallVec<[u32; 6]> = SmallVec::from_slice(&[self.module.math(), op as u32]);
+        operands.extend_from_slice(ids);
+        Ok(self.ins(at.level, Op::ExtInst, ty, &operands))
     }
 
     /// Writes an instruction whose result is a bool for each component.
@@ -367,7 +371,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the instruction of an arithmetic operation on floats, which is also that of matrices of them.
+/// Returns the instruction that performs an operation on floats, or on matrices of floats.
 pub(crate) fn float_op(op: Binary) -> Option<Op> {
     match op {
         Binary::Add => Some(Op::FAdd),

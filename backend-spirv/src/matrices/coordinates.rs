@@ -8,6 +8,7 @@ use crate::Result;
 use crate::chunks::Chunks;
 use crate::context::BlockContext;
 use crate::module::Id;
+use crate::reductions::shared::SharedUse;
 use rspirv::spirv::{CooperativeMatrixLayout as Layout, CooperativeMatrixUse as Use, Op, Scope, StorageClass};
 use tilewright_codegen::values::{Coordinate, ValueId};
 use tilewright_dsl::expr::{Const, Expr, ExprId};
@@ -76,7 +77,7 @@ impl Matrices {
             return Ok(*known);
         }
         let invocations = ctx.resolver.grid.local.into_iter().fold(1u32, u32::saturating_mul).max(1);
-        let array = ctx.state_array(usize::MAX, DType::F32, count)?;
+        let array = ctx.array(SharedUse::Numbers, DType::F32, count)?;
         let of = ctx.scalar_type(DType::F32)?;
         let pointer = ctx.module.pointer(StorageClass::Workgroup, of);
         let index = ctx.coordinate(Coordinate::LocalIndex)?;

@@ -89,10 +89,8 @@ impl Matrices {
         let group = ctx.resolver.uses.shared_group(buffer).max(elements.max(1));
         for (value, what) in [(first, "begin"), (stride, "step")] {
             if !values.is_multiple(value, group.into()) {
-                let why = format!(
-                    "it cannot be proved that its {} {what} at multiples of {group} elements",
-                    if by_columns { "columns" } else { "rows" }
-                );
+                let lines = if by_columns { "columns" } else { "rows" };
+                let why = format!("it cannot be proved that its {lines} {what} at multiples of {group} elements");
                 return Err(self.no_matrix(ctx, buffer, &why, aligning(ctx.program, buffer, group)));
             }
         }

@@ -8,6 +8,7 @@ use crate::Result;
 use crate::context::BlockContext;
 use crate::control::Structured;
 use crate::module::{Id, Type};
+use crate::reductions::shared::SharedUse;
 use crate::writer::Writer;
 use rspirv::spirv::{
     Capability, CooperativeMatrixLayout as Layout, CooperativeMatrixReduce as Reduce, FunctionControl, GlslStd450Op as Ext, Op,
@@ -100,11 +101,11 @@ impl BlockContext<'_> {
         let lies = match c.scratch {
             Some(Scratch { buffer, part, row, column }) => Strides { room: Room::Over(buffer), part, row, column },
             None => {
-                let array = self.state_array(usize::MAX - 1, shape.dtype, subgroups.saturating_mul(rows * columns))?;
+                let array = self.array(SharedUse::Matrices, shape.dtype, subgroups.saturating_mul(rows * columns))?;
                 Strides { room: Room::Own(array), part: i64::from(rows * columns), row: columns.into(), column: 1 }
             }
         };
-        let results = self.state_array(usize::MAX - 2, shape.dtype, subgroups.saturating_mul(rows))?;
+        let results = self.array(SharedUse::Rows, shape.dtype, subgroups.saturating_mul(rows))?;
         let subgroup = self.resolver.coordinate_value(Coordinate::Subgroup, subgroups.into());
         let [first, first_row] = [lies.part, rows.into()].map(|n| self.resolver.values.scaled(subgroup, n));
         if c.scratch.is_some() {

@@ -14,17 +14,17 @@ impl BlockContext<'_> {
     /// Emits an all-reduce over elements.
     pub(crate) fn all_reduce(&mut self, c: &AllReduce) -> Result<()> {
         self.resolver.begin(&[]);
-        let monoid = self.resolver.monoid(c.stage)?.clone();
+        let monoid = self.resolver.monoid(c.stage)?;
         let state: Vec<ValueId> = c.src.iter().map(|place| self.resolving(|r| r.load_state(place))).collect::<Result<_>>()?;
         let lanes = state.iter().map(|v| self.resolver.values.width(*v)).max().unwrap_or(1);
         let one = |e: &mut Self, lane| state.iter().map(|v| e.resolver.values.extract(*v, lane)).collect::<State>();
         let states: Vec<State> = (0..lanes).map(|lane| one(self, lane)).collect();
         let states = match (c.how, c.scope) {
-            (How::Atomic, _) => return self.atomic(c, &monoid, &state),
+            (How::Atomic, _) => return self.atomic(c, monoid, &state),
             (_, Scope::Invocation | Scope::Device) => states,
-            (How::Subgroup, Scope::Subgroup) => self.across_lanes(&monoid, states)?,
-            (How::Subgroup, Scope::Workgroup) => self.across_subgroups(c, &monoid, states)?,
-            (How::Tree, _) => self.tree(c, &monoid, states)?,
+            (How::Subgroup, Scope::Subgroup) => self.across_lanes(monoid, states)?,
+            (How::Subgroup, Scope::Workgroup) => self.across_subgroups(c, monoid, states)?,
+            (How::Tree, _) => self.tree(c, monoid, states)?,
             (How::Matrix, _) => return Err(self.defect("rows of matrices are combined outside of their loops")),
         };
         self.resolver.forget();

@@ -8,29 +8,39 @@ use rspirv::spirv::{Op, StorageClass};
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::DType;
 
-/// The arrays, by component of the state, element type and number of elements.
+/// The arrays, by use, element type and number of elements.
 #[derive(Default)]
-pub(crate) struct SharedArrays(Vec<((usize, DType, u32), Id)>);
+pub(crate) struct SharedArrays(Vec<((SharedUse, DType, u32), Id)>);
+
+/// The use of an array.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SharedUse {
+    /// A component of the states of a reduction, by its number.
+    State(usize),
+    /// The numbers 0, 1, 2 …, which are rows and columns of a matrix.
+    Numbers,
+    /// The matrices of subgroups, while their rows are combined.
+    Matrices,
+    /// The combined rows of matrices.
+    Rows,
+}
 
 impl BlockContext<'_> {
     /// Returns shared arrays of `elements` elements for the components of these states.
     pub(crate) fn shared_states(&mut self, states: &[State], elements: u32) -> Result<Vec<Vec<(Id, DType)>>> {
-        let mut arrays = Vec::new();
-        for (lane, state) in states.iter().enumerate() {
-            let mut of = Vec::new();
-            for (component, value) in state.iter().enumerate() {
-                let dtype = self.resolver.values.dtype(*value);
-                of.push((self.state_array(lane * state.len() + component, dtype, elements)?, dtype));
-            }
-            arrays.push(of);
-        }
-        Ok(arrays)
+        let mut of = |n: usize, value: ValueId| {
+            let dtype = self.resolver.values.dtype(value);
+            Ok((self.array(SharedUse::State(n), dtype, elements)?, dtype))
+        };
+        let mut one =
+            |(lane, state): (usize, &State)| (0..).zip(state).map(|(n, value)| of(lane * state.len() + n, *value)).collect();
+        states.iter().enumerate().map(&mut one).collect()
     }
 
-    /// Returns the `n`-th shared array of this type and length.
-    pub(crate) fn state_array(&mut self, n: usize, dtype: DType, elements: u32) -> Result<Id> {
+    /// Returns the shared array of this use, type and length.
+    pub(crate) fn array(&mut self, of: SharedUse, dtype: DType, elements: u32) -> Result<Id> {
         let held = if dtype == DType::Bool { DType::U32 } else { dtype };
-        let key = (n, held, elements);
+        let key = (of, held, elements);
         if let Some((_, id)) = self.arrays.0.iter().find(|(k, _)| *k == key) {
             return Ok(*id);
         }
