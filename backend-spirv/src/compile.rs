@@ -50,7 +50,7 @@ fn emit(program: &Program, profile: &Profile, variant: &str, dispatch: &Dispatch
     e.ctx.check_local(local)?;
     let grid = grid(program, dispatch)?;
     e.ctx.resolver.launched_as(grid.clone());
-    e.ctx.declare_memory_model();
+    e.ctx.memory_model.declare(&mut e.ctx.writer.module);
     e.block(&dispatch.body)?;
     let matrices = e.matrices.types.needed_products(profile);
     let ctx = e.ctx;

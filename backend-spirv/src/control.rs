@@ -111,8 +111,8 @@ impl Writer<'_> {
     }
 
     /// Emits a barrier in the region of a level.
-    pub(crate) fn control_barrier(&mut self, level: u32, scope: SpirvScope, semantics: u32) {
-        let (scope, semantics) = (self.module.uint(scope as u32), self.module.uint(semantics));
+    pub(crate) fn control_barrier(&mut self, level: u32, scope: SpirvScope) {
+        let [scope, semantics] = [scope as u32, self.memory_model.barrier_semantics()].map(|n| self.module.uint(n));
         self.function.at(level).op(Op::ControlBarrier, &[scope, scope, semantics]);
     }
 }
@@ -128,8 +128,8 @@ impl BlockContext<'_> {
             Scope::Workgroup => SpirvScope::Workgroup,
             Scope::Device => return Err(self.defect("a barrier cannot synchronize a whole device")),
         };
-        let (level, semantics) = (self.level(), self.barrier_semantics());
-        self.control_barrier(level, scope, semantics);
+        let level = self.level();
+        self.control_barrier(level, scope);
         self.resolver.forget_reads();
         Ok(())
     }

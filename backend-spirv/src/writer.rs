@@ -8,6 +8,7 @@ use crate::chunks::Chunks;
 use crate::drivers::hidden::Opaque;
 use crate::function::Function;
 use crate::math::functions::Functions;
+use crate::memory::memory_model::MemoryModel;
 use crate::module::{Id, Module, Type};
 use crate::params::Params;
 use rspirv::spirv::{Capability, Op, StorageClass};
@@ -27,6 +28,7 @@ pub(crate) struct Writer<'p> {
     pub(crate) profile: &'p Profile,
     pub(crate) module: Module,
     pub(crate) function: Function,
+    pub(crate) memory_model: MemoryModel,
     pub(crate) params: Params<'p>,
     pub(crate) functions: Functions,
     pub(crate) opaque: Opaque,
@@ -45,6 +47,7 @@ impl<'p> Writer<'p> {
             profile: resolver.profile,
             module: Module::default(),
             function: Function::new(resolver.span),
+            memory_model: MemoryModel::new(&resolver.uses),
             params: Params::default(),
             functions: Functions::default(),
             opaque: Opaque::default(),

@@ -55,7 +55,7 @@ impl Matrices {
         let mut sum = None;
         for (step, layout) in steps.into_iter().zip([Layout::ColumnMajorKHR, Layout::RowMajorKHR]).filter(|(step, _)| *step != 0) {
             let (layout, stride) = (ctx.module.uint(layout as u32), ctx.module.uint(0));
-            let operands = [&[numbers, layout, stride], &ctx.shared_operands()[..]].concat();
+            let operands = [&[numbers, layout, stride], &ctx.memory_model.shared_operands()[..]].concat();
             let coordinates = ctx.ins_here(Op::CooperativeMatrixLoadKHR, ty, &operands);
             let by = ctx.constant(Const::number(step as f64, DType::F32))?;
             let by = ctx.module.composite(ty, &[by]);
@@ -88,8 +88,7 @@ impl Matrices {
             let index = ctx.ins(0, Op::IAdd, word, &[index, first]);
             ctx.write_number(array, index, count)?;
         }
-        let semantics = ctx.barrier_semantics();
-        ctx.control_barrier(0, Scope::Workgroup, semantics);
+        ctx.control_barrier(0, Scope::Workgroup);
         let zero = ctx.module.uint(0);
         let first = ctx.ins(0, Op::AccessChain, pointer, &[array, zero]);
         self.numbers.push((count, first));
@@ -106,7 +105,7 @@ impl BlockContext<'_> {
         let inside = self.ins(0, Op::ULessThan, truth, &[index, count]);
         let merge = self.begin_if(0, inside);
         let place = self.ins(0, Op::AccessChain, pointer, &[array, index]);
-        let operands = [&[place, number], &self.shared_operands()[..]].concat();
+        let operands = [&[place, number], &self.memory_model.shared_operands()[..]].concat();
         self.function.at(0).op(Op::Store, &operands);
         self.end_if(0, merge);
         Ok(())

@@ -70,13 +70,7 @@ impl Masks {
     /// that are entirely inside.
     pub(crate) fn of_tile(&self, ctx: &mut BlockContext<'_>, l: &Loop) -> Result<Option<(ExprId, ValueId)>> {
         let Some((axes, compute)) = tile(ctx.program, l).filter(|_| cuts_masks(ctx.profile)) else { return Ok(None) };
-        for value in &compute.value {
-            let mask = self.of(ctx, *value, &axes)?;
-            if mask.is_some() {
-                return Ok(mask);
-            }
-        }
-        Ok(None)
+        compute.value.iter().find_map(|value| self.of(ctx, *value, &axes).transpose()).transpose()
     }
 
     /// Returns a condition of a selection that is the same for most elements along some axes, and a value that is true if it holds for all

@@ -176,7 +176,7 @@ impl BlockContext<'_> {
         };
         let stride = u32::try_from(stride).map_err(|_| self.defect("a stride past 2^32"))?;
         let [layout, stride] = [layout as u32, stride].map(|n| self.module.uint(n));
-        Ok([&[place, layout, stride], &self.shared_operands()[..]].concat())
+        Ok([&[place, layout, stride], &self.memory_model.shared_operands()[..]].concat())
     }
 }
 

@@ -31,6 +31,13 @@ impl BlockContext<'_> {
         self.after_load(loaded, dtype, count, level, space.is_global())
     }
 
+    /// Returns the memory operands for a load or store of a buffer. `aligned` is the alignment in bytes.
+    pub(crate) fn memory_operands(&self, buffer: BufferId, aligned: Option<u32>) -> SmallVec<[u32; 2]> {
+        let is_written = || self.resolver.uses.of(buffer).is_some_and(|(_, usage)| usage.writes);
+        let is_shared = self.program.buffers[buffer].space == Space::Shared || self.memory_model.is_coherent && is_written();
+        self.memory_model.operands(is_shared, aligned)
+    }
+
     /// Writes a value to a place if the predicates of the compute hold.
     pub(crate) fn store(&mut self, to: &Access, value: ValueId) -> Result<()> {
         match self.program.buffers[to.buffer].space {

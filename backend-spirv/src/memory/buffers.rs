@@ -118,7 +118,7 @@ impl BlockContext<'_> {
     /// Returns the block type of a view.
     fn memory_block(&mut self, view: &BufferView) -> Id {
         let array = self.module.ty(Type::Runtime(view.of, view.stride));
-        let coherent = self.resolver.uses.coherent && view.usage.writes && !self.resolver.uses.matrices;
+        let coherent = self.memory_model.declares_coherent(view.usage.writes);
         let read_only = self.marks(&view.usage);
         self.module.ty(Type::Block(vec![Member { of: array, offset: 0, read_only, coherent }]))
     }

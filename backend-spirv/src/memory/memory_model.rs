@@ -3,40 +3,63 @@
 //! In Vulkan's model, an access to memory that several invocations access must say so (`NonPrivatePointer`), and a barrier must say
 //! that writes become available and visible. Buffers cannot be declared coherent.
 
-use crate::context::BlockContext;
+use crate::module::Module;
 use rspirv::spirv::{Capability, MemoryAccess, MemorySemantics, Scope};
 use smallvec::SmallVec;
-use tilewright_dsl::nest::{BufferId, Space};
+use tilewright_codegen::Uses;
 
-impl BlockContext<'_> {
-    /// Declares the memory model of the dispatch.
-    pub(crate) fn declare_memory_model(&mut self) {
-        if self.resolver.uses.matrices {
-            self.module.capability(Capability::VulkanMemoryModel);
-            self.module.extension("SPV_KHR_vulkan_memory_model");
+/// The memory model of a dispatch.
+#[derive(Clone, Copy)]
+pub(crate) struct MemoryModel {
+    is_vulkan: bool,
+    /// True if invocations see each other's writes to buffers in device memory.
+    pub(super) is_coherent: bool,
+}
+
+impl MemoryModel {
+    pub(crate) fn new(uses: &Uses) -> MemoryModel {
+        MemoryModel { is_vulkan: uses.matrices, is_coherent: uses.coherent }
+    }
+
+    /// Declares the memory model.
+    pub(crate) fn declare(self, module: &mut Module) {
+        if self.is_vulkan {
+            module.capability(Capability::VulkanMemoryModel);
+            module.extension("SPV_KHR_vulkan_memory_model");
         }
     }
 
-    /// Returns the memory operands for a load or store of a buffer. `aligned` is the alignment in bytes.
-    pub(crate) fn memory_operands(&self, buffer: BufferId, aligned: Option<u32>) -> SmallVec<[u32; 2]> {
-        let uses = &self.resolver.uses;
-        let is_coherent = || uses.coherent && uses.of(buffer).is_some_and(|(_, usage)| usage.writes);
-        let shared = self.program.buffers[buffer].space == Space::Shared || is_coherent();
-        operands(aligned, shared && uses.matrices)
+    /// True if a buffer is declared as coherent.
+    pub(super) fn declares_coherent(self, is_written: bool) -> bool {
+        self.is_coherent && is_written && !self.is_vulkan
+    }
+
+    /// Returns the memory operands for a load or store. `aligned` is the alignment in bytes. `is_shared` is true if several invocations
+    /// access the memory.
+    pub(crate) fn operands(self, is_shared: bool, aligned: Option<u32>) -> SmallVec<[u32; 2]> {
+        let mut bits = MemoryAccess::NONE;
+        if aligned.is_some() {
+            bits |= MemoryAccess::ALIGNED;
+        }
+        if is_shared && self.is_vulkan {
+            bits |= MemoryAccess::NON_PRIVATE_POINTER;
+        }
+        let all = (!bits.is_empty()).then_some(bits.bits());
+        all.into_iter().chain(aligned).collect()
     }
 
     /// Returns the memory operands for shared memory that does not belong to a buffer of the nest.
-    pub(crate) fn shared_operands(&self) -> SmallVec<[u32; 2]> {
-        operands(None, self.resolver.uses.matrices)
+    pub(crate) fn shared_operands(self) -> SmallVec<[u32; 2]> {
+        self.operands(true, None)
     }
 
     /// Returns the memory semantics of a barrier.
-    pub(crate) fn barrier_semantics(&self) -> u32 {
+    pub(crate) fn barrier_semantics(self) -> u32 {
         let mut semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::WORKGROUP_MEMORY;
-        if self.resolver.uses.coherent {
+        if self.is_coherent {
             semantics |= MemorySemantics::UNIFORM_MEMORY;
         }
-        if self.resolver.uses.matrices {
+        if self.is_vulkan {
             semantics |= MemorySemantics::MAKE_AVAILABLE | MemorySemantics::MAKE_VISIBLE;
         }
         semantics.bits()
@@ -44,19 +67,7 @@ impl BlockContext<'_> {
 
     /// Returns the scope of atomics, which includes everything that a launch runs. In Vulkan's model, the device scope is a feature of
     /// its own, so that the queue family is used.
-    pub(crate) fn widest_scope(&self) -> Scope {
-        if self.resolver.uses.matrices { Scope::QueueFamily } else { Scope::Device }
+    pub(crate) fn widest_scope(self) -> Scope {
+        if self.is_vulkan { Scope::QueueFamily } else { Scope::Device }
     }
-}
-
-fn operands(aligned: Option<u32>, shared: bool) -> SmallVec<[u32; 2]> {
-    let mut bits = MemoryAccess::NONE;
-    if aligned.is_some() {
-        bits |= MemoryAccess::ALIGNED;
-    }
-    if shared {
-        bits |= MemoryAccess::NON_PRIVATE_POINTER;
-    }
-    let all = (!bits.is_empty()).then_some(bits.bits());
-    all.into_iter().chain(aligned).collect()
 }

@@ -3,5 +3,5 @@
 pub(super) mod access;
 pub(super) mod buffers;
 mod far;
-mod memory_model;
+pub(super) mod memory_model;
 pub(super) mod registers;

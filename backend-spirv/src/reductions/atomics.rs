@@ -35,7 +35,7 @@ impl BlockContext<'_> {
             let place = e.place(to.buffer, flat, 1, level)?;
             // Relaxed semantics suffice, because no invocation of this dispatch reads the result. The end of the dispatch orders
             // later reads after it.
-            let scope = e.widest_scope();
+            let scope = e.memory_model.widest_scope();
             let [scope, semantics] = [scope as u32, MemorySemantics::RELAXED.bits()].map(|n| e.module.uint(n));
             e.ins(level, op, place.of, &[place.pointer, scope, semantics, value]);
             Ok(())

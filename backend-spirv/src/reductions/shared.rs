@@ -61,7 +61,7 @@ impl BlockContext<'_> {
             let value = self.scalar(*value)?;
             let (place, _) = self.element(*array, *dtype, at)?;
             let value = self.before_store(&[value], *dtype, 1, false)?;
-            let operands = [&[place, value], &self.shared_operands()[..]].concat();
+            let operands = [&[place, value], &self.memory_model.shared_operands()[..]].concat();
             self.function.here().op(Op::Store, &operands);
         }
         Ok(())
@@ -77,7 +77,7 @@ impl BlockContext<'_> {
 
     /// Loads an element of type `of` in shared memory.
     pub(crate) fn load_shared(&mut self, place: Id, of: Id, dtype: DType) -> Result<ValueId> {
-        let (level, operands) = (self.level(), [&[place], &self.shared_operands()[..]].concat());
+        let (level, operands) = (self.level(), [&[place], &self.memory_model.shared_operands()[..]].concat());
         let loaded = self.ins(level, Op::Load, of, &operands);
         let chunks = self.after_load(loaded, dtype, 1, level, false)?;
         Ok(self.now(dtype, chunks))
