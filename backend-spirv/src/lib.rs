@@ -1,6 +1,6 @@
 //! The SPIR-V backend: translates the final form of a nest to a SPIR-V module and a launch program.
 //!
-//! [`compile()`] translates the plan of a [`Program`](tilewright_dsl::nest::Program), one dispatch at a time:
+//! [`compile()`] translates the plan of a [`Program`](tilewright_dsl::nest::Program), one dispatch at a time.
 //!
 //! [`tilewright_codegen`] turns expressions into values at the current point of the walk, and does not depend on SPIR-V. Its
 //! [`Resolver`](tilewright_codegen::Resolver) also computes the values' ranges and lanes, the reads that can be reused, and the
