@@ -101,6 +101,19 @@ pub struct Exprs {
     /// Nodes never move, so expressions can be added through a shared reference.
     nodes: FrozenVec<Box<Node>>,
     known: RefCell<Map<(Expr, DType), ExprId>>,
+    /// The constants that stand for rationals, because their type does not have the number.
+    rationals: RefCell<Vec<Rational>>,
+}
+
+/// A constant that stands for a quotient of two whole numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rational {
+    /// The nearest number of its type.
+    pub constant: Const,
+    /// The numerator.
+    pub numerator: i64,
+    /// The denominator.
+    pub denominator: i64,
 }
 
 #[derive(Clone, Debug)]

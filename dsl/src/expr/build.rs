@@ -38,6 +38,25 @@ impl Exprs {
         self.add(Expr::Const(c), c.dtype)
     }
 
+    /// Returns a constant for a quotient of two whole numbers.
+    pub fn rational(&self, numerator: i64, denominator: i64, dtype: DType) -> ExprId {
+        let quotient = numerator as f64 / denominator as f64;
+        let constant = Const::number(quotient, dtype);
+        let rational = super::Rational { constant, numerator, denominator };
+        let mut rationals = self.rationals.borrow_mut();
+        // A quotient by a power of two is exact in f64.
+        let is_exact = denominator.unsigned_abs().is_power_of_two() && constant.value() == quotient;
+        if !is_exact && !rationals.contains(&rational) {
+            rationals.push(rational);
+        }
+        self.constant(constant)
+    }
+
+    /// Returns the constants that stand for quotients.
+    pub fn rationals(&self) -> Vec<super::Rational> {
+        self.rationals.borrow().clone()
+    }
+
     /// Returns an axis's value.
     pub fn axis(&self, axis: AxisId) -> ExprId {
         self.add(Expr::Axis(axis), DType::I32)

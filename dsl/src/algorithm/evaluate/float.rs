@@ -32,19 +32,21 @@ fn format(dtype: DType) -> FloatFormat {
 
 /// A bound on the partial results of a product, for every order of its factors.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Product {
+pub struct Product {
     /// The product of all factors above 1, which is the largest partial result.
     most: f64,
     /// The number of factors.
     factors: f64,
 }
 
-impl Product {
+impl Default for Product {
     /// Makes the empty product.
-    pub(super) fn new() -> Product {
+    fn default() -> Product {
         Product { most: 1.0, factors: 0.0 }
     }
+}
 
+impl Product {
     /// Adds a factor.
     pub(super) fn times(self, factor: Float) -> Product {
         Product { most: self.most * (factor.value.abs() + factor.error).max(1.0), factors: self.factors + 1.0 }

@@ -1,25 +1,26 @@
-//! The meaning of a kernel, computed directly. Floats are f64 values with a bound on a device's error ([`Float`]). Integers are
-//! exactly as the language defines them: indices without a width, and data with the width of its type. The evaluation walks the
-//! algorithm's expressions point by point. It does not use nests, so that it can check their results.
+//! The meaning of a kernel, computed directly. Floats are values of an [`Arithmetic`]: usually f64 values with a bound on a device's error
+//! ([`Float`]). Integers are exactly as the language defines them: indices without a width, and data with the width of its type. The
+//! evaluation walks the algorithm's expressions point by point. It does not use nests, so that it can check their results.
 
+mod arithmetic;
 mod float;
 
+pub use arithmetic::{Arithmetic, Bounded};
 pub use float::Float;
 
 use crate::arena::Id;
-use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Unary};
+use crate::expr::{Binary, Compare, Const, Expr, ExprId, Outside, Read, Unary};
 use crate::nest::{AxisId, Body, BufferId, DimId, Monoid, Program, ScalarId, Space, Stage, StageId};
 use crate::table::Map;
-use float::Product;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use tilewright_launch::{DType, Numbers};
 
 /// A value of any dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
+pub enum Value<F = Float> {
     /// A value of f32, f16 or bf16.
-    Float(Float),
+    Float(F),
     /// A value of an integer type. Data is within the type's range.
     Int(i64),
     /// A bool.
@@ -28,22 +29,28 @@ pub enum Value {
 
 /// A tensor's elements, row-major.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tensor {
+pub struct Tensor<F = Float> {
     /// The extents.
     pub shape: Vec<i64>,
     /// The elements.
-    pub values: Vec<Value>,
+    pub values: Vec<Value<F>>,
 }
 
 /// The arguments of a launch.
-#[derive(Clone, Debug, Default)]
-pub struct Given {
+#[derive(Clone, Debug)]
+pub struct Given<F = Float> {
     /// The values of the symbolic dims. Derived dims are computed.
     pub dims: HashMap<DimId, i64>,
     /// The scalars.
-    pub scalars: HashMap<ScalarId, Value>,
+    pub scalars: HashMap<ScalarId, Value<F>>,
     /// The inputs, and the tensors to be updated.
-    pub tensors: HashMap<BufferId, Tensor>,
+    pub tensors: HashMap<BufferId, Tensor<F>>,
+}
+
+impl<F> Default for Given<F> {
+    fn default() -> Given<F> {
+        Given { dims: HashMap::new(), scalars: HashMap::new(), tensors: HashMap::new() }
+    }
 }
 
 impl Value {
@@ -69,23 +76,26 @@ impl Value {
             Value::Bool(b) => f64::from(u8::from(b)),
         }
     }
+}
 
-    fn int(self) -> i64 {
+impl<F> Value<F> {
+    /// Returns the integer. The types exclude that a float is taken for one.
+    fn int(&self) -> i64 {
         match self {
-            Value::Float(f) => f.value as i64,
-            Value::Int(i) => i,
-            Value::Bool(b) => i64::from(b),
+            Value::Float(_) => 0,
+            Value::Int(i) => *i,
+            Value::Bool(b) => i64::from(*b),
         }
     }
 
-    fn truth(self) -> bool {
+    fn truth(&self) -> bool {
         !matches!(self, Value::Bool(false) | Value::Int(0))
     }
 }
 
 /// Returns the shapes of all buffers for these dims.
 pub fn shapes(program: &Program, given: &Given) -> Result<HashMap<BufferId, Vec<i64>>, String> {
-    let mut machine = Machine::new(program, given, HashMap::new());
+    let mut machine = Machine::new(&Bounded, program, given, HashMap::new());
     machine.size()?;
     program
         .buffers
@@ -94,39 +104,70 @@ pub fn shapes(program: &Program, given: &Given) -> Result<HashMap<BufferId, Vec<
         .collect()
 }
 
+/// Returns the values of indices of sizes, for these dims. Dims that are not given, such as strides, are 0.
+pub fn indices(program: &Program, given: &Given, of: &[ExprId]) -> Result<Vec<i64>, String> {
+    let mut given = given.clone();
+    for (id, _) in program.dims.iter().filter(|(_, dim)| dim.derived.is_none()) {
+        given.dims.entry(id).or_insert(0);
+    }
+    let mut machine = Machine::new(&Bounded, program, &given, HashMap::new());
+    machine.size()?;
+    of.iter().map(|index| machine.index(*index)).collect()
+}
+
 /// Computes every stage, and returns all tensors, including intermediates. An error is a fault of the kernel (for example, a
 /// read out of bounds) or of the arguments.
 pub fn evaluate(program: &Program, given: &Given) -> Result<HashMap<BufferId, Tensor>, String> {
-    let mut machine = Machine::new(program, given, given.tensors.clone());
+    let mut machine = Machine::new(&Bounded, program, given, given.tensors.clone());
     machine.size()?;
     machine.needed()?;
-    for (id, buffer) in program.buffers.iter() {
-        let shape = buffer.shape.iter().map(|e| machine.index(*e)).collect::<Result<Vec<_>, _>>()?;
-        if let Space::Constant(values) = &buffer.space {
-            let values = values.iter().map(|c| Value::of(c.value(), c.dtype)).collect();
-            machine.tensors.insert(id, Tensor { shape, values });
-        } else if let Some(tensor) = machine.tensors.get(&id)
-            && tensor.shape != shape
-        {
-            return Err(format!("`{}` has the shape {:?}, not {shape:?}", buffer.name, tensor.shape));
-        }
-    }
-    let mut done = Vec::new();
-    for stage in program.stages.ids() {
-        machine.stage(stage, &mut done)?;
-    }
-    Ok(machine.tensors)
+    machine.stages()
 }
 
-struct Machine<'a> {
+/// Computes every stage as [`evaluate`] does, in another arithmetic. Conditions on scalars are not checked.
+pub fn evaluate_in<A: Arithmetic>(
+    arithmetic: &A,
+    program: &Program,
+    given: &Given<A::Float>,
+) -> Result<HashMap<BufferId, Tensor<A::Float>>, String> {
+    let mut machine = Machine::new(arithmetic, program, given, given.tensors.clone());
+    machine.size()?;
+    machine.stages()
+}
+
+impl<A: Arithmetic> Machine<'_, A> {
+    /// Computes all stages, and returns all tensors.
+    fn stages(mut self) -> Result<HashMap<BufferId, Tensor<A::Float>>, String> {
+        let program = self.program;
+        for (id, buffer) in program.buffers.iter() {
+            let shape = buffer.shape.iter().map(|e| self.index(*e)).collect::<Result<Vec<_>, _>>()?;
+            if let Space::Constant(values) = &buffer.space {
+                let values = values.iter().map(|c| self.constant(*c)).collect();
+                self.tensors.insert(id, Tensor { shape, values });
+            } else if let Some(tensor) = self.tensors.get(&id)
+                && tensor.shape != shape
+            {
+                return Err(format!("`{}` has the shape {:?}, not {shape:?}", buffer.name, tensor.shape));
+            }
+        }
+        let mut done = Vec::new();
+        for stage in program.stages.ids() {
+            self.stage(stage, &mut done)?;
+        }
+        Ok(self.tensors)
+    }
+}
+
+struct Machine<'a, A: Arithmetic> {
+    arithmetic: &'a A,
     program: &'a Program,
     dims: HashMap<DimId, i64>,
-    given: &'a Given,
-    tensors: HashMap<BufferId, Tensor>,
+    given: &'a Given<A::Float>,
+    tensors: HashMap<BufferId, Tensor<A::Float>>,
     /// The values of the axes of the current point, by the axes' indices.
     axes: Vec<Option<i64>>,
     /// The values of large parts of the current expression, which may be shared: those with more than [`FEW`] parts.
-    known: Map<ExprId, Value>,
+    known: Map<ExprId, Value<A::Float>>,
     /// The number of nested parts that are being computed.
     open: u32,
 }
@@ -135,33 +176,20 @@ struct Machine<'a> {
 const FEW: u32 = 16;
 
 /// The components of a reduction's state and item, for expressions that name them.
-#[derive(Clone, Copy, Default)]
-struct Tuple<'a> {
-    state: &'a [Value],
-    item: &'a [Value],
+#[derive(Clone, Copy)]
+struct Tuple<'a, F> {
+    state: &'a [Value<F>],
+    item: &'a [Value<F>],
 }
 
-impl<'a> Machine<'a> {
-    fn new(program: &'a Program, given: &'a Given, tensors: HashMap<BufferId, Tensor>) -> Machine<'a> {
-        let axes = vec![None; program.axes.len()];
-        Machine { program, dims: HashMap::new(), given, tensors, axes, known: Map::default(), open: 0 }
+impl<F> Default for Tuple<'_, F> {
+    fn default() -> Self {
+        Tuple { state: &[], item: &[] }
     }
+}
 
-    /// Computes the values of all dims.
-    fn size(&mut self) -> Result<(), String> {
-        for (id, dim) in self.program.dims.iter() {
-            let value = match dim.derived {
-                Some(value) => self.index(value)?,
-                None => *self.given.dims.get(&id).ok_or_else(|| format!("dim `{}` is not given", dim.name))?,
-            };
-            if value < 0 {
-                return Err(format!("dim `{}` is {value}", dim.name));
-            }
-            self.dims.insert(id, value);
-        }
-        Ok(())
-    }
-
+/// Conditions on the arguments.
+impl Machine<'_, Bounded> {
     /// Checks the conditions, limits and bounds that the kernel needs.
     fn needed(&mut self) -> Result<(), String> {
         for c in self.program.checks.conditions.iter().filter(|c| c.needed) {
@@ -179,6 +207,33 @@ impl<'a> Machine<'a> {
             if !given.is_some_and(|given| bound.relation.holds(given, bound.value)) {
                 return Err(format!("the kernel needs `{}`, which does not hold", bound.text));
             }
+        }
+        Ok(())
+    }
+}
+
+impl<'a, A: Arithmetic> Machine<'a, A> {
+    fn new(
+        arithmetic: &'a A,
+        program: &'a Program,
+        given: &'a Given<A::Float>,
+        tensors: HashMap<BufferId, Tensor<A::Float>>,
+    ) -> Machine<'a, A> {
+        let axes = vec![None; program.axes.len()];
+        Machine { arithmetic, program, dims: HashMap::new(), given, tensors, axes, known: Map::default(), open: 0 }
+    }
+
+    /// Computes the values of all dims.
+    fn size(&mut self) -> Result<(), String> {
+        for (id, dim) in self.program.dims.iter() {
+            let value = match dim.derived {
+                Some(value) => self.index(value)?,
+                None => *self.given.dims.get(&id).ok_or_else(|| format!("dim `{}` is not given", dim.name))?,
+            };
+            if value < 0 {
+                return Err(format!("dim `{}` is {value}", dim.name));
+            }
+            self.dims.insert(id, value);
         }
         Ok(())
     }
@@ -215,7 +270,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns the values that a stage stores at a point: its own value, and the values of the other components of a reduction.
-    fn point(&mut self, stage: &Stage) -> Result<Vec<Value>, String> {
+    fn point(&mut self, stage: &Stage) -> Result<Vec<Value<A::Float>>, String> {
         match &stage.body {
             Body::Map(value) => Ok(vec![self.data(*value, Tuple::default())?]),
             Body::Reduce { monoid, over, lift, finish } => {
@@ -223,13 +278,13 @@ impl<'a> Machine<'a> {
                 for identity in &monoid.identity {
                     state.push(self.value(*identity, Tuple::default())?);
                 }
-                let mut products: Vec<Option<Product>> =
-                    (0..state.len()).map(|n| self.is_product(monoid, n).then(Product::new)).collect();
+                let mut products: Vec<Option<A::Product>> =
+                    (0..state.len()).map(|n| self.is_product(monoid, n).then(A::Product::default)).collect();
                 self.points(over, &mut |machine| {
                     let items = lift.iter().map(|l| machine.data(*l, Tuple::default())).collect::<Result<Vec<_>, _>>()?;
                     for (product, item) in products.iter_mut().zip(&items) {
                         if let (Some(product), Value::Float(item)) = (product, item) {
-                            *product = product.times(*item);
+                            machine.arithmetic.multiply(product, *item);
                         }
                     }
                     state = machine.combine(monoid, &state, &items)?;
@@ -237,7 +292,7 @@ impl<'a> Machine<'a> {
                 })?;
                 for ((product, state), combine) in products.iter().zip(&mut state).zip(&monoid.combine) {
                     if let (Some(product), Value::Float(whole)) = (product, state) {
-                        *whole = product.in_any_order(*whole, self.program.exprs.dtype(*combine));
+                        *whole = self.arithmetic.in_any_order(product, *whole, self.program.exprs.dtype(*combine));
                     }
                 }
                 let stored = [*finish].into_iter().chain(stage.also.iter().map(|(_, value)| *value));
@@ -257,7 +312,12 @@ impl<'a> Machine<'a> {
         matches!(of, Some(Expr::Binary(Binary::Mul, a, b)) if a != b && is(*a) && is(*b))
     }
 
-    fn combine(&mut self, monoid: &Monoid, state: &[Value], item: &[Value]) -> Result<Vec<Value>, String> {
+    fn combine(
+        &mut self,
+        monoid: &Monoid,
+        state: &[Value<A::Float>],
+        item: &[Value<A::Float>],
+    ) -> Result<Vec<Value<A::Float>>, String> {
         monoid.combine.iter().map(|c| self.value(*c, Tuple { state, item })).collect()
     }
 
@@ -277,12 +337,12 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns a value as data: an index wraps to its type.
-    fn data(&mut self, id: ExprId, tuple: Tuple<'_>) -> Result<Value, String> {
+    fn data(&mut self, id: ExprId, tuple: Tuple<'_, A::Float>) -> Result<Value<A::Float>, String> {
         let value = self.value(id, tuple)?;
         Ok(if self.program.exprs.is_index(id) { wrap(value.int(), DType::I32) } else { value })
     }
 
-    fn value(&mut self, id: ExprId, tuple: Tuple<'_>) -> Result<Value, String> {
+    fn value(&mut self, id: ExprId, tuple: Tuple<'_, A::Float>) -> Result<Value<A::Float>, String> {
         if self.program.exprs.size(id) <= FEW {
             return self.new_value(id, tuple);
         }
@@ -301,7 +361,7 @@ impl<'a> Machine<'a> {
         value
     }
 
-    fn new_value(&mut self, id: ExprId, tuple: Tuple<'_>) -> Result<Value, String> {
+    fn new_value(&mut self, id: ExprId, tuple: Tuple<'_, A::Float>) -> Result<Value<A::Float>, String> {
         let (program, dtype) = (self.program, self.program.exprs.dtype(id));
         if program.exprs.is_index(id)
             && let Expr::Unary(..) | Expr::Binary(..) = program.exprs.get(id)
@@ -310,7 +370,7 @@ impl<'a> Machine<'a> {
         }
         let missing = || "the tuple does not have this component".to_owned();
         Ok(match program.exprs.get(id) {
-            Expr::Const(c) => Value::of(c.value(), c.dtype),
+            Expr::Const(c) => self.constant(*c),
             Expr::Axis(a) => {
                 Value::Int(self.axes[a.index()].ok_or_else(|| format!("axis `{}` is not bound here", program.axes[*a].name))?)
             }
@@ -323,33 +383,47 @@ impl<'a> Machine<'a> {
             Expr::State(n) => *tuple.state.get(*n as usize).ok_or_else(missing)?,
             Expr::Item(n) => *tuple.item.get(*n as usize).ok_or_else(missing)?,
             Expr::Read(read) => self.read(read, tuple)?,
-            Expr::Unary(op, a) => unary(*op, self.data(*a, tuple)?, dtype),
+            Expr::Unary(op, a) => {
+                let a = self.data(*a, tuple)?;
+                self.unary(*op, a, dtype)
+            }
             // An index becomes data if it is an operand of arithmetic on data, but not if it is compared with data.
             Expr::Binary(op @ (Binary::Min | Binary::Max | Binary::Div | Binary::Rem), a, b) => {
-                binary(*op, self.value(*a, tuple)?, self.value(*b, tuple)?, dtype)
+                let (a, b) = (self.value(*a, tuple)?, self.value(*b, tuple)?);
+                self.binary(*op, a, b, dtype)
             }
             // The second operand is not evaluated if it does not matter, because its reads may then be out of bounds.
             Expr::Binary(op @ (Binary::And | Binary::Or), a, b) if dtype == DType::Bool => {
                 let first = self.value(*a, tuple)?;
                 if first.truth() == (*op == Binary::Or) { first } else { self.value(*b, tuple)? }
             }
-            Expr::Binary(op, a, b) => binary(*op, self.data(*a, tuple)?, self.data(*b, tuple)?, dtype),
-            Expr::Compare(op, a, b) => Value::Bool(compare(*op, self.value(*a, tuple)?, self.value(*b, tuple)?)),
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.data(*a, tuple)?, self.data(*b, tuple)?);
+                self.binary(*op, a, b, dtype)
+            }
+            Expr::Compare(op, a, b) => {
+                let (a, b) = (self.value(*a, tuple)?, self.value(*b, tuple)?);
+                Value::Bool(self.compare(*op, a, b))
+            }
             Expr::Select(c, a, b) => {
                 let chosen = if self.value(*c, tuple)?.truth() { a } else { b };
                 if program.exprs.is_index(id) { self.value(*chosen, tuple)? } else { self.data(*chosen, tuple)? }
             }
-            Expr::Cast(to, a) => cast(self.value(*a, tuple)?, *to),
+            Expr::Cast(to, a) => {
+                let a = self.value(*a, tuple)?;
+                self.cast(a, *to)
+            }
             // The product is rounded twice. This is never more precise than rounding once, so the bound holds for both.
             Expr::MulAdd(a, b, c) => {
-                let product = binary(Binary::Mul, self.value(*a, tuple)?, self.value(*b, tuple)?, dtype);
-                binary(Binary::Add, product, self.value(*c, tuple)?, dtype)
+                let (a, b, c) = (self.value(*a, tuple)?, self.value(*b, tuple)?, self.value(*c, tuple)?);
+                let product = self.binary(Binary::Mul, a, b, dtype);
+                self.binary(Binary::Add, product, c, dtype)
             }
         })
     }
 
     /// Computes arithmetic on indices.
-    fn exact(&mut self, id: ExprId, tuple: Tuple<'_>) -> Result<i64, String> {
+    fn exact(&mut self, id: ExprId, tuple: Tuple<'_, A::Float>) -> Result<i64, String> {
         let program = self.program;
         let value = match program.exprs.get(id) {
             Expr::Unary(op, a) => op.of_int(self.value(*a, tuple)?.int()),
@@ -362,7 +436,7 @@ impl<'a> Machine<'a> {
         value.ok_or_else(|| "an index does not fit in 64 bits".to_owned())
     }
 
-    fn read(&mut self, read: &Read, tuple: Tuple<'_>) -> Result<Value, String> {
+    fn read(&mut self, read: &Read, tuple: Tuple<'_, A::Float>) -> Result<Value<A::Float>, String> {
         let mut index: SmallVec<[i64; 4]> = SmallVec::new();
         for i in &read.index {
             index.push(self.value(*i, tuple)?.int());
@@ -387,58 +461,66 @@ impl<'a> Machine<'a> {
 }
 
 /// Wraps an integer to its type.
-fn wrap(value: i64, dtype: DType) -> Value {
+fn wrap<F>(value: i64, dtype: DType) -> Value<F> {
     Value::Int(dtype.wrapped(value))
 }
 
-fn unary(op: Unary, a: Value, dtype: DType) -> Value {
-    match a {
-        Value::Bool(b) => Value::Bool(!b),
-        Value::Int(_) if op == Unary::IsNan => Value::Bool(false),
-        Value::Int(i) => wrap(op.of_int(i).unwrap_or_default(), dtype),
-        Value::Float(f) if op == Unary::IsNan => Value::Bool(f.value.is_nan()),
-        Value::Float(f) => Value::Float(f.unary(op, dtype)),
+/// Operations on values of all types.
+impl<A: Arithmetic> Machine<'_, A> {
+    fn constant(&self, c: Const) -> Value<A::Float> {
+        match c.dtype.numbers() {
+            Numbers::Float(_) => Value::Float(self.arithmetic.constant(c)),
+            Numbers::Int { .. } => Value::Int(c.value() as i64),
+            Numbers::Bool => Value::Bool(c.value() != 0.0),
+        }
+    }
+
+    fn unary(&self, op: Unary, a: Value<A::Float>, dtype: DType) -> Value<A::Float> {
+        match a {
+            Value::Bool(b) => Value::Bool(!b),
+            Value::Int(_) if op == Unary::IsNan => Value::Bool(false),
+            Value::Int(i) => wrap(op.of_int(i).unwrap_or_default(), dtype),
+            Value::Float(f) if op == Unary::IsNan => Value::Bool(self.arithmetic.is_nan(f)),
+            Value::Float(f) => Value::Float(self.arithmetic.unary(op, f, dtype)),
+        }
+    }
+
+    fn binary(&self, op: Binary, a: Value<A::Float>, b: Value<A::Float>, dtype: DType) -> Value<A::Float> {
+        match (a, b) {
+            (Value::Float(x), Value::Float(y)) => Value::Float(self.arithmetic.binary(op, x, y, dtype)),
+            (Value::Bool(x), Value::Bool(y)) => Value::Bool(match op {
+                Binary::And | Binary::Min => x && y,
+                Binary::Or | Binary::Max => x || y,
+                _ => x != y,
+            }),
+            // The cast and the wrapping keep the low bits, which the exact result and the device's result share.
+            _ => wrap(op.of_ints(a.int(), b.int()).unwrap_or_default() as i64, dtype),
+        }
+    }
+
+    fn compare(&self, op: Compare, a: Value<A::Float>, b: Value<A::Float>) -> bool {
+        match (a, b) {
+            (Value::Float(x), Value::Float(y)) => self.arithmetic.compare(op, x, y),
+            _ => op.holds(a.int(), b.int()),
+        }
+    }
+
+    /// Converts as Rust's `as` does.
+    fn cast(&self, a: Value<A::Float>, to: DType) -> Value<A::Float> {
+        match (to.numbers(), a) {
+            (Numbers::Bool, Value::Float(f)) => Value::Bool(self.arithmetic.is_nonzero(f)),
+            (Numbers::Bool, a) => Value::Bool(a.truth()),
+            (Numbers::Float(_), Value::Float(f)) => Value::Float(self.arithmetic.rounded(f, to)),
+            (Numbers::Float(_), a) => Value::Float(self.arithmetic.rounded(self.arithmetic.of_int(a.int()), to)),
+            (Numbers::Int { .. }, Value::Float(f)) => Value::Int(self.arithmetic.to_int(f, to)),
+            (Numbers::Int { .. }, a) => wrap(a.int(), to),
+        }
     }
 }
 
-fn binary(op: Binary, a: Value, b: Value, dtype: DType) -> Value {
-    match (a, b) {
-        (Value::Float(x), Value::Float(y)) => Value::Float(x.binary(op, y, dtype)),
-        (Value::Bool(x), Value::Bool(y)) => Value::Bool(match op {
-            Binary::And | Binary::Min => x && y,
-            Binary::Or | Binary::Max => x || y,
-            _ => x != y,
-        }),
-        // The cast and the wrapping keep the low bits, which the exact result and the device's result share.
-        _ => wrap(op.of_ints(a.int(), b.int()).unwrap_or_default() as i64, dtype),
-    }
-}
-
-fn compare(op: Compare, a: Value, b: Value) -> bool {
-    match (a, b) {
-        (Value::Float(x), Value::Float(y)) => op.holds(x.value, y.value),
-        _ => op.holds(a.int(), b.int()),
-    }
-}
-
-/// Converts as Rust's `as` does.
-fn cast(a: Value, to: DType) -> Value {
-    match (to, a) {
-        (DType::Bool, Value::Float(f)) => Value::Bool(f.value != 0.0),
-        (DType::Bool, a) => Value::Bool(a.truth()),
-        (to, Value::Float(f)) if to.is_float() => Value::Float(f.rounded(to)),
-        (to, a) if to.is_float() => Value::Float(Float::exact(a.number()).rounded(to)),
-        (DType::I32, Value::Float(f)) => Value::Int(i64::from(f.value as i32)),
-        (DType::U32, Value::Float(f)) => Value::Int(i64::from(f.value as u32)),
-        (DType::I8, Value::Float(f)) => Value::Int(i64::from(f.value as i8)),
-        (DType::U8, Value::Float(f)) => Value::Int(i64::from(f.value as u8)),
-        (to, a) => wrap(a.int(), to),
-    }
-}
-
-impl Given {
+impl<F> Given<F> {
     /// Sets the value of a symbolic dim of a program, by its name.
-    pub fn dim(mut self, program: &Program, name: &str, value: i64) -> Given {
+    pub fn dim(mut self, program: &Program, name: &str, value: i64) -> Given<F> {
         if let Some(dim) = program.dims.ids().find(|d| program.dims[*d].name == name && program.dims[*d].derived.is_none()) {
             self.dims.insert(dim, value);
         }

@@ -10,7 +10,7 @@
 //!
 //! The dimensions are transformed one after another. The axes of a stage have the order of its factor's first read.
 
-use super::matrices::{Matrices, Rational, value};
+use super::matrices::{Matrices, Rational};
 use super::recognize::{Convolution, Window};
 use crate::arena::Id;
 use crate::diag::SpanId;
@@ -379,8 +379,7 @@ fn times(exprs: &Exprs, c: Rational, item: ExprId) -> ExprId {
     if c.is_one() {
         return item;
     }
-    let c = exprs.constant(Const::number(value(c), exprs.dtype(item)));
-    exprs.product(c, item)
+    exprs.product(exprs.rational(*c.numer(), *c.denom(), exprs.dtype(item)), item)
 }
 
 impl Renamed {
