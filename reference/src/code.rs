@@ -9,6 +9,7 @@ mod matrix;
 pub(crate) use matrix::{Arrangement, Cooperation, Integer, MatrixAccess, MatrixOp, MulAdd, Product};
 
 use crate::fault::Object;
+use crate::field::Format;
 use crate::form::Form;
 use crate::lines::Lines;
 use spirv::BuiltIn;
@@ -74,6 +75,8 @@ pub(crate) enum Op {
     Matrix(u32),
     /// A use of an undefined value: an index into [`Code::undefined`].
     Undefined(u32),
+    /// A call of a function, whose operations follow: an index into [`Code::calls`].
+    Call(u32),
 }
 
 /// The end of a block.
@@ -340,7 +343,6 @@ pub(crate) enum AtomicOp {
     Store,
     Exchange,
     CompareExchange,
-    ISub,
     Combine(Combine),
 }
 
@@ -406,6 +408,7 @@ pub(crate) enum From {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Combine {
     IAdd,
+    ISub,
     FAdd,
     IMul,
     FMul,
@@ -446,6 +449,19 @@ pub(crate) enum Order {
     Nobody,
     Subgroup,
     Workgroup,
+}
+
+/// A call of a function of floats.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    /// The name of the function, without its type.
+    pub(crate) name: String,
+    pub(crate) dst: Slot,
+    /// The rows of the operands, which have as many words as the result.
+    pub(crate) operands: Vec<Slot>,
+    pub(crate) len: u32,
+    /// The number of operations that follow and that compute the same.
+    pub(crate) count: u32,
 }
 
 /// A block.
@@ -498,10 +514,13 @@ pub(crate) struct Code {
     pub(crate) places: Vec<u32>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) undefined: Vec<(String, u32)>,
+    pub(crate) calls: Vec<Call>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) objects: Vec<Object>,
     /// The initial contents of the file, with the constants.
     pub(crate) image: Vec<u32>,
+    /// The ranges of the image that hold constants of floats, with their formats.
+    pub(crate) floats: Vec<(std::ops::Range<usize>, Format)>,
     /// The flags that are cleared when a workgroup begins.
     pub(crate) flags: Vec<std::ops::Range<usize>>,
     /// The number of planes of shared memory.

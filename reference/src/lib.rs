@@ -76,6 +76,7 @@ mod analysis;
 mod code;
 mod exec;
 mod fault;
+pub mod field;
 mod form;
 mod half;
 mod lines;

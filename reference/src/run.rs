@@ -1,8 +1,9 @@
 //! Kernels: dispatches that are translated once, and run over a grid on several threads.
 
-use crate::code::{Code, Root};
-use crate::exec::Worker;
+use crate::code::{Block, Code, Root};
+use crate::exec::{Exact, Numbers, Rounded, Worker};
 use crate::fault::{Element, Fault, Object, Space};
+use crate::field::{Covered, Field, ModuleName, module_name};
 use crate::lower::lower;
 use crate::memory::device::{Memory, params_address};
 use crate::memory::shadow::{MOST_GROUPS, Shadow};
@@ -21,6 +22,7 @@ pub struct Kernel {
     spilled: bool,
     addressing: Addressing,
     buffers: usize,
+    module: ModuleName,
 }
 
 /// A run of a kernel.
@@ -113,9 +115,15 @@ pub enum RunError {
     },
 }
 
-/// The result of a thread: the number of instructions that it executed, and the reason why it stopped, with the turn of its
-/// workgroup.
-type Worked = (u64, Option<(u64, Stop)>);
+/// The result of a thread.
+struct Worked {
+    /// The number of instructions that it executed.
+    executed: u64,
+    /// True for each block that it ran.
+    ran: Vec<bool>,
+    /// The reason why it stopped, with the turn of its workgroup.
+    stop: Option<(u64, Stop)>,
+}
 
 /// The reason why a workgroup did not complete.
 #[derive(Debug)]
@@ -241,16 +249,30 @@ impl Kernel {
             return unknown(format!("the built-in {:?}", input.builtin));
         }
         let (spilled, addressing, buffers) = (dispatch.spilled, dispatch.addressing, dispatch.buffers.len());
-        Ok(Kernel { code, subgroup: subgroup.max(1), spilled, addressing, buffers })
+        Ok(Kernel { code, subgroup: subgroup.max(1), spilled, addressing, buffers, module: module_name(dispatch) })
     }
 
     /// Runs it over a grid.
     pub fn run(&self, launch: &Launch<'_>) -> Result<Stats, RunError> {
+        let numbers = Rounded::new();
+        self.run_with(launch, &|| numbers).map(|(stats, _)| stats)
+    }
+
+    /// Runs it over a grid in exact arithmetic, and notes the blocks that ran in the field. The memory must be [exact](Memory::exact).
+    pub fn run_exactly(&self, launch: &Launch<'_>, field: &Field) -> Result<Stats, RunError> {
+        let (stats, ran) = self.run_with(launch, &|| Exact::new(field))?;
+        let block = |(block, ran): (&Block, bool)| Covered { word: block.word, place: self.code.lines.place(block.word), ran };
+        field.cover(&self.module, &self.code.blocks.iter().zip(ran).map(block).collect::<Vec<_>>());
+        Ok(stats)
+    }
+
+    /// Runs it over a grid in a number system. Returns for each block whether an invocation ran it, too.
+    fn run_with<N: Numbers>(&self, launch: &Launch<'_>, numbers: &(dyn Fn() -> N + Sync)) -> Result<(Stats, Vec<bool>), RunError> {
         let prepared = self.prepare(launch)?;
         let groups = prepared.pieces.last().map_or(0, |p| p.first + count(p.groups));
         let next = AtomicU64::new(0);
         let threads = launch.threads.clamp(1, groups.clamp(1, 1 << 16) as usize);
-        let work = || self.work(&prepared, groups, &next);
+        let work = || self.work(&prepared, groups, &next, numbers());
         let results: Vec<Worked> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..threads).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
             let mut results = vec![work()];
@@ -258,24 +280,26 @@ impl Kernel {
             results.extend(others.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p))));
             results
         });
-        let instructions = results.iter().map(|(n, _)| n).sum();
+        let instructions = results.iter().map(|worked| worked.executed).sum();
+        let mut ran = vec![false; self.code.blocks.len()];
+        results.iter().for_each(|worked| ran.iter_mut().zip(&worked.ran).for_each(|(all, ran)| *all |= ran));
         // If a fault was found, it is reported even if other workgroups did not complete.
-        let stops = results.into_iter().filter_map(|(_, stop)| stop);
+        let stops = results.into_iter().filter_map(|worked| worked.stop);
         match stops.min_by_key(|(turn, stop)| (matches!(stop, Stop::Late), *turn)) {
-            None => Ok(Stats { instructions }),
+            None => Ok((Stats { instructions }, ran)),
             Some((_, Stop::Fault(fault))) => Err(RunError::Fault(fault)),
             Some((_, Stop::Late)) => Err(RunError::Late),
         }
     }
 
     /// Runs workgroups until there are no more, one commits a fault, or the deadline passes.
-    fn work(&self, prepared: &Prepared<'_>, groups: u64, next: &AtomicU64) -> Worked {
-        let mut worker = Worker::new(&self.code, prepared);
+    fn work<N: Numbers>(&self, prepared: &Prepared<'_>, groups: u64, next: &AtomicU64, numbers: N) -> Worked {
+        let mut worker = Worker::new(&self.code, prepared, numbers);
         let order = Order::of(groups);
         loop {
             let turn = next.fetch_add(1, Relaxed);
             if turn >= groups {
-                return (worker.executed, None);
+                return Worked { executed: worker.executed, ran: worker.ran, stop: None };
             }
             let group = order.at(turn);
             let (piece, place) = prepared.place(group);
@@ -283,7 +307,7 @@ impl Kernel {
                 // No more workgroups are started. Workgroups that have started still complete, so that the fault of the earliest
                 // one is reported.
                 next.fetch_max(groups, Relaxed);
-                return (worker.executed, Some((turn, stop)));
+                return Worked { executed: worker.executed, ran: worker.ran, stop: Some((turn, stop)) };
             }
         }
     }

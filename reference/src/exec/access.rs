@@ -1,6 +1,6 @@
 //! The memory and the offsets of loads and stores.
 
-use super::{Result, Worker};
+use super::{Numbers, Result, Worker};
 use crate::code::{AccessInfo, Root, Term};
 use crate::fault::{Access, Element, FaultKind, Object, Space};
 use crate::memory::device::{Meant, split};
@@ -14,7 +14,7 @@ pub(super) enum ByteMemory<'a> {
     Block(&'a [u32], i64),
 }
 
-impl<'a> Worker<'a> {
+impl<'a, N: Numbers> Worker<'a, N> {
     pub(super) fn load(&mut self, n: u32) -> Result {
         let code = self.code;
         let info = &code.accesses[n as usize];
@@ -45,13 +45,15 @@ impl<'a> Worker<'a> {
             if let Some(bound) = term.bound {
                 self.check_bound(info, term, bound, access)?;
             }
+            self.look(term.index, term.lanes);
             let stride = i64::from(term.stride);
             let at = term.index as usize;
             if term.lanes {
-                let indices = &self.words[at..at + lanes];
-                self.offsets[..lanes].iter_mut().zip(indices).for_each(|(o, i)| *o += i64::from(*i as i32) * stride);
+                let (numbers, indices) = (&self.numbers, &self.words[at..at + lanes]);
+                let index = |i: &N::Word| i64::from(numbers.integer(*i) as i32);
+                self.offsets[..lanes].iter_mut().zip(indices).for_each(|(o, i)| *o += index(i) * stride);
             } else {
-                let step = i64::from(self.words[at] as i32) * stride;
+                let step = i64::from(self.integer(term.index) as i32) * stride;
                 self.offsets[..lanes].iter_mut().for_each(|o| *o += step);
             }
         }
@@ -60,10 +62,9 @@ impl<'a> Worker<'a> {
 
     fn check_bound(&self, info: &AccessInfo, term: &Term, bound: u32, access: Access) -> Result {
         let row = if term.lanes { self.code.lanes } else { 1 };
-        let bad = (0..row)
-            .find(|lane| self.words[(term.index + lane) as usize] >= bound && (!term.lanes || self.mask[*lane as usize] != 0));
+        let bad = (0..row).find(|lane| self.integer(term.index + lane) >= bound && (!term.lanes || self.mask[*lane as usize] != 0));
         let Some(lane) = bad else { return Ok(()) };
-        let index = i64::from(self.words[(term.index + lane) as usize] as i32);
+        let index = i64::from(self.integer(term.index + lane) as i32);
         let lane = if term.lanes { lane } else { self.first() };
         let of = Object { elements: bound.into(), ..self.object(info) };
         self.fault(lane, info.word, FaultKind::OutOfBounds { access, at: Element { of, index } })
@@ -106,7 +107,7 @@ impl<'a> Worker<'a> {
     pub(super) fn address(&self, info: &AccessInfo, lane: u32) -> u64 {
         let Root::Address { slot, lanes } = info.root else { return 0 };
         let (row, lane) = if lanes { (self.code.lanes, lane) } else { (1, 0) };
-        let word = |plane: u32| u64::from(self.words[(slot + plane * row + lane) as usize]);
+        let word = |plane: u32| u64::from(self.integer(slot + plane * row + lane));
         word(0) | word(1) << 32
     }
 }

@@ -1,8 +1,7 @@
 //! Atomic operations, executed lane by lane in memory that other threads see.
 
 use super::access::ByteMemory;
-use super::group::apply;
-use super::{Result, Worker};
+use super::{Numbers, Result, Worker};
 use crate::code::{AccessInfo, Atomic, AtomicOp, Root};
 use crate::fault::{Access, Element, FaultKind, Object};
 use crate::form::Form;
@@ -10,7 +9,7 @@ use crate::memory::Conflict;
 use crate::memory::{shadow::Shadow, shared, trail};
 use crate::run::BoundTensor;
 
-impl Worker<'_> {
+impl<N: Numbers> Worker<'_, N> {
     pub(super) fn atomic(&mut self, n: u32) -> Result {
         let code = self.code;
         let atomic = code.atomics[n as usize];
@@ -30,18 +29,17 @@ impl Worker<'_> {
     }
 
     /// Returns the new value of a word, or `None` if it does not change.
-    fn changed(&self, atomic: &Atomic, lane: u32, old: u32) -> Option<u32> {
+    fn changed(&self, atomic: &Atomic, lane: u32, old: N::Word) -> Option<N::Word> {
         let value = || self.words[(atomic.value + lane) as usize];
         match atomic.op {
             AtomicOp::Load => None,
             AtomicOp::Store | AtomicOp::Exchange => Some(value()),
             AtomicOp::CompareExchange => (self.words[(atomic.comparator + lane) as usize] == old).then(value),
-            AtomicOp::ISub => Some(old.wrapping_sub(value())),
-            AtomicOp::Combine(combine) => Some(apply(combine, old, value())),
+            AtomicOp::Combine(combine) => Some(self.numbers.combine(combine, old, value())),
         }
     }
 
-    fn atomic_shared(&mut self, atomic: &Atomic, info: &AccessInfo, first: u32, object: &Object, lane: u32) -> Result<u32> {
+    fn atomic_shared(&mut self, atomic: &Atomic, info: &AccessInfo, first: u32, object: &Object, lane: u32) -> Result<N::Word> {
         let at = self.inside(info, object, if info.apart { lane as usize } else { 0 }, lane, Access::Atomic)?;
         let cell = first as usize + at;
         let element = || Element { of: object.clone(), index: at as i64 };
@@ -58,7 +56,7 @@ impl Worker<'_> {
         conflict.map_or(Ok(old), |conflict| self.race(lane, info.word, Access::Atomic, element(), conflict))
     }
 
-    fn atomic_bytes(&self, atomic: &Atomic, info: &AccessInfo, lane: u32) -> Result<u32> {
+    fn atomic_bytes(&self, atomic: &Atomic, info: &AccessInfo, lane: u32) -> Result<N::Word> {
         let (place, base) = self.bytes(info, lane, Access::Atomic)?;
         let at = self.offsets[if info.apart { lane as usize } else { 0 }] + base;
         let bound = match place {
@@ -66,11 +64,11 @@ impl Worker<'_> {
             ByteMemory::Block(..) => return self.read_only(info, lane, Element { of: super::access::parameters(0), index: at }),
         };
         if !bound.holds(at, info.extent, info.align) {
-            return self.bad_tensor(lane, info, Access::Atomic, bound, at).map(|()| 0);
+            return self.bad_tensor(lane, info, Access::Atomic, bound, at).map(|()| N::Word::default());
         }
         let Some(shadow) = &bound.shadow else { return self.read_only(info, lane, bound.element(at)) };
-        let word = (bound.start + at as usize) / 4;
-        if atomic.op != AtomicOp::Store && !bound.complete && bound.memory.flags(word) != 0xf {
+        let byte = bound.start + at as usize;
+        if atomic.op != AtomicOp::Store && !bound.complete && bound.memory.flags(byte / 4) != 0xf {
             return self.fault(lane, info.word, FaultKind::Unwritten { at: bound.element(at) });
         }
         if let Some((element, conflict)) = self.conflict(atomic, bound, shadow, at as usize, lane) {
@@ -78,10 +76,10 @@ impl Worker<'_> {
             return self.race(lane, info.word, Access::Atomic, at, conflict);
         }
         if atomic.op == AtomicOp::Store {
-            bound.memory.store(word, self.words[(atomic.value + lane) as usize], 0xf);
-            return Ok(0);
+            self.numbers.store(bound.memory, byte, Form::Word, self.words[(atomic.value + lane) as usize]);
+            return Ok(N::Word::default());
         }
-        Ok(bound.memory.update(word, |old| self.changed(atomic, lane, old)))
+        Ok(self.numbers.update(bound.memory, byte, |old| self.changed(atomic, lane, old)))
     }
 
     fn conflict(

@@ -1,14 +1,15 @@
 //! Active lanes, and barriers.
 
-use super::{Result, Worker};
+use super::{Numbers, Result, Worker};
 use crate::code::{Input, Order};
 use crate::fault::FaultKind;
 use crate::memory::clock::Clock;
 use spirv::BuiltIn;
 
-impl Worker<'_> {
+impl<N: Numbers> Worker<'_, N> {
     /// Starts a workgroup: all of its lanes are active, and no register is written.
     pub(super) fn begin(&mut self) {
+        self.numbers.begin();
         self.mask.fill(1);
         self.active = self.code.lanes;
         self.at = 0;
@@ -17,7 +18,7 @@ impl Worker<'_> {
         self.shared_clock.begin();
         self.global_clock.begin();
         for range in &self.code.flags {
-            self.words[range.clone()].fill(0);
+            self.words[range.clone()].fill(N::Word::default());
         }
         for n in 0..self.code.inputs.len() {
             self.input(self.code.inputs[n]);
@@ -46,7 +47,7 @@ impl Worker<'_> {
                     // Kernels with any other built-in were refused when they were created.
                     _ => 0,
                 };
-                self.words[(input.slot + plane * row + lane) as usize] = word;
+                self.words[(input.slot + plane * row + lane) as usize] = N::word(word);
             }
         }
     }
@@ -93,8 +94,9 @@ impl Worker<'_> {
         let lanes = self.mask.len();
         let mut taken = self.spare.pop().unwrap_or_default();
         taken.clear();
-        let conditions = &self.words[condition as usize..condition as usize + lanes];
-        taken.extend(self.mask.iter().zip(conditions).map(|(m, c)| m & c));
+        self.look(condition, true);
+        let (numbers, conditions) = (&self.numbers, &self.words[condition as usize..condition as usize + lanes]);
+        taken.extend(self.mask.iter().zip(conditions).map(|(m, c)| m & numbers.integer(*c)));
         let count: u32 = taken.iter().sum();
         if count == 0 || count == self.active {
             self.spare.push(taken);
@@ -111,17 +113,18 @@ impl Worker<'_> {
         let code = self.code;
         let switch = &code.switches[n as usize];
         let target = |word: u32| switch.cases.iter().find(|(value, _)| *value == word).map_or(switch.default, |(_, to)| *to);
+        self.look(switch.selector, switch.lanes);
         if !switch.lanes {
-            return self.go(target(self.words[switch.selector as usize]));
+            return self.go(target(self.integer(switch.selector)));
         }
         let mut rest = std::mem::take(&mut self.mask);
         while let Some(first) = rest.iter().position(|m| *m != 0) {
-            let to = target(self.words[switch.selector as usize + first]);
+            let to = target(self.integer(switch.selector + first as u32));
             let mut taken = self.spare.pop().unwrap_or_default();
             taken.clear();
             taken.resize(rest.len(), 0);
             for (lane, left) in rest.iter_mut().enumerate() {
-                if *left != 0 && target(self.words[switch.selector as usize + lane]) == to {
+                if *left != 0 && target(self.integer(switch.selector + lane as u32)) == to {
                     (*left, taken[lane]) = (0, 1);
                 }
             }

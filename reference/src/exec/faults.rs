@@ -1,6 +1,6 @@
 //! Creates the faults that are reported.
 
-use super::{Result, Worker};
+use super::{Numbers, Result, Worker};
 use crate::code::AccessInfo;
 use crate::fault::{Access, Element, Fault, FaultKind, Invocation, Object};
 use crate::memory::Conflict;
@@ -12,7 +12,7 @@ pub(super) struct Beyond {
     pub(super) unit: i64,
 }
 
-impl Worker<'_> {
+impl<N: Numbers> Worker<'_, N> {
     /// Returns a fault of a lane.
     #[cold]
     pub(super) fn fault<T>(&self, lane: u32, word: u32, kind: FaultKind) -> Result<T> {
@@ -52,7 +52,7 @@ impl Worker<'_> {
         let row = if written.lanes { code.lanes } else { 1 };
         for plane in &written.planes {
             for lane in 0..row {
-                let flag = self.words[(written.flags + plane * row + lane) as usize];
+                let flag = self.integer(written.flags + plane * row + lane);
                 if flag == 0 && (!written.lanes || self.mask[lane as usize] != 0) {
                     let lane = if written.lanes { lane } else { self.first() };
                     let of = code.objects[written.object as usize].clone();

@@ -1,9 +1,8 @@
 //! Operations over the active lanes of each subgroup.
 
-use super::{Result, Worker};
+use super::{Numbers, Result, Worker};
 use crate::code::{Combine, From, Group, GroupOp, Spread};
 use crate::fault::FaultKind;
-use crate::half;
 
 /// The lanes of a subgroup, from `first` to before `end`, and the active lanes.
 struct Team<'m> {
@@ -22,7 +21,7 @@ impl Team<'_> {
     }
 }
 
-impl Worker<'_> {
+impl<N: Numbers> Worker<'_, N> {
     pub(super) fn across(&mut self, n: u32) -> Result {
         let group = self.code.groups[n as usize];
         let lanes = self.code.lanes;
@@ -58,11 +57,15 @@ impl Worker<'_> {
             }
             GroupOp::All => self.vote(group, team, |votes| !votes.contains(&0)),
             GroupOp::Any => self.vote(group, team, |votes| votes.iter().any(|v| *v != 0)),
-            GroupOp::AllEqual => self.vote(group, team, |votes| votes.windows(2).all(|w| w[0] == w[1])),
+            GroupOp::AllEqual => {
+                let words: Vec<N::Word> = team.active().map(|lane| self.words[(group.a + lane) as usize]).collect();
+                let result = u32::from(words.windows(2).all(|w| w[0] == w[1]));
+                self.each(group, team, |_, _| result);
+            }
             GroupOp::BroadcastFirst => {
                 let from = team.active().next().unwrap_or(team.first);
-                let value = self.lane(group.a, from);
-                self.each(group, team, |_, _| value);
+                let value = self.words[(group.a + from) as usize];
+                self.each_word(group, team, |_, _| value);
             }
             GroupOp::Take(from) => return self.take(group, team, from),
             _ => self.ballot(group, team),
@@ -71,11 +74,17 @@ impl Worker<'_> {
     }
 
     fn lane(&self, slot: u32, lane: u32) -> u32 {
-        self.words[(slot + lane) as usize]
+        self.numbers.look(self.words[(slot + lane) as usize]);
+        self.integer(slot + lane)
+    }
+
+    /// Computes an integer for each active lane.
+    fn each(&mut self, group: &Group, team: &Team<'_>, f: impl Fn(&Self, u32) -> u32) {
+        self.each_word(group, team, |worker, lane| N::word(f(worker, lane)));
     }
 
     /// Computes a word for each active lane.
-    fn each(&mut self, group: &Group, team: &Team<'_>, f: impl Fn(&Self, u32) -> u32) {
+    fn each_word(&mut self, group: &Group, team: &Team<'_>, f: impl Fn(&Self, u32) -> N::Word) {
         for lane in team.active() {
             let word = f(self, lane);
             self.words[(group.dst + lane) as usize] = word;
@@ -99,7 +108,7 @@ impl Worker<'_> {
                 format!("a broadcast from lane {b}, although another invocation names lane {a} (OpGroupNonUniformBroadcast)");
             return self.fault(other, group.word, FaultKind::Undefined { what });
         }
-        self.each(group, team, |worker, lane| {
+        self.each_word(group, team, |worker, lane| {
             let (own, by) = (lane - team.first, worker.lane(group.b, lane));
             let from = match from {
                 From::Broadcast | From::Shuffle => Some(by),
@@ -114,7 +123,7 @@ impl Worker<'_> {
             // The lane is inactive, so the value is undefined. Taking it is not a fault, because sums that shuffle down
             // do so. The poison makes its use visible.
             let from = from.and_then(|from| team.first.checked_add(from)).filter(|from| team.runs(*from));
-            from.map_or(group.poison, |from| worker.lane(group.a, from))
+            from.map_or(worker.numbers.poison(group.poison), |from| worker.words[(group.a + from) as usize])
         });
         Ok(())
     }
@@ -150,13 +159,13 @@ impl Worker<'_> {
     }
 
     fn combine(&mut self, group: &Group, combine: Combine, spread: Spread, active: &mut dyn Iterator<Item = u32>) {
-        let mut sum = identity(combine);
+        let mut sum = self.numbers.identity(combine);
         let mut members = Vec::new();
         for lane in active {
             let before = sum;
-            sum = apply(combine, sum, self.words[(group.a + lane) as usize]);
+            sum = self.numbers.combine(combine, sum, self.words[(group.a + lane) as usize]);
             if group.half {
-                sum = half::round(f32::from_bits(sum)).to_bits();
+                sum = self.numbers.halved(sum);
             }
             members.push(lane);
             self.words[(group.dst + lane) as usize] = if spread == Spread::Exclusive { before } else { sum };
@@ -172,9 +181,9 @@ fn bit(lane: u32) -> u128 {
     1u128.checked_shl(lane).unwrap_or(0)
 }
 
-fn identity(combine: Combine) -> u32 {
+pub(super) fn identity(combine: Combine) -> u32 {
     match combine {
-        Combine::IAdd | Combine::Or | Combine::Xor | Combine::UMax => 0,
+        Combine::IAdd | Combine::ISub | Combine::Or | Combine::Xor | Combine::UMax => 0,
         Combine::FAdd => (-0.0f32).to_bits(),
         Combine::IMul | Combine::LogicalAnd => 1,
         Combine::FMul => 1f32.to_bits(),
@@ -191,6 +200,7 @@ pub(super) fn apply(combine: Combine, a: u32, b: u32) -> u32 {
     let (x, y) = (f32::from_bits(a), f32::from_bits(b));
     match combine {
         Combine::IAdd => a.wrapping_add(b),
+        Combine::ISub => a.wrapping_sub(b),
         Combine::FAdd => (x + y).to_bits(),
         Combine::IMul => a.wrapping_mul(b),
         Combine::FMul => (x * y).to_bits(),

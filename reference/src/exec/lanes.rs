@@ -3,15 +3,15 @@
 use crate::code::Slot;
 
 /// The parts of the file around a range that is written.
-pub(super) struct Rest<'a> {
-    low: &'a [u32],
-    high: &'a [u32],
+pub(super) struct Rest<'a, W> {
+    low: &'a [W],
+    high: &'a [W],
     end: usize,
 }
 
-impl<'a> Rest<'a> {
+impl<'a, W> Rest<'a, W> {
     #[inline(always)]
-    pub(super) fn get(&self, at: Slot, len: usize) -> &'a [u32] {
+    pub(super) fn get(&self, at: Slot, len: usize) -> &'a [W] {
         let at = at as usize;
         if at < self.low.len() { &self.low[at..at + len] } else { &self.high[at - self.end..at - self.end + len] }
     }
@@ -20,7 +20,7 @@ impl<'a> Rest<'a> {
 /// Splits the file into a range to write and the words around it, which hold the operands. No operand overlaps a
 /// result.
 #[inline(always)]
-pub(super) fn split(words: &mut [u32], dst: Slot, len: usize) -> (&mut [u32], Rest<'_>) {
+pub(super) fn split<W>(words: &mut [W], dst: Slot, len: usize) -> (&mut [W], Rest<'_, W>) {
     let (low, rest) = words.split_at_mut(dst as usize);
     let (dst, high) = rest.split_at_mut(len);
     let end = low.len() + len;
@@ -28,7 +28,7 @@ pub(super) fn split(words: &mut [u32], dst: Slot, len: usize) -> (&mut [u32], Re
 }
 
 #[inline]
-pub(super) fn copy(words: &mut [u32], dst: Slot, src: Slot, len: u32) {
+pub(super) fn copy<W: Copy>(words: &mut [W], dst: Slot, src: Slot, len: u32) {
     if len == 1 {
         words[dst as usize] = words[src as usize];
     } else {
@@ -37,7 +37,7 @@ pub(super) fn copy(words: &mut [u32], dst: Slot, src: Slot, len: u32) {
 }
 
 #[inline]
-pub(super) fn broadcast(words: &mut [u32], dst: Slot, src: Slot, planes: u32, lanes: u32) {
+pub(super) fn broadcast<W: Copy>(words: &mut [W], dst: Slot, src: Slot, planes: u32, lanes: u32) {
     for plane in 0..planes {
         let word = words[(src + plane) as usize];
         let at = (dst + plane * lanes) as usize;
@@ -46,7 +46,7 @@ pub(super) fn broadcast(words: &mut [u32], dst: Slot, src: Slot, planes: u32, la
 }
 
 #[inline]
-pub(super) fn masked(words: &mut [u32], mask: &[u32], dst: Slot, src: Slot, planes: u32) {
+pub(super) fn masked<W: Copy>(words: &mut [W], mask: &[u32], dst: Slot, src: Slot, planes: u32) {
     let len = mask.len() * planes as usize;
     let (to, rest) = split(words, dst, len);
     let from = rest.get(src, len);

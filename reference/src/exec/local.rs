@@ -1,15 +1,15 @@
 //! Loads and stores of shared arrays, and of registers that are indexed as the module runs.
 
 use super::faults::Beyond;
-use super::{Result, Worker};
+use super::{Numbers, Result, Worker};
 use crate::code::{AccessInfo, Register};
 use crate::fault::{Access, Element, FaultKind, Object};
 use crate::memory::shared::Who;
 
-impl Worker<'_> {
+impl<N: Numbers> Worker<'_, N> {
     /// Returns the lanes in which an access is made, each with its position among the offsets and in the value's rows.
     /// These are the active lanes. If the access is made once for all lanes, the first two suffice.
-    fn members(&self, info: &AccessInfo) -> impl Iterator<Item = (u32, usize, u32)> + use<> {
+    fn members(&self, info: &AccessInfo) -> impl Iterator<Item = (u32, usize, u32)> + use<N> {
         let (apart, lanes) = (info.apart, info.lanes);
         let count = if apart || lanes { usize::MAX } else { 2 };
         let active: Vec<u32> = (0..).zip(&self.mask).filter(|(_, m)| **m != 0).map(|(lane, _)| lane).take(count).collect();
@@ -76,7 +76,7 @@ impl Worker<'_> {
             for (plane, part) in (0..).zip(&info.planes) {
                 let index = at as u32 + part.offset;
                 let place = index * own + lane_of;
-                let missing = register.flags.is_some_and(|flags| self.words[(flags + place) as usize] == 0);
+                let missing = register.flags.is_some_and(|flags| self.integer(flags + place) == 0);
                 if missing && part.wanted {
                     let at = Element { of: object.clone(), index: index.into() };
                     return self.fault(lane, info.word, FaultKind::Unwritten { at });
@@ -98,7 +98,7 @@ impl Worker<'_> {
                 let place = (at as u32 + part.offset) * own + lane_of;
                 self.words[(register.slot + place) as usize] = self.words[(info.slot + plane * row + from) as usize];
                 if let Some(flags) = register.flags {
-                    self.words[(flags + place) as usize] = 1;
+                    self.words[(flags + place) as usize] = N::word(1);
                 }
             }
         }

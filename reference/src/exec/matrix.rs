@@ -5,12 +5,11 @@
 //! the element.
 
 use super::access::ByteMemory;
-use super::product::{floats, integers, saturated};
-use super::tensor::{elements, mask, taken};
-use super::{Result, Worker};
+use super::product::{integers, saturated};
+use super::tensor::{elements, mask};
+use super::{Numbers, Result, Worker};
 use crate::code::{AccessInfo, Arrangement, Cooperation, MatrixAccess, MatrixOp, MulAdd, Product, Root};
 use crate::fault::{Access, Element, FaultKind, Object};
-use crate::form::Form;
 use crate::memory::clock::COOPERATIVE;
 use crate::memory::{shared, trail};
 use crate::run::BoundTensor;
@@ -48,7 +47,7 @@ impl MatrixAccess {
     }
 }
 
-impl<'a> Worker<'a> {
+impl<'a, N: Numbers> Worker<'a, N> {
     pub(super) fn matrix(&mut self, n: u32) -> Result {
         let op = &self.code.matrices[n as usize];
         match op.does {
@@ -166,7 +165,8 @@ impl<'a> Worker<'a> {
     /// Returns the bytes from a row to the next.
     fn stride(&self, op: &MatrixOp, matrix: &MatrixAccess, first: u32, access: Access) -> Result<i64> {
         let slot = |lane: u32| if matrix.stride_lanes { matrix.stride + lane } else { matrix.stride };
-        let count = self.uniform(op, first, "stride", |lane| self.words[slot(lane) as usize] as i32)?;
+        self.numbers.look(self.words[slot(first) as usize]);
+        let count = self.uniform(op, first, "stride", |lane| self.integer(slot(lane)) as i32)?;
         let (bytes, alignment) = (i64::from(count) * i64::from(matrix.unit), matrix.alignment());
         let least = if access == Access::Write { 1 } else { 0 };
         match bytes >= least && bytes % i64::from(alignment) == 0 {
@@ -183,7 +183,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Writes an element to the lane that holds it, and to the lanes that hold copies of it.
-    fn put(&mut self, slot: u32, first: u32, [element, elements]: [u32; 2], value: u32) {
+    fn put(&mut self, slot: u32, first: u32, [element, elements]: [u32; 2], value: N::Word) {
         let all = elements.div_ceil(self.launch.subgroup) * self.launch.subgroup;
         let mut copy = element;
         while copy < all {
@@ -221,7 +221,8 @@ impl<'a> Worker<'a> {
                     return self.fault(lane, info.word, FaultKind::ReadOnly { at: bound.element(at) });
                 }
                 self.written(info, bound, at, needed, lane)?;
-                self.put(info.slot, line.first, [number, all], taken(bound.memory.load(byte / 4), byte, form));
+                let value = self.numbers.load(bound.memory, byte, form);
+                self.put(info.slot, line.first, [number, all], value);
                 continue;
             };
             if access == Access::Read {
@@ -242,8 +243,11 @@ impl<'a> Worker<'a> {
                 }
             }
             match access {
-                Access::Write => bound.memory.store(byte / 4, form.bits(self.words[slot]) << (8 * (byte % 4)), needed),
-                _ => self.put(info.slot, line.first, [number, all], taken(bound.memory.load(byte / 4), byte, form)),
+                Access::Write => self.numbers.store(bound.memory, byte, form, self.words[slot]),
+                _ => {
+                    let value = self.numbers.load(bound.memory, byte, form);
+                    self.put(info.slot, line.first, [number, all], value);
+                }
             }
         }
         Ok(())
@@ -269,11 +273,11 @@ impl<'a> Worker<'a> {
         let (width, cell, size) = (matrix.row_bytes() as i64, matrix.cell.bytes() as i64, matrix.form.bytes());
         let cells = line.at.div_euclid(cell)..(line.at + width + cell - 1).div_euclid(cell);
         let skip = (line.at - cells.start * cell) as usize;
-        let mut bytes = vec![0u8; (cell * (cells.end - cells.start)) as usize];
+        let mut row = N::row((cell * (cells.end - cells.start)) as usize);
         if access == Access::Write {
             for n in 0..matrix.lines().1 {
                 let (slot, _) = self.place_of(info.slot, line.first, matrix.element(line.number, n));
-                write(&mut bytes, skip + (n * size) as usize, matrix.form, self.words[slot]);
+                self.numbers.put(&mut row, skip + (n * size) as usize, matrix.form, self.words[slot]);
             }
         }
         for (n, index) in (0..).zip(cells) {
@@ -287,12 +291,12 @@ impl<'a> Worker<'a> {
             let (place, from) = (base as usize + index as usize, n * cell as usize);
             let who = shared::Who { clock: &self.shared_clock, lane: lane | COOPERATIVE, group: self.group };
             let conflict = match access {
-                Access::Write => self.shared.write(place, read(&bytes, from, matrix.cell), who),
+                Access::Write => self.shared.write(place, self.numbers.get(&row, from, matrix.cell), who),
                 _ => {
                     if !self.shared.is_written(place, &self.shared_clock) {
                         return self.fault(lane, info.word, FaultKind::Unwritten { at: element() });
                     }
-                    write(&mut bytes, from, matrix.cell, self.shared.load(place));
+                    self.numbers.put(&mut row, from, matrix.cell, self.shared.load(place));
                     self.shared.read(place, who)
                 }
             };
@@ -303,7 +307,7 @@ impl<'a> Worker<'a> {
         if access == Access::Read {
             let all = matrix.rows * matrix.columns;
             for n in 0..matrix.lines().1 {
-                let value = read(&bytes, skip + (n * size) as usize, matrix.form);
+                let value = self.numbers.get(&row, skip + (n * size) as usize, matrix.form);
                 self.put(info.slot, line.first, [matrix.element(line.number, n), all], value);
             }
         }
@@ -323,19 +327,20 @@ impl<'a> Worker<'a> {
 
     fn mul_add(&mut self, op: &MatrixOp, product: &MulAdd) -> Result {
         for first in self.subgroups() {
-            let take = |slot, elements| -> Vec<u32> {
+            let take = |slot, elements| -> Vec<N::Word> {
                 (0..elements).map(|element| self.words[self.place_of(slot, first, element).0]).collect()
             };
             let (m, n, k) = (product.rows, product.columns, product.depth);
             let (a, b, c) = (take(product.a, m * k), take(product.b, k * n), take(product.c, m * n));
             let shape = [n as usize, k as usize];
             let result = match product.product {
-                Product::Float(form) => Some(floats(&a, &b, &c, shape, form)),
-                Product::Int { a: of_a, b: of_b, c: of_c, result, saturating: false } => {
-                    Some(integers([(&a, of_a), (&b, of_b), (&c, of_c)], shape, result))
-                }
-                Product::Int { a: of_a, b: of_b, c: of_c, result, saturating: true } => {
-                    saturated([(&a, of_a), (&b, of_b), (&c, of_c)], shape, result)
+                Product::Float(form) => Some(self.numbers.product([&a, &b, &c], shape, form)),
+                Product::Int { a: of_a, b: of_b, c: of_c, result, saturating } => {
+                    let [a, b, c] = [a, b, c].map(|words| -> Vec<u32> { words.iter().map(|w| self.numbers.integer(*w)).collect() });
+                    let operands = [(&a[..], of_a), (&b[..], of_b), (&c[..], of_c)];
+                    let words =
+                        if saturating { saturated(operands, shape, result) } else { Some(integers(operands, shape, result)) };
+                    words.map(|words| words.into_iter().map(N::word).collect())
                 }
             };
             let Some(result) = result else {
@@ -352,16 +357,4 @@ impl<'a> Worker<'a> {
 
 fn name(op: &MatrixOp) -> String {
     format!("Op{:?}", op.name)
-}
-
-/// Reads a scalar from bytes.
-fn read(bytes: &[u8], at: usize, form: Form) -> u32 {
-    let bits = (0..).zip(&bytes[at..at + form.bytes() as usize]).fold(0, |bits, (n, b)| bits | u32::from(*b) << (8 * n));
-    form.keep(bits)
-}
-
-fn write(bytes: &mut [u8], at: usize, form: Form, kept: u32) {
-    let bits = form.bits(kept).to_le_bytes();
-    let size = form.bytes() as usize;
-    bytes[at..at + size].copy_from_slice(&bits[..size]);
 }

@@ -8,17 +8,22 @@
 mod access;
 mod atomic;
 mod control;
+mod exact;
 mod faults;
 mod group;
 mod lanes;
 mod local;
 mod maths;
 mod matrix;
+mod numbers;
 mod partial;
 mod product;
 mod tensor;
 
-use crate::code::{Code, End, Op};
+pub(crate) use exact::{Cell, Exact};
+pub(crate) use numbers::{Numbers, Rounded};
+
+use crate::code::{Call, Code, End, Op};
 use crate::fault::{Fault, FaultKind};
 use crate::memory::clock::Clock;
 use crate::memory::shared::Shared;
@@ -26,11 +31,12 @@ use crate::run::{Prepared, Stop};
 use std::time::Instant;
 
 /// The state of a thread that runs workgroups.
-pub(crate) struct Worker<'a> {
+pub(crate) struct Worker<'a, N: Numbers> {
+    numbers: N,
     code: &'a Code,
     launch: &'a Prepared<'a>,
     /// The file.
-    words: Vec<u32>,
+    words: Vec<N::Word>,
     /// 1 for each active lane.
     mask: Vec<u32>,
     active: u32,
@@ -40,7 +46,7 @@ pub(crate) struct Worker<'a> {
     waiting: Vec<(u32, Vec<u32>)>,
     /// Masks that are not in use.
     spare: Vec<Vec<u32>>,
-    shared: Shared,
+    shared: Shared<N::Word>,
     shared_clock: Clock,
     global_clock: Clock,
     /// The offset of each lane in the current access.
@@ -49,7 +55,8 @@ pub(crate) struct Worker<'a> {
     group: u64,
     place: [u32; 3],
     piece: u32,
-    fast: bool,
+    /// True for each block that an invocation ran.
+    pub(crate) ran: Vec<bool>,
     /// The number of instructions of the module that invocations have executed.
     pub(crate) executed: u64,
     /// The number of instructions that the current workgroup has executed. An instruction that several lanes execute
@@ -64,13 +71,14 @@ const LOOK: u64 = 1 << 18;
 
 type Result<T = (), E = Box<Fault>> = std::result::Result<T, E>;
 
-impl<'a> Worker<'a> {
-    pub(crate) fn new(code: &'a Code, launch: &'a Prepared<'a>) -> Worker<'a> {
+impl<'a, N: Numbers> Worker<'a, N> {
+    pub(crate) fn new(code: &'a Code, launch: &'a Prepared<'a>, numbers: N) -> Worker<'a, N> {
         let lanes = code.lanes;
         Worker {
+            words: numbers.image(code),
+            numbers,
             code,
             launch,
-            words: code.image.clone(),
             mask: vec![1; lanes as usize],
             active: lanes,
             at: 0,
@@ -83,7 +91,7 @@ impl<'a> Worker<'a> {
             group: 0,
             place: [0; 3],
             piece: 0,
-            fast: maths::has_fast(),
+            ran: vec![false; code.blocks.len()],
             executed: 0,
             steps: 0,
             look: 0,
@@ -96,6 +104,7 @@ impl<'a> Worker<'a> {
         self.begin();
         loop {
             let block = self.code.blocks[self.at as usize];
+            self.ran[self.at as usize] = true;
             self.executed += u64::from(block.count) * u64::from(self.active);
             self.steps += u64::from(block.count);
             if self.steps > self.launch.budget {
@@ -109,13 +118,12 @@ impl<'a> Worker<'a> {
                     return Err(Stop::Late);
                 }
             }
-            for n in block.first..block.last {
-                self.op(self.code.ops[n as usize])?;
-            }
+            self.ops(block.first, block.last)?;
             match block.end {
                 End::Jump(to) => self.go(to),
                 End::Branch { condition, yes, no } => {
-                    let to = if self.words[condition as usize] != 0 { yes } else { no };
+                    self.look(condition, false);
+                    let to = if self.integer(condition) != 0 { yes } else { no };
                     self.go(to);
                 }
                 End::Divide { condition, yes, no } => self.divide(condition, yes, no),
@@ -129,11 +137,32 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Runs the operations of a block.
+    #[inline]
+    fn ops(&mut self, first: u32, last: u32) -> Result {
+        let mut n = first;
+        while n < last {
+            let op = self.code.ops[n as usize];
+            n += 1;
+            match op {
+                Op::Call(call) => n += self.call(call),
+                op => self.op(op)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes a function of the module, unless its instructions are to be run. Returns the number of operations to skip.
+    fn call(&mut self, n: u32) -> u32 {
+        let Call { name, dst, operands, len, count } = &self.code.calls[n as usize];
+        if self.numbers.function(&mut self.words, name, *dst, operands, *len) { *count } else { 0 }
+    }
+
     fn op(&mut self, op: Op) -> Result {
         match op {
-            Op::Unary { op, dst, a, len } => maths::unary(self.fast, &mut self.words, op, dst, a, len),
-            Op::Binary { op, dst, a, b, len } => maths::binary(self.fast, &mut self.words, op, dst, [a, b], len),
-            Op::Ternary { op, dst, a, b, c, len } => maths::ternary(self.fast, &mut self.words, op, dst, [a, b, c], len),
+            Op::Unary { op, dst, a, len } => self.numbers.unary(&mut self.words, op, dst, a, len),
+            Op::Binary { op, dst, a, b, len } => self.numbers.binary(&mut self.words, op, dst, [a, b], len),
+            Op::Ternary { op, dst, a, b, c, len } => self.numbers.ternary(&mut self.words, op, dst, [a, b, c], len),
             Op::Copy { dst, src, len } => lanes::copy(&mut self.words, dst, src, len),
             Op::Broadcast { dst, src, planes } => lanes::broadcast(&mut self.words, dst, src, planes, self.code.lanes),
             Op::Masked { dst, src, planes } => lanes::masked(&mut self.words, &self.mask, dst, src, planes),
@@ -145,12 +174,30 @@ impl<'a> Worker<'a> {
             Op::Group(n) => return self.across(n),
             Op::Barrier(n) => return self.barrier(n),
             Op::Matrix(n) => return self.matrix(n),
+            // Its instructions follow.
+            Op::Call(_) => {}
             Op::Undefined(n) => {
                 let (what, word) = &self.code.undefined[n as usize];
                 return self.fault(self.first(), *word, FaultKind::Undefined { what: what.clone() });
             }
         }
         Ok(())
+    }
+
+    /// Returns an integer of the file.
+    #[inline(always)]
+    fn integer(&self, at: u32) -> u32 {
+        self.numbers.integer(self.words[at as usize])
+    }
+
+    /// Informs the number system of a decision by words: a row of lanes, or one word.
+    #[inline(always)]
+    fn look(&self, at: u32, lanes: bool) {
+        if N::IS_EXACT {
+            let row = if lanes { self.code.lanes } else { 1 };
+            let active = |lane: &u32| !lanes || self.mask[*lane as usize] != 0;
+            (0..row).filter(active).for_each(|lane| self.numbers.look(self.words[(at + lane) as usize]));
+        }
     }
 
     /// Returns the first active lane.

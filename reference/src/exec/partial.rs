@@ -1,10 +1,10 @@
 //! Arithmetic that is undefined for some operands. The operands of each active lane are checked.
 
-use super::{Result, Worker};
+use super::{Numbers, Result, Worker};
 use crate::code::{Check, Partial};
 use crate::fault::FaultKind;
 
-impl Worker<'_> {
+impl<N: Numbers> Worker<'_, N> {
     pub(super) fn checked(&mut self, n: u32) -> Result {
         let check = self.code.checks[n as usize];
         let row = if check.lanes { self.code.lanes } else { 1 };
@@ -13,10 +13,13 @@ impl Worker<'_> {
                 let at = plane * row + lane;
                 let (a, b) = (self.words[(check.a + at) as usize], self.words[(check.b + at) as usize]);
                 let active = !check.lanes || self.mask[lane as usize] != 0;
-                let value = match compute(check.op, a, b, check.byte) {
+                let value = match self.numbers.partial(check.op, [a, b], check.byte) {
                     Some(value) => value,
-                    None if active => return self.undefined(&check, lane, a, b),
-                    None => 0,
+                    None if active => {
+                        let [a, b] = [a, b].map(|word| self.numbers.integer(word));
+                        return self.undefined(&check, lane, a, b);
+                    }
+                    None => N::Word::default(),
                 };
                 self.words[(check.dst + at) as usize] = value;
             }
@@ -60,7 +63,7 @@ fn name(op: Partial) -> &'static str {
 
 /// Returns the result, or `None` if it is undefined. Vulkan also leaves the remainders of negative numbers undefined.
 #[inline]
-fn compute(op: Partial, a: u32, b: u32, byte: bool) -> Option<u32> {
+pub(super) fn compute(op: Partial, a: u32, b: u32, byte: bool) -> Option<u32> {
     let (s, t, x) = (a as i32, b as i32, f32::from_bits(a));
     if byte {
         return of_a_byte(op, a, b);

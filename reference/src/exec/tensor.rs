@@ -2,7 +2,7 @@
 
 use super::access::{ByteMemory, parameters};
 use super::faults::Beyond;
-use super::{Result, Worker};
+use super::{Numbers, Result, Worker};
 use crate::code::{AccessInfo, Part, Root};
 use crate::fault::{Access, Element, FaultKind};
 use crate::form::Form;
@@ -10,7 +10,7 @@ use crate::memory::trail::Who;
 use crate::run::BoundTensor;
 use std::ops::RangeInclusive;
 
-impl<'a> Worker<'a> {
+impl<'a, N: Numbers> Worker<'a, N> {
     pub(super) fn load_bytes(&mut self, info: &AccessInfo) -> Result {
         let first = self.first();
         if !info.apart {
@@ -56,7 +56,7 @@ impl<'a> Worker<'a> {
             if !bound.holds(at, 4, info.align) {
                 return self.bad_tensor(lane as u32, info, Access::Read, bound, at);
             }
-            self.words[info.slot as usize + lane] = bound.memory.load((bound.start + at as usize) / 4);
+            self.words[info.slot as usize + lane] = self.numbers.load(bound.memory, bound.start + at as usize, Form::Word);
         }
         Ok(())
     }
@@ -80,8 +80,7 @@ impl<'a> Worker<'a> {
         for (plane, part) in (0..).zip(&info.planes) {
             let byte = at as usize + part.offset as usize;
             let byte = bound.start + byte;
-            let word = bound.memory.load(byte / 4);
-            self.words[(info.slot + plane * row + to) as usize] = taken(word, byte, part.form);
+            self.words[(info.slot + plane * row + to) as usize] = self.numbers.load(bound.memory, byte, part.form);
         }
         if !bound.is_plain() { self.look_at_read(info, bound, at as usize, lane) } else { Ok(()) }
     }
@@ -126,7 +125,7 @@ impl<'a> Worker<'a> {
         for (plane, part) in (0..).zip(&info.planes) {
             let byte = at as usize + part.offset as usize;
             let word = words.get(byte / 4).copied().unwrap_or(0);
-            self.words[(info.slot + plane * row + to) as usize] = taken(word, byte, part.form);
+            self.words[(info.slot + plane * row + to) as usize] = self.numbers.parameter(word, byte, part.form);
         }
         Ok(())
     }
@@ -176,15 +175,10 @@ impl<'a> Worker<'a> {
             }
             let value = self.words[(info.slot + plane * row + from) as usize];
             let byte = bound.start + byte;
-            bound.memory.store(byte / 4, part.form.bits(value) << (8 * (byte % 4)), mask(byte, part.form));
+            self.numbers.store(bound.memory, byte, part.form, value);
         }
         Ok(())
     }
-}
-
-/// Extracts the scalar that begins at a byte from a word.
-pub(super) fn taken(word: u32, byte: usize, form: Form) -> u32 {
-    form.keep(word >> (8 * (byte % 4)))
 }
 
 /// Returns a mask of the bytes of a word that are accessed.

@@ -2,7 +2,7 @@
 //! (`SPV_NV_cooperative_matrix2`; the numbers of its instructions come from the SPIR-V registry.)
 
 use super::{Lower, Slot, Value};
-use crate::code::{Arrangement, Cooperation, Op};
+use crate::code::{Arrangement, Call, Cooperation, Op};
 use crate::module::functions::Callee;
 use crate::module::matrix::Matrix;
 use crate::words::{Inst, Result, malformed, unknown};
@@ -10,6 +10,13 @@ use spirv::{CooperativeMatrixReduce as Reduce, CooperativeMatrixUse as Use};
 
 /// The maximal number of instructions of inlined functions in a module.
 const MOST_PUT_IN: usize = 1 << 18;
+
+/// Returns the name of a function without its type: `tanh` of `tanh_f32x4`.
+fn function_name(name: &str) -> String {
+    let is_type = |rest: &str| rest.is_empty() || rest.strip_prefix('x').is_some_and(|n| n.parse::<u32>().is_ok());
+    let typed = name.rsplit_once("_f32").filter(|(_, rest)| is_type(rest));
+    typed.map_or(name, |(function, _)| function).to_owned()
+}
 
 impl Lower<'_> {
     /// Inlines a function at a call.
@@ -28,7 +35,14 @@ impl Lower<'_> {
             let planes = self.value(*id)?.planes;
             given.push((self.operand(*id, true)?, planes));
         }
+        let call = self.code.calls.len();
+        let len = to.planes * self.code.lanes;
+        let operands = given.iter().map(|(at, _)| *at).collect();
+        self.code.calls.push(Call { name: function_name(&self.module.name(inst.arg(0)?)), dst: to.at, operands, len, count: 0 });
+        self.op(Op::Call(call as u32));
+        let first = self.code.ops.len();
         self.call(callee, &given, to)?;
+        self.code.calls[call].count = (self.code.ops.len() - first) as u32;
         self.computed(inst, to)
     }
 

@@ -105,6 +105,10 @@ impl Lower<'_> {
             return Ok(*at);
         }
         let at = self.literal(words, lanes)?;
+        if let Some(format) = self.module.constants.get(&id).and_then(|(ty, _)| self.module.types.format(*ty)) {
+            let end = at as usize + words.len() * self.row(lanes) as usize;
+            self.code.floats.push((at as usize..end, format));
+        }
         self.constants.insert((id, lanes), at);
         Ok(at)
     }

@@ -4,8 +4,12 @@
 //! buffer has a window of addresses, and begins in the middle of it. So an access that leaves the buffer is still attributed to it,
 //! even if another buffer is a part of the same memory.
 
+use super::kept::Kept;
 use super::zeros;
+use crate::exec::{Cell, Exact};
+use crate::field::{Element, Field};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use tilewright_launch::DType;
 
 /// A piece of device memory.
 #[derive(Debug)]
@@ -15,6 +19,8 @@ pub struct Memory {
     written: Box<[AtomicU8]>,
     /// The number of bytes at the beginning that are known to be written.
     complete: AtomicU64,
+    /// The values of exact arithmetic, if the memory is for it.
+    kept: Option<Kept>,
 }
 
 /// The number of address bits within a window.
@@ -58,7 +64,31 @@ impl Memory {
     pub fn new(bytes: u64) -> Option<Memory> {
         let count = usize::try_from(bytes.div_ceil(4)).ok()?;
         let (words, written) = (zeros(count)?, zeros(count)?);
-        Some(Memory { words, written, complete: AtomicU64::new(0) })
+        Some(Memory { words, written, complete: AtomicU64::new(0), kept: None })
+    }
+
+    /// Allocates memory for runs in exact arithmetic.
+    pub fn exact(bytes: u64) -> Option<Memory> {
+        let memory = Memory::new(bytes)?;
+        let kept = Some(Kept::new(memory.words.len()));
+        Some(Memory { kept, ..memory })
+    }
+
+    /// Returns the value of a type at a byte, in exact arithmetic. `None` if it was never written. An integer is the number of its bits.
+    pub fn element(&self, field: &Field, at: u64, dtype: DType) -> Option<Element> {
+        Exact::new(field).element(self, usize::try_from(at).ok()?, dtype)
+    }
+
+    /// Returns the values of the word that contains a byte. `None` if the memory is not for exact arithmetic.
+    pub(crate) fn kept(&self, byte: usize) -> Option<[Cell; 2]> {
+        self.kept.as_ref().map(|kept| kept.get(byte / 4))
+    }
+
+    /// Changes the values of the word that contains a byte, given its bits.
+    pub(crate) fn keep(&self, byte: usize, f: &mut dyn FnMut(&mut [Cell; 2], u32)) {
+        if let Some(kept) = &self.kept {
+            kept.change(byte / 4, &mut |cells| f(cells, self.load(byte / 4)));
+        }
     }
 
     /// Writes bytes from an offset on.
@@ -68,6 +98,7 @@ impl Memory {
             let mut held = self.load(word).to_le_bytes();
             held.iter_mut().skip(first).take(count).zip(&mut from).for_each(|(to, from)| *to = *from);
             self.store(word, u32::from_le_bytes(held), flags_of(first, count));
+            self.kept.iter().for_each(|kept| kept.pass(word));
         }
     }
 
@@ -89,7 +120,10 @@ impl Memory {
     /// Fills the first bytes with zeros.
     pub fn clear(&self, bytes: u64) {
         let count = (bytes.div_ceil(4)).min(self.words.len() as u64) as usize;
-        (0..count).for_each(|n| self.store(n, 0, 0xf));
+        for word in 0..count {
+            self.store(word, 0, 0xf);
+            self.kept.iter().for_each(|kept| kept.pass(word));
+        }
     }
 
     /// Marks bytes as not written.

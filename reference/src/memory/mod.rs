@@ -5,6 +5,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod device;
+pub(crate) mod kept;
 pub(crate) mod shadow;
 pub(crate) mod shared;
 pub(crate) mod trail;

@@ -6,8 +6,8 @@ use crate::fault::Access;
 
 /// Shared memory, in planes. The clock continues from workgroup to workgroup, so that the records need not be cleared in between.
 #[derive(Debug)]
-pub(crate) struct Shared {
-    words: Vec<u32>,
+pub(crate) struct Shared<W> {
+    words: Vec<W>,
     /// The last write of each plane: its time, and its lane (12 bits).
     writers: Vec<u64>,
     readers: Marks,
@@ -56,16 +56,16 @@ impl Marks {
     }
 }
 
-impl Shared {
-    pub(crate) fn new(planes: u32, atomics: bool) -> Shared {
+impl<W: Copy + Default> Shared<W> {
+    pub(crate) fn new(planes: u32, atomics: bool) -> Shared<W> {
         let (count, atomic) = (planes as usize, if atomics { planes as usize } else { 0 });
         let marks = |count| Marks(vec![0; count]);
         let (readers, updates, atomic_loads) = (marks(count), marks(atomic), marks(atomic));
-        Shared { words: vec![0; count], writers: vec![0; count], readers, updates, atomic_loads }
+        Shared { words: vec![W::default(); count], writers: vec![0; count], readers, updates, atomic_loads }
     }
 
     #[inline]
-    pub(crate) fn load(&self, at: usize) -> u32 {
+    pub(crate) fn load(&self, at: usize) -> W {
         self.words[at]
     }
 
@@ -84,7 +84,7 @@ impl Shared {
 
     /// Writes a plane. Returns a conflicting access.
     #[inline]
-    pub(crate) fn write(&mut self, at: usize, value: u32, who: Who<'_>) -> Option<Conflict> {
+    pub(crate) fn write(&mut self, at: usize, value: W, who: Who<'_>) -> Option<Conflict> {
         let conflict = self.write_before(at, who);
         self.words[at] = value;
         self.writers[at] = who.clock.now() << 12 | u64::from(who.lane);
@@ -95,7 +95,7 @@ impl Shared {
     }
 
     /// Updates a plane by an atomic operation. Returns a conflicting access.
-    pub(crate) fn update(&mut self, at: usize, value: u32, who: Who<'_>) -> Option<Conflict> {
+    pub(crate) fn update(&mut self, at: usize, value: W, who: Who<'_>) -> Option<Conflict> {
         self.updates.record(at, who);
         self.words[at] = value;
         self.write_before(at, who).or_else(|| self.readers.conflict(at, who, Access::Read))

@@ -5,6 +5,7 @@
 //! registers are counted in planes too. Buffers have the layout in bytes that their decorations specify.
 
 use super::matrix::Matrix;
+use crate::field::Format;
 use crate::form::Form;
 use crate::words::{Id, Result, malformed, unknown};
 use spirv::StorageClass;
@@ -74,6 +75,16 @@ impl Type {
 }
 
 impl Scalar {
+    /// The format, if it is a float.
+    pub(crate) fn format(self) -> Option<Format> {
+        match self {
+            Scalar::F32 => Some(Format::F32),
+            Scalar::F16 => Some(Format::F16),
+            Scalar::BF16 => Some(Format::BF16),
+            Scalar::Bool | Scalar::Int | Scalar::Byte => None,
+        }
+    }
+
     /// The form in memory.
     pub(crate) fn form(self) -> Form {
         match self {
@@ -193,6 +204,20 @@ impl Types {
             Type::Vector { of, .. } | Type::Matrix(Matrix { of, .. }) => self.scalar(*of),
             Type::Pointer { .. } => Ok(Scalar::Int),
             other => malformed(format!("{other:?} is neither scalar nor vector")),
+        }
+    }
+
+    /// Returns the format of the floats that a value consists of, if all of its scalars are such floats.
+    pub(crate) fn format(&self, id: Id) -> Option<Format> {
+        match self.get(id).ok()? {
+            Type::Scalar(s) => s.format(),
+            Type::Vector { of, .. } | Type::Matrix(Matrix { of, .. }) | Type::Array { of, .. } => self.format(*of),
+            Type::Struct { members } => {
+                let mut formats = members.iter().map(|member| self.format(member.of));
+                let first = formats.next()??;
+                formats.all(|format| format == Some(first)).then_some(first)
+            }
+            _ => None,
         }
     }
 
