@@ -278,6 +278,12 @@ pub enum Error {
         /// The first byte that was never written.
         byte: u64,
     },
+    /// Elements of a field were asked of a device whose arithmetic is not exact.
+    #[error("{device} does not compute in exact arithmetic: open a device by `Device::exact`")]
+    NotExact {
+        /// The name of the device.
+        device: String,
+    },
     /// The reference device cannot run the SPIR-V module.
     #[error("`{variant}`, dispatch `{dispatch}`: {reason}")]
     Words {

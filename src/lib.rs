@@ -21,6 +21,7 @@ pub mod devices;
 #[cfg(doctest)]
 mod documentation;
 mod error;
+pub mod exact;
 mod kernel;
 mod launch;
 pub mod layout;

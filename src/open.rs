@@ -2,8 +2,10 @@
 
 use crate::device::{Device, DeviceInfo, Options, folder};
 use crate::error::Result;
+use crate::exact::Field;
 use crate::reference;
 use crate::vulkan;
+use std::sync::Arc;
 
 impl Options {
     /// Opens the device.
@@ -35,6 +37,12 @@ impl Device {
     /// Opens a device with the options of the environment: see [`Options::from_env`].
     pub fn open() -> Result<Device> {
         Options::from_env()?.open()
+    }
+
+    /// Opens the reference device for exact arithmetic: floats are elements of a field, and the bits that the host writes are the
+    /// names of random elements. [`AnyTensor::elements`](crate::AnyTensor::elements) reads them.
+    pub fn exact(field: Arc<Field>) -> Device {
+        Device::new(&Options::new(), reference::exact(field))
     }
 
     /// Lists the devices.

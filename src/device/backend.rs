@@ -9,10 +9,11 @@ use super::parking::Wait;
 use super::region::Region;
 use super::timing::{Span, Timed};
 use crate::device::DeviceInfo;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use std::any::Any;
 use std::sync::Arc;
-use tilewright_launch::{Dispatch, Program};
+use tilewright_launch::{DType, Dispatch, Program};
+use tilewright_reference::field::Element;
 
 /// A device of any kind.
 ///
@@ -31,6 +32,11 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Reads the contiguous runs of a buffer's region in order. The caller excludes every write in the meantime.
     fn read(&self, buffer: &dyn Buffer, region: &Region, bytes: &mut [u8], wait: &mut Wait) -> Result<()>;
+
+    /// Reads the elements of a type in a buffer's region in order, in exact arithmetic. The caller excludes every write in the meantime.
+    fn elements(&self, _: &dyn Buffer, _: &Region, _: DType) -> Result<Vec<Element>> {
+        Err(Error::NotExact { device: self.info().name.clone() })
+    }
 
     /// Fills the first `bytes` bytes (a multiple of 4) with zeros. The caller excludes every other access in the meantime.
     fn clear(&self, buffer: &dyn Buffer, bytes: u64, wait: &mut Wait) -> Result<()>;

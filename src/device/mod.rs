@@ -12,6 +12,7 @@ mod submission;
 pub(super) mod timing;
 
 use crate::error::{Error, Result};
+use crate::exact;
 use access::{Access, Refusal};
 use backend::{Backend, LaunchStep, Pipeline};
 use memory::{Memory, Pool, Quota, allocated, lock};
@@ -23,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use submission::Part;
-use tilewright_launch::{Dispatch, Feature, Matrices, Program};
+use tilewright_launch::{DType, Dispatch, Feature, Matrices, Program};
 use timing::{Span, Timed};
 
 /// A device that runs kernels. Clones are handles of the same device, which is closed when the last handle and the last of its
@@ -399,6 +400,22 @@ impl Device {
         what: impl FnOnce() -> String,
     ) -> Result<()> {
         self.alone(memory, false, what, |backend, wait| backend.read(memory.buffer(), region, bytes, wait))
+    }
+
+    /// Reads the elements in a region of some memory, in exact arithmetic. `what` names the memory in errors.
+    pub(crate) fn elements(
+        &self,
+        memory: &Arc<Memory>,
+        region: &Region,
+        dtype: DType,
+        what: impl FnOnce() -> String,
+    ) -> Result<Vec<exact::Element>> {
+        let mut elements = Vec::new();
+        self.alone(memory, false, what, |backend, _| {
+            elements = backend.elements(memory.buffer(), region, dtype)?;
+            Ok(())
+        })?;
+        Ok(elements)
     }
 
     /// Writes a region of some memory. `what` names the memory in errors.

@@ -13,9 +13,10 @@ use crate::device::{DeviceInfo, Options};
 use crate::error::{Error, Result};
 use std::any::Any;
 use std::io::Write;
-use std::sync::Once;
+use std::sync::{Arc, Once};
 use std::time::Instant;
-use tilewright_launch::{Dispatch, Param, ParamValue, Program, Role};
+use tilewright_launch::{DType, Dispatch, Param, ParamValue, Program, Role};
+use tilewright_reference::field::{Element, Field};
 use tilewright_reference::{self as reference, Kernel, Launch, Memory, RunError};
 
 /// The name that selects it.
@@ -75,9 +76,17 @@ pub(crate) fn instead(options: &Options, error: Error) -> Result<Box<dyn Backend
     }
 }
 
+/// Opens the reference device for exact arithmetic.
+pub(crate) fn exact(field: Arc<Field>) -> Box<dyn Backend> {
+    let device = ReferenceDevice::new(limits::plain(0));
+    Box::new(ReferenceDevice { field: Some(field), ..device })
+}
+
 /// The reference device.
 struct ReferenceDevice {
     info: DeviceInfo,
+    /// The field in which it computes, if its arithmetic is exact.
+    field: Option<Arc<Field>>,
     threads: usize,
     /// The start of its clock.
     start: Instant,
@@ -86,7 +95,7 @@ struct ReferenceDevice {
 impl ReferenceDevice {
     fn new(info: DeviceInfo) -> ReferenceDevice {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        ReferenceDevice { info, threads, start: Instant::now() }
+        ReferenceDevice { info, field: None, threads, start: Instant::now() }
     }
 
     fn now(&self) -> u64 {
@@ -144,7 +153,7 @@ impl Backend for ReferenceDevice {
     }
 
     fn allocate(&self, bytes: u64, _: &str) -> Result<Box<dyn backend::Buffer>> {
-        match Memory::new(bytes) {
+        match if self.field.is_some() { Memory::exact(bytes) } else { Memory::new(bytes) } {
             Some(memory) => Ok(Box::new(Buffer(memory))),
             None => Err(Error::OutOfMemory { what: format!("{bytes} bytes for a tensor") }),
         }
@@ -161,6 +170,14 @@ impl Backend for ReferenceDevice {
         let mut runs = region.runs().zip(bytes.chunks_mut(region.run.max(1) as usize));
         let unwritten = |byte: u64| Error::Unwritten { byte: byte - region.start };
         runs.try_for_each(|(at, run)| memory.read(at, run).map_err(unwritten))
+    }
+
+    fn elements(&self, buffer: &dyn backend::Buffer, region: &Region, dtype: DType) -> Result<Vec<Element>> {
+        let memory = own(buffer)?;
+        let Some(field) = &self.field else { return Err(Error::NotExact { device: self.info.name.clone() }) };
+        let places = region.runs().flat_map(|at| (at..at + region.run).step_by(dtype.bytes() as usize));
+        let element = |at| memory.element(field, at, dtype).ok_or(Error::Unwritten { byte: at - region.start });
+        places.map(element).collect()
     }
 
     fn clear(&self, buffer: &dyn backend::Buffer, bytes: u64, _: &mut Wait) -> Result<()> {
@@ -238,7 +255,11 @@ impl ReferenceDevice {
         let pieces: Vec<_> = pieces.collect();
         let budget = reference::BUDGET;
         let launch = Launch { buffers: &buffers, pieces: &pieces, threads: self.threads, budget, deadline };
-        match ready.kernel.run(&launch) {
+        let run = match &self.field {
+            Some(field) => ready.kernel.run_exactly(&launch, field),
+            None => ready.kernel.run(&launch),
+        };
+        match run {
             Ok(_) => Ok(Some(())),
             Err(RunError::Late) => Ok(None),
             Err(RunError::Fault(fault)) => Err(Error::Fault { variant: ready.variant.clone(), dispatch: step.name.clone(), fault }),

@@ -9,6 +9,7 @@ use crate::device::Device;
 use crate::device::memory::{Memory, allocated};
 use crate::device::region::Region;
 use crate::error::{Error, Result};
+use crate::exact;
 use crate::layout::{Layout, RowMajor};
 use element::{Element, reserved};
 use prepared::Prepared;
@@ -174,6 +175,18 @@ impl AnyTensor {
         let mut elements = reserved(self.len())?;
         elements.extend(layout.places(&self.shape).filter_map(|at| places.get(at).copied()));
         Ok(elements)
+    }
+
+    /// Reads all elements, in row-major order, from a device of [exact arithmetic](crate::exact). An integer is the number of
+    /// its bits.
+    pub fn elements(&self) -> Result<Vec<exact::Element>> {
+        self.check_ready()?;
+        if self.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places = self.device.elements(&self.memory, &self.region(), self.dtype, || self.described())?;
+        let Some(layout) = &self.layout else { return Ok(places) };
+        Ok(layout.places(&self.shape).filter_map(|at| places.get(at).copied()).collect())
     }
 
     /// Overwrites all elements, in row-major order. `T` must be the tensor's dtype.
