@@ -20,6 +20,7 @@ pub enum Fill {
 }
 
 /// The inputs of a launch.
+#[derive(Clone, Debug)]
 pub struct Inputs {
     /// Dims, scalars, tensors.
     pub given: Given,

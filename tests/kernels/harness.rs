@@ -11,12 +11,12 @@ pub use tilewright_check::Fill;
 use tilewright_check::wanted;
 use tilewright_differential::compare::compare;
 use tilewright_differential::compile::Refusal;
-use tilewright_differential::run::{admits, arguments, inputs, launch};
 use tilewright_differential::{compile, validate::validate};
 use tilewright_dsl::algorithm::evaluate::Value;
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{self, Program, print};
 use tilewright_dsl::profile::Profile;
+use tilewright_prove::launch::{admits, arguments, inputs, launch};
 
 /// Returns the devices of all tests: the device that the environment selects, with the validation layers on, and the reference
 /// device, which reports violations that hardware hides. `TILEWRIGHT_VALIDATION=0` turns the layers off, for machines whose layers

@@ -5,6 +5,7 @@
 #![allow(unreachable_pub, reason = "a test binary has no users")]
 
 mod entries;
+mod proofs;
 mod random;
 mod sources;
 
@@ -15,7 +16,6 @@ use std::sync::OnceLock;
 use tilewright::{Device, DynKernel, Error, Options, Rounding};
 use tilewright_check::{Fill, Inputs, wanted};
 use tilewright_differential::compare::compare;
-use tilewright_differential::run::{admits, inputs, launch};
 use tilewright_differential::{compile, validate::validate};
 use tilewright_dsl::algorithm;
 use tilewright_dsl::algorithm::evaluate::Tensor;
@@ -27,6 +27,7 @@ use tilewright_dsl::schedule::head;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::Tokens;
 use tilewright_launch::{DType, Program};
+use tilewright_prove::launch::{admits, inputs, launch};
 use tilewright_schedules::{catalog, lavapipe};
 
 /// The values of dims by name.
@@ -55,7 +56,7 @@ fn recompiled(program: &Program, written: &[Written]) -> compile::Variant {
     let prepared = made.prepared.into_iter().map(|(_, nest)| nest).collect();
     let decomposed = decomposed(&subject.kernel, &subject.schedule, &Choice::default());
     let decomposed = decomposed.unwrap_or_else(|e| panic!("{}", e.texts(&subject.spans)));
-    compile::Variant { program: made.program, algorithm, decomposed, nest: made.nest, prepared }
+    compile::Variant { program: made.program, algorithm, decomposed, nest: made.nest, specialized: made.specialized, prepared }
 }
 
 /// Returns the default schedule of a kernel.
@@ -91,6 +92,7 @@ fn check(entry: &str, sizes: &[Dims], scalars: &[f64]) {
         assert!(sizes.len() >= 2, "{name:?} takes {} of the sizes", sizes.len());
         let loaded: Vec<DynKernel> = [Some(on_reference(program)), on_vulkan(program)].into_iter().flatten().collect();
         sizes.iter().for_each(|dims| compare_at(&variant, &loaded, asked.at(&variant, dims, scalars)));
+        proofs::check(&variant);
     }
 }
 

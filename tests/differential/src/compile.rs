@@ -20,6 +20,8 @@ pub struct Variant {
     pub decomposed: Option<Program>,
     /// The nest that its SPIR-V modules were made from.
     pub nest: Program,
+    /// The nests of its specialized versions.
+    pub specialized: Vec<Program>,
     /// The nests of the programs that prepare inputs.
     pub prepared: Vec<Program>,
 }
@@ -100,7 +102,14 @@ impl Parsed {
         let made = compile(&self.kernel, &self.schedule, profile, choice, &place, tilewright_spirv::compile)?;
         let prepared = made.prepared.into_iter().map(|(_, nest)| nest).collect();
         let decomposed = decomposed(&self.kernel, &self.schedule, choice)?;
-        Ok(Variant { program: made.program, algorithm: self.algorithm.clone(), decomposed, nest: made.nest, prepared })
+        Ok(Variant {
+            program: made.program,
+            algorithm: self.algorithm.clone(),
+            decomposed,
+            nest: made.nest,
+            specialized: made.specialized,
+            prepared,
+        })
     }
 }
 

@@ -4,9 +4,7 @@ use crate::case::{Case, Pair};
 use crate::compare::compare;
 use crate::compile::{Refusal, Variant, choices, rule, variant};
 use crate::memory::Most;
-use crate::run::{admits, dim_values, inputs, launch};
 use crate::validate::validate;
-use crate::views;
 use cpu_time::{ProcessTime, ThreadTime};
 use fastrand::Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,6 +15,9 @@ use tilewright_check::{Fill, Inputs};
 use tilewright_dsl::length::is_long;
 use tilewright_dsl::lower::launch::size;
 use tilewright_dsl::nest::{Block, Exec, Node, NodeKind, Program};
+use tilewright_prove::launch::{admits, dim_values, inputs, launch};
+use tilewright_prove::views::fit;
+use tilewright_prove::{Outcome, Subject, run_with};
 use tilewright_reference::FaultKind;
 
 /// The most processor time for a compilation.
@@ -78,6 +79,10 @@ pub struct Ran {
     pub on_vulkan: u32,
     /// The reasons of refused launches: sizes that a fact or a shape excludes.
     pub refused: Vec<String>,
+    /// Launches whose results were equal to the algorithm's in exact arithmetic.
+    pub exact: u32,
+    /// The reasons of launches about whose results exact arithmetic shows nothing.
+    pub not_shown: Vec<String>,
     /// Launches that have a result with more than a third of its elements unbounded.
     pub vague: u32,
 }
@@ -114,6 +119,8 @@ pub enum Kind {
     Validation,
     /// A wrong value.
     Value,
+    /// A value that differs in exact arithmetic, although it is within the bound of the error.
+    Exact,
     /// Another error of a device.
     Device,
 }
@@ -302,15 +309,34 @@ impl Judge {
                 })?;
                 ran.vague += u32::from(unknown * 3 > values.len());
             }
-            if own { ran.launches += 1 } else { ran.on_vulkan += 1 }
+            if own {
+                ran.launches += 1;
+                exactly(variant, inputs, of.pair.values, ran)
+                    .map_err(|text| Find::new(Kind::Exact, format!("{text} at {dims:?}")))?;
+            } else {
+                ran.on_vulkan += 1;
+            }
         }
         Ok(())
     }
 }
 
+/// Runs a variant in exact arithmetic, and compares the results for equality.
+fn exactly(variant: &Variant, inputs: &Inputs, seed: u64, ran: &mut Ran) -> Result<(), String> {
+    let nests = variant.specialized.iter().chain([&variant.nest]).collect();
+    let subject = Subject::new(&variant.program, &variant.algorithm, nests);
+    match run_with(&subject, inputs.clone(), seed)?.outcome {
+        Outcome::Equal => ran.exact += 1,
+        Outcome::NotShown(reasons) => ran.not_shown.extend(reasons.into_iter().next()),
+        Outcome::Different { tensor, index, wanted, got } => return Err(format!("`{tensor}`{index:?} is {got}, not {wanted}")),
+        Outcome::Fault(fault) => return Err(fault),
+    }
+    Ok(())
+}
+
 /// Returns why a launch of these sizes is not run, because it would last too long on any device.
 fn beyond(variant: &Variant, inputs: &Inputs, dims: &[(String, i64)]) -> Option<&'static str> {
-    if !views::fit(&variant.program, inputs, &variant.algorithm) {
+    if !fit(&variant.program, inputs, &variant.algorithm) {
         return Some("views among more elements than are made");
     }
     (steps(variant, dims, &|_| true) > MOST_STEPS).then_some("more steps than are waited for")

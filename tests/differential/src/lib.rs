@@ -23,10 +23,8 @@ pub mod mutate;
 pub mod positions;
 pub mod race;
 pub mod report;
-pub mod run;
 pub mod schedule;
 pub mod shrink;
 pub mod validate;
-mod views;
 
 pub use case::{Case, Pair, pair};

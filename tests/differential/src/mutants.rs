@@ -3,7 +3,6 @@
 use crate::compare::compare;
 use crate::compile::{self, Variant};
 use crate::mutate::{Kind, Mutant, mutants};
-use crate::run;
 use crate::{Pair, pair};
 use fastrand::Rng;
 use std::collections::BTreeMap;
@@ -16,6 +15,7 @@ use tilewright_dsl::launch;
 use tilewright_dsl::nest::{BufferId, Program};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::verify::verify;
+use tilewright_prove::launch::{admits, inputs as inputs_of, launch as launched};
 
 /// The check that detects a wrong nest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,10 +82,10 @@ impl std::fmt::Display for Table {
 }
 
 /// Dims by name.
-type Sizes = &'static [(&'static str, i64)];
+pub type Sizes = &'static [(&'static str, i64)];
 
 /// Kernels and schedules with shared memory and barriers. Schedules with matrices are for `mesa_lavapipe_26`.
-const SHARED: [(&str, &str, Sizes); 5] = [
+pub const SHARED: [(&str, &str, Sizes); 5] = [
     (
         "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }",
         "V: matmul for p {
@@ -244,8 +244,8 @@ impl Subject {
         let fill = |name: &str| pair.fills.iter().find(|(n, _)| n == name).map_or(Fill::Small, |(_, fill)| *fill);
         let launch = |dims: &Vec<(String, i64)>| {
             let dims: Vec<(&str, i64)> = dims.iter().map(|(name, n)| (name.as_str(), *n)).collect();
-            run::admits(&self.variant.program, &dims).filter(|admitted| *admitted)?;
-            let inputs = run::inputs(&self.variant.algorithm, &dims, &pair.scalars, &fill, &mut random).ok()?;
+            admits(&self.variant.program, &dims).filter(|admitted| *admitted)?;
+            let inputs = inputs_of(&self.variant.algorithm, &dims, &pair.scalars, &fill, &mut random).ok()?;
             let count: i64 = inputs.shapes.values().map(|s| s.iter().product::<i64>()).sum();
             if count > 20_000 {
                 return None;
@@ -301,7 +301,7 @@ impl Subject {
             Err(error) => return Found::Launch(error.to_string()),
         };
         for (inputs, wanted) in &self.launches {
-            let results = match run::launch(&kernel, &program, &self.variant.algorithm, inputs) {
+            let results = match launched(&kernel, &program, &self.variant.algorithm, inputs) {
                 Ok(results) => results,
                 Err(error @ Error::Unwritten { .. }) => return Found::Value(error.to_string()),
                 Err(error @ (Error::Fault { .. } | Error::Words { .. })) => return Found::Fault(error.to_string()),

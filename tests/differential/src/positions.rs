@@ -2,12 +2,12 @@
 //! exact end of the positions, which is computed here from the ranges alone.
 
 use crate::compile::Variant;
-use crate::run::dim_values;
 use fastrand::Rng;
 use tilewright_dsl::expr::{Expr, ExprId};
 use tilewright_dsl::launch::{MOST, Role, Size};
 use tilewright_dsl::lower::launch::size;
 use tilewright_dsl::nest::{AxisId, Body, Program, Stage};
+use tilewright_prove::launch::dim_values;
 
 /// Sizes of dims, around the roots of 2^31.
 const SIZES: [i64; 14] = [1, 2, 3, 7, 1290, 1291, 32_767, 32_768, 46_340, 46_341, 65_535, 65_536, 1 << 24, MOST];

@@ -5,7 +5,6 @@ use crate::case::{Case, points};
 use crate::compile::variant;
 use crate::kernel::Kernel;
 use crate::kernel::tree::Expr;
-use crate::run::{Placed, inputs};
 use crate::schedule::tree::Schedule;
 use crate::schedule::{self, facts};
 use cpu_time::ProcessTime;
@@ -14,6 +13,7 @@ use std::time::Duration;
 use tilewright::{Device, Result};
 use tilewright_check::Fill;
 use tilewright_dsl::profile::Profile;
+use tilewright_prove::launch::{Placed, inputs};
 
 /// The points that a launch computes.
 const POINTS: std::ops::RangeInclusive<i64> = 1 << 18..=1 << 21;

@@ -22,6 +22,10 @@ pub struct Report {
     pub on_vulkan: u64,
     /// Launches with many elements without a bound.
     pub vague: u64,
+    /// Launches whose results were equal in exact arithmetic.
+    pub exact: u64,
+    /// Launches about which exact arithmetic shows nothing, by reason.
+    pub not_shown: BTreeMap<String, u64>,
     /// Pairs that do not compile, by rule, each with a case.
     pub refused: BTreeMap<String, (u64, u64)>,
     /// Launches that were refused, by rule.
@@ -48,6 +52,10 @@ impl Report {
         self.executed += u64::from(ran.launches > 0);
         self.on_vulkan += u64::from(ran.on_vulkan > 0);
         self.vague += u64::from(ran.vague);
+        self.exact += u64::from(ran.exact);
+        for reason in &ran.not_shown {
+            *self.not_shown.entry(reason.clone()).or_default() += 1;
+        }
         for rule in &ran.refused {
             *self.refused_launches.entry(rule.clone()).or_default() += 1;
         }
@@ -172,6 +180,10 @@ impl Display for Report {
         writeln!(f, "{} pairs: {} accepted ({:.1} %)", self.pairs, self.accepted, percent(self.accepted))?;
         writeln!(f, "executed: {} on the reference device, {} on Vulkan too", self.executed, self.on_vulkan)?;
         writeln!(f, "launches whose results have hardly a bound: {}", self.vague)?;
+        writeln!(f, "launches with equal results in exact arithmetic: {}", self.exact)?;
+        for (reason, count) in &self.not_shown {
+            writeln!(f, "launches that exact arithmetic does not show: {count} because of {reason}")?;
+        }
         let mut last = "";
         for ((kind, name), count) in &self.holding {
             if *kind != last {

@@ -3,8 +3,8 @@
 use crate::harness::{Fill, check, devices, instructions, profiles, refused, variant};
 use spirv::Op;
 use tilewright_differential::compile;
-use tilewright_differential::run::{inputs, launch};
 use tilewright_dsl::algorithm::evaluate::evaluate;
+use tilewright_prove::launch::{inputs, launch};
 
 const NHWC: &str = "fn conv<N, H, W, IC, OC>(x: f32[N, H, W, IC], w: f32[3, 3, IC, OC]) -> y: f32[N, H, W, OC] {
     y[n, oh, ow, oc] = sum(fh in 0..3, fw in 0..3, ic in 0..IC) { x.pad(0.0)[n, oh + fh - 1, ow + fw - 1, ic] * w[fh, fw, ic, oc] };

@@ -1,10 +1,11 @@
-//! Runs a variant on a device with random inputs and poisoned outputs, and returns results in the evaluation's form. A tensor that
+//! Runs a variant on a device with given inputs and poisoned outputs, and returns results in the evaluation's form. A tensor that
 //! a schedule says is strided is given as a view with gaps, and the elements around the view must not change.
 
 use crate::views::{Whole, place};
 use fastrand::Rng;
 use half::{bf16, f16};
 use std::collections::HashMap;
+use tilewright::exact::Element;
 use tilewright::{AnyTensor, Argument, DType, Device, DynKernel, Error, Result, Scalar};
 use tilewright_check::{Fill, Inputs};
 use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, shapes};
@@ -130,6 +131,32 @@ impl<'a> Placed<'a> {
         self.wholes.into_iter().try_for_each(Whole::check)?;
         results
     }
+
+    /// Reads the results on a device of exact arithmetic: the values of each, and true if no launch has changed elements around a view.
+    ///
+    /// # Errors
+    /// The device's errors.
+    pub fn elements(self) -> Result<(Vec<(BufferId, Vec<Value<Element>>)>, bool)> {
+        let results = self.algorithm.outputs.iter().copied().zip(self.outputs).chain(self.updates);
+        let dtype = |id: BufferId| self.algorithm.buffers[id].dtype;
+        let results = results.map(|(id, tensor)| Ok((id, elements(dtype(id), &tensor)?))).collect::<Result<_>>()?;
+        let intact = self.wholes.into_iter().map(Whole::is_intact).collect::<Result<Vec<_>>>()?;
+        Ok((results, !intact.contains(&false)))
+    }
+}
+
+/// Reads a tensor on a device of exact arithmetic. An integer that is not known is a float.
+fn elements(dtype: DType, tensor: &AnyTensor) -> Result<Vec<Value<Element>>> {
+    let elements = tensor.elements()?.into_iter();
+    if dtype.is_float() {
+        return Ok(elements.map(Value::Float).collect());
+    }
+    let known = |(element, value)| match (element, value) {
+        (Element::Unknown(reason), _) => Value::Float(Element::Unknown(reason)),
+        (_, Value::Bool(b)) => Value::Bool(b),
+        (_, value) => Value::Int(value.number() as i64),
+    };
+    Ok(elements.zip(download(dtype, tensor)?).map(known).collect())
 }
 
 /// Unpacks packed results on the device and on the host, and checks that both agree.

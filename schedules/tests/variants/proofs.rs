@@ -1,0 +1,115 @@
+//! The proofs of all variants: `docs/proofs.md` lists each with its verdict, the sizes that suffice to reach its blocks, and the number of
+//! blocks. The tests run these sizes in exact arithmetic. `UPDATE_DOCS=1` chooses the sizes anew and rewrites the page, in a few minutes.
+
+use crate::{compile, key, recompiled, sources};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use tilewright_prove::{Budget, Dims, Proof, Subject, Unreached, prove, prove_at};
+use tilewright_schedules::catalog;
+
+/// The heads of the page's table.
+const HEADS: &str =
+    "| kernel | profile | schedule | verdict | sizes | blocks | error | not shown |\n|---|---|---|---|---|---|---|---|\n";
+
+fn page() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/proofs.md")
+}
+
+fn text() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| std::fs::read_to_string(page()).expect("docs/proofs.md"))
+}
+
+/// Returns the cells of the rows of the page's table.
+fn rows() -> impl Iterator<Item = Vec<&'static str>> {
+    let table = text().split_once(HEADS).map_or("", |(_, rows)| rows);
+    table.lines().take_while(|line| line.starts_with('|')).map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+}
+
+/// Makes the subject of a variant.
+fn subject(variant: &compile::Variant) -> Subject<'_> {
+    let nests = variant.specialized.iter().chain([&variant.nest]).collect();
+    Subject::new(&variant.program, &variant.algorithm, nests)
+}
+
+/// Runs the sizes that the page lists for a variant. All results must be equal, and the same number of blocks must run.
+pub fn check(variant: &compile::Variant) {
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        return;
+    }
+    let name = key(&variant.program);
+    let [kernel, schedule, profile] = name;
+    let row = rows().find(|row| row[..3] == [kernel, profile, schedule]);
+    let row = row.unwrap_or_else(|| panic!("docs/proofs.md does not list {name:?}: run with UPDATE_DOCS=1"));
+    let sizes: Vec<Dims> = row[4].split("; ").filter(|sizes| !sizes.is_empty()).map(dims).collect();
+    let proof = prove_at(&subject(variant), &Budget::default(), &sizes).unwrap_or_else(|e| panic!("{name:?}: {e}"));
+    assert!(proof.wrong.is_none() && proof.not_shown.is_empty(), "{name:?}: {:?} {:?}", proof.wrong, proof.not_shown);
+    assert_eq!([verdict(&proof), &blocks(&proof)], [row[3], row[5]], "{name:?}: run with UPDATE_DOCS=1");
+}
+
+fn dims(text: &str) -> Dims {
+    let one = |part: &str| part.split_once('=').and_then(|(name, value)| Some((name.to_owned(), value.parse().ok()?)));
+    text.trim_matches('`').split(',').map(|part| one(part).unwrap_or_else(|| panic!("`{part}` in docs/proofs.md"))).collect()
+}
+
+fn sizes(dims: &Dims) -> String {
+    let parts: Vec<String> = dims.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    format!("`{}`", parts.join(","))
+}
+
+fn verdict(proof: &Proof) -> &'static str {
+    match (proof.equal.is_empty(), proof.chose) {
+        (true, _) => "not shown",
+        (false, true) => "tested exactly",
+        (false, false) => "proved",
+    }
+}
+
+fn blocks(proof: &Proof) -> String {
+    format!("{} of {}", proof.blocks[0], proof.blocks[1])
+}
+
+/// Returns the row of a variant.
+fn row(variant: &compile::Variant) -> String {
+    let [kernel, schedule, profile] = key(&variant.program);
+    let proof = prove(&subject(variant), &Budget::default()).unwrap_or_else(|e| panic!("{kernel}, {schedule}: {e}"));
+    assert!(proof.wrong.is_none(), "{kernel}, {schedule}: {:?}", proof.wrong);
+    let needed: Vec<String> = proof.needed.iter().map(sizes).collect();
+    let mut open: Vec<String> = Vec::new();
+    for (dims, reasons) in &proof.not_shown {
+        let reasons: Vec<&str> = reasons.iter().map(String::as_str).collect();
+        open.push(format!("{}: {}", sizes(dims), reasons.join(", ")));
+    }
+    let versions = proof.unreached.iter().filter(|what| matches!(what, Unreached::Version(_))).count();
+    if versions > 0 {
+        open.push(format!("{versions} versions, which no small size takes"));
+    }
+    let (verdict, blocks, error) = (verdict(&proof), blocks(&proof), proof.probability());
+    format!(
+        "| {kernel} | {profile} | {schedule} | {verdict} | {} | {blocks} | 2^{error:.0} | {} |\n",
+        needed.join("; "),
+        open.join("; ")
+    )
+}
+
+/// The page lists each variant of the catalog, and no others.
+#[test]
+fn the_page_of_proofs_lists_every_variant() {
+    let programs: Vec<_> = catalog::ALL.iter().flat_map(|entry| (entry.programs)().expect("they decode")).collect();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let written = sources::schedules();
+        let mut page = text().split_once(HEADS).map_or_else(|| text().to_owned(), |(before, _)| before.to_owned());
+        page += HEADS;
+        for program in &programs {
+            let _ = write!(page, "{}", row(&recompiled(program, &written)));
+        }
+        std::fs::write(self::page(), page).expect("docs/proofs.md");
+        return;
+    }
+    let mut listed: Vec<[&str; 3]> = rows().map(|row| [row[0], row[2], row[1]]).collect();
+    let mut wanted: Vec<[&str; 3]> = programs.iter().map(key).collect();
+    listed.sort_unstable();
+    wanted.sort_unstable();
+    assert_eq!(listed, wanted, "run with UPDATE_DOCS=1");
+}
