@@ -9,6 +9,7 @@
 //!         ├▶ new                    files
 //!         ├▶ tune, bench ─▶ variant (files ─▶ programs) ─▶ check, place (runners)
 //!         ├▶ explain                tilewright_explain
+//!         ├▶ prove                  tilewright_prove
 //!         └▶ plan                   the planner of tilewright_dsl
 //! ```
 
@@ -27,6 +28,7 @@ mod options;
 mod output;
 mod place;
 mod plan;
+mod prove;
 mod reached;
 mod sizes;
 mod tune;
@@ -58,6 +60,7 @@ fn run(command: Command) -> Result<Exit, Problem> {
         Command::Bench(options) => bench::run(&options),
         Command::Explain(options) => explain::run(&options),
         Command::Plan(options) => plan::run(&options),
+        Command::Prove(options) => prove::run(&options),
         Command::Completions { shell } => {
             let mut bytes = Vec::new();
             clap_complete::generate(shell, &mut Options::command(), "tilewright", &mut bytes);

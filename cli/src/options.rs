@@ -57,6 +57,7 @@ pub(crate) enum Command {
     Bench(Bench),
     Explain(Explain),
     Plan(Plan),
+    Prove(Prove),
     /// Prints a script that completes this program's command lines in a shell.
     #[command(after_help = "Example:\n  tilewright completions bash > ~/.local/share/bash-completion/completions/tilewright")]
     Completions {
@@ -78,6 +79,7 @@ impl Command {
             Command::Bench(options) => options.json,
             Command::Explain(options) => options.json,
             Command::Plan(options) => options.json,
+            Command::Prove(options) => options.json,
             Command::Completions { .. } | Command::Runner => false,
         }
     }
@@ -292,6 +294,41 @@ pub(crate) struct Explain {
     /// Writes a page with all results, for a browser.
     #[arg(long, value_name = "OUT", conflicts_with = "compare")]
     pub(crate) html: Option<PathBuf>,
+    /// Prints JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Compares schedules with their kernels in exact arithmetic.
+///
+/// The reference device runs the compiled SPIR-V with floats as elements of a prime field, without rounding. Each result is
+/// compared with the kernel's own formula for equality, at sizes around the boundaries of all tiles, until each block of the modules
+/// has run. docs/exactness.md says what the verdicts mean.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tilewright prove src/schedules/hopper.rs
+  tilewright prove src/schedules/hopper.rs --schedule FAST --size M=129,N=65,K=33")]
+pub(crate) struct Prove {
+    /// A Rust file with schedules.
+    pub(crate) file: PathBuf,
+    /// The schedules to prove; by default all.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schedule: Vec<String>,
+    /// The sizes to run: M=129,N=65. By default they are chosen from the schedule's tiles.
+    #[arg(long, value_name = "SIZES", value_parser = sizes::parse)]
+    pub(crate) size: Vec<Sizes>,
+    /// Values of tuned constants, instead of their defaults: B=128
+    #[arg(long, value_name = "VALUES", value_parser = sizes::parse)]
+    pub(crate) tune: Vec<Sizes>,
+    /// Runs all chosen sizes, also after each block has run.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The factor by which the usual limit of work at one size is multiplied.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub(crate) work: f64,
+    /// The seed of the random elements.
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub(crate) seed: u64,
     /// Prints JSON.
     #[arg(long)]
     pub(crate) json: bool,
