@@ -166,7 +166,17 @@ pub enum Error {
         /// The kernel.
         kernel: String,
         /// Each variant and the first reason for which it does not take the arguments.
-        reasons: Vec<(String, String)>,
+        reasons: Vec<(String, Refusal)>,
+    },
+    /// No variant that prepares this input takes the tensor: see [`DynKernel::prepare`](crate::DynKernel::prepare).
+    #[error("`{kernel}`: `{input}` cannot be prepared: {}", reasons.iter().map(|r| r.message.as_str()).collect::<Vec<_>>().join("; "))]
+    Unprepared {
+        /// The kernel.
+        kernel: String,
+        /// The input.
+        input: String,
+        /// The first reason of each variant.
+        reasons: Vec<Refusal>,
     },
     /// A launch writes memory that it also reads or writes through another argument.
     #[error("`{kernel}`: `{written}` is written, but shares memory with `{other}`")]
@@ -305,10 +315,56 @@ pub enum Error {
 const INSTALL: &str =
     "install one: on Debian and Ubuntu `apt install mesa-vulkan-drivers libvulkan1`, or the driver of the GPU's vendor";
 
-/// Prints one reason per line.
-struct Reasons<'a>(&'a [(String, String)]);
+/// The reason for which a variant does not take the arguments of a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// The cause.
+    pub cause: Cause,
+    /// The explanation.
+    pub message: String,
+}
 
-impl fmt::Display for Reasons<'_> {
+impl Refusal {
+    pub(crate) fn new(cause: Cause, message: impl Into<String>) -> Refusal {
+        Refusal { cause, message: message.into() }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// The causes of a [`Refusal`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Cause {
+    /// A shape is not one that the kernel takes.
+    Shape,
+    /// A fact of the kernel does not hold. Every variant of it needs the fact.
+    Need,
+    /// A fact of the schedule, or one that the compiler assumed, does not hold.
+    Fact,
+    /// An index can exceed 32 bits.
+    Index,
+    /// A fact or an index depends on the free strides of a view, and does not hold or can exceed 32 bits for these.
+    Strides,
+    /// The schedule does not take a view with these strides, or one that begins there.
+    View,
+    /// A result would have too many elements.
+    Elements,
+    /// The variant cannot access so many bytes of one tensor on this device.
+    Bytes,
+    /// An input was prepared, but not for this variant.
+    Preparation,
+}
+
+/// Prints one reason per line.
+struct Reasons<'a, R>(&'a [(String, R)]);
+
+impl<R: fmt::Display> fmt::Display for Reasons<'_, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|(variant, reason)| write!(f, "\n  `{variant}`: {reason}"))
     }

@@ -31,7 +31,7 @@ mod tensor;
 mod vulkan;
 
 pub use device::{Device, DeviceInfo, DeviceKind, Limits, Options};
-pub use error::{Error, Result};
+pub use error::{Cause, Error, Refusal, Result};
 pub use half::{bf16, f16};
 pub use kernel::argument::{Argument, Scalar};
 pub use kernel::batch::Batch;

@@ -2,7 +2,7 @@
 
 use super::argument::Argument;
 use super::load::DynKernel;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Refusal, Result};
 use crate::tensor::AnyTensor;
 use crate::tensor::prepared::Prepared;
 use std::sync::OnceLock;
@@ -62,22 +62,26 @@ impl DynKernel {
             let made = match preparation.run(self, tensor) {
                 Ok(tensors) => Ok(tensors),
                 // Another variant may take these sizes.
-                Err(Error::NoVariant { reasons, .. }) => {
-                    Err(reasons.into_iter().map(|(_, reason)| reason).collect::<Vec<_>>().join("; "))
-                }
-                Err(Error::Needs { message, .. }) => Err(message),
+                Err(Error::NoVariant { reasons, .. }) => Err(joined(reasons)),
+                Err(Error::Needs { message, .. }) => Err(Refusal::new(Cause::Need, message)),
                 Err(error) => return Err(error),
             };
-            variants.resize_with(preparation.variant, || Err("it does not prepare this input".to_owned()));
+            variants.resize_with(preparation.variant, || Err(Refusal::new(Cause::Preparation, "it does not prepare this input")));
             variants.push(made);
         }
         if variants.is_empty() {
             return Err(wrong(format!("does not have a prepared input `{input}`")));
         }
         if variants.iter().all(std::result::Result::is_err) {
-            let reasons: Vec<String> = variants.into_iter().filter_map(std::result::Result::err).collect();
-            return Err(wrong(format!("`{input}` cannot be prepared: {}", reasons.join("; "))));
+            let reasons = variants.into_iter().filter_map(std::result::Result::err).collect();
+            return Err(Error::Unprepared { kernel: self.name().to_owned(), input: input.to_owned(), reasons });
         }
         Ok(tensor.prepared(Prepared { kernel: self.id(), input: input.to_owned(), variants }))
     }
+}
+
+/// Joins the reasons of a preparation's versions. The first one gives the cause.
+fn joined(reasons: Vec<(String, Refusal)>) -> Refusal {
+    let cause = reasons.first().map_or(Cause::Preparation, |(_, reason)| reason.cause);
+    Refusal::new(cause, reasons.into_iter().map(|(_, reason)| reason.message).collect::<Vec<_>>().join("; "))
 }

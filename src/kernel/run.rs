@@ -8,9 +8,9 @@ use crate::device::backend::{LaunchStep, Piece, Use};
 use crate::device::memory::{Memory, allocated};
 use crate::device::region::Region;
 use crate::device::timing::{Span, Timed, Timing};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Refusal, Result};
 use crate::launch::strides::{self, Given};
-use crate::launch::{Refusal, Wrong, check, grid, params, solve};
+use crate::launch::{check, grid, params, solve};
 use crate::tensor::{AnyTensor, elements};
 use std::sync::Arc;
 use tilewright_launch::{self as program, Dispatch, MOST, Program, Role};
@@ -219,10 +219,10 @@ fn choose_variant(kernel: &DynKernel, bound: &BoundArguments<'_>, target: &Targe
         }
     }
     // Variants with the same parameters share the facts that the kernel needs.
-    if let Some((.., needed)) = refusals.iter().find(|(.., refusal)| refusal.kind == Wrong::Needed)
+    if let Some((.., needed)) = refusals.iter().find(|(.., refusal)| refusal.cause == Cause::Need)
         && kernel.variants().is_sorted_by(|a, b| a.parameters == b.parameters)
     {
-        return Err(Error::Needs { kernel: kernel.name().to_owned(), message: needed.reason.clone() });
+        return Err(Error::Needs { kernel: kernel.name().to_owned(), message: needed.message.clone() });
     }
     // The refusal of a variant's plain version is enough, because its other versions have the same requirements and more.
     let all_specialized = refusals.iter().all(|(specialized, ..)| *specialized);
@@ -231,10 +231,10 @@ fn choose_variant(kernel: &DynKernel, bound: &BoundArguments<'_>, target: &Targe
     let kernel = kernel.name().to_owned();
     match refusals.first() {
         // If the shapes are wrong for all variants in the same way, they are wrong for the kernel.
-        Some((_, first)) if first.kind == Wrong::Shape && refusals.iter().all(|(_, r)| r == first) => {
-            Err(Error::Shape { kernel, message: first.reason.clone() })
+        Some((_, first)) if first.cause == Cause::Shape && refusals.iter().all(|(_, r)| r == first) => {
+            Err(Error::Shape { kernel, message: first.message.clone() })
         }
-        _ => Err(Error::NoVariant { kernel, reasons: refusals.into_iter().map(|(v, r)| (v, r.reason)).collect() }),
+        _ => Err(Error::NoVariant { kernel, reasons: refusals }),
     }
 }
 
@@ -265,7 +265,7 @@ fn prepared<'a>(program: &Program, variant: usize, bound: &BoundArguments<'a>) -
     for preparation in &program.preparations {
         // Inputs and updates come first among the tensors.
         let Some(of) = bound.tensors.get(preparation.input as usize).and_then(|t| t.preparation()) else { continue };
-        let tensors = of.of_variant(variant).map_err(Refusal::variant)?;
+        let tensors = of.of_variant(variant)?;
         found.extend(preparation.tensors.iter().copied().zip(tensors));
     }
     Ok(found)
@@ -354,7 +354,7 @@ fn check_outputs(kernel: &DynKernel, program: &Program, choice: &Choice, outputs
         check_tensor(kernel, tensor, got)?;
         let shape = choice.shapes.get(i).map_or(&[][..], Vec::as_slice);
         let compared = check::compare(program, &choice.dims, i, shape, got.shape());
-        compared.map_err(|r| Error::Shape { kernel: kernel.name().to_owned(), message: r.reason })?;
+        compared.map_err(|r| Error::Shape { kernel: kernel.name().to_owned(), message: r.message })?;
     }
     Ok(())
 }

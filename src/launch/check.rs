@@ -1,7 +1,7 @@
 //! Checks that precede the launch of a variant: its shapes, facts and limits, and that written tensors do not overlap others.
 
 use super::strides::Given;
-use super::{Refusal, text};
+use super::{Cause, Refusal, cause_of, text};
 use crate::device::Limits;
 use crate::device::memory::allocated;
 use crate::device::region::Region;
@@ -16,9 +16,10 @@ pub(crate) fn shapes(program: &Program, dims: &[i64], given: &[&[usize]]) -> Res
         let Some(shape) = tensor.shape.iter().map(eval).collect::<Option<Vec<usize>>>() else {
             let (name, symbols) = (&tensor.name, text::shape(program, &tensor.shape));
             let values = text::values(program, dims, &tensor.shape);
-            return Err(Refusal::shape(format!(
-                "`{name}` would have shape {symbols} with {values}, and a size cannot be negative"
-            )));
+            return Err(Refusal::new(
+                Cause::Shape,
+                format!("`{name}` would have shape {symbols} with {values}, and a size cannot be negative"),
+            ));
         };
         match given.get(i) {
             Some(got) => compare(program, dims, i, &shape, got)?,
@@ -35,13 +36,15 @@ pub(crate) fn compare(program: &Program, dims: &[i64], tensor: usize, wanted: &[
     let symbols = text::shape(program, &tensor.shape);
     let values = text::values(program, dims, &tensor.shape);
     let symbolic = if values.is_empty() { String::new() } else { format!("{symbols} = ") };
-    Err(Refusal::shape(format!("`{}` has shape {got:?}, but should have {symbolic}{wanted:?}", tensor.name)))
+    Err(Refusal::new(Cause::Shape, format!("`{}` has shape {got:?}, but should have {symbolic}{wanted:?}", tensor.name)))
 }
 
 fn check_count(name: &str, shape: &[usize]) -> Result<(), Refusal> {
     match crate::tensor::elements(shape) {
         Ok(_) => Ok(()),
-        Err(_) => Err(Refusal::variant(format!("`{name}` would have shape {shape:?}, which is more than {MOST} elements"))),
+        Err(_) => {
+            Err(Refusal::new(Cause::Elements, format!("`{name}` would have shape {shape:?}, which is more than {MOST} elements")))
+        }
     }
 }
 
@@ -69,7 +72,10 @@ pub(crate) fn bytes(
             let size = bytes_of(tensor, shape, used.reads).max(allocated(reach));
             if size > most {
                 let name = &tensor.name;
-                return Err(Refusal::variant(format!("`{name}` has {size} bytes, but at most {most} can be accessed {how}")));
+                return Err(Refusal::new(
+                    Cause::Bytes,
+                    format!("`{name}` has {size} bytes, but at most {most} can be accessed {how}"),
+                ));
             }
         }
     }
@@ -88,25 +94,26 @@ fn bytes_of(tensor: &Tensor, shape: &[usize], is_read: bool) -> u64 {
 /// Checks the facts and limits of a variant. `scalars` has the bits of each scalar.
 pub(crate) fn facts(program: &Program, dims: &[i64], scalars: &[u32]) -> Result<(), Refusal> {
     for fact in &program.facts {
-        let (holds, values) = match &fact.condition {
+        let (holds, values, cause) = match &fact.condition {
             Condition::Sizes { left, right, .. } => {
                 let named = if fact.needed { text::are } else { text::values };
-                (fact.condition.holds_of_sizes(dims), named(program, dims, [left, right]))
+                let cause = cause_of(program, [left, right], Cause::Fact);
+                (fact.condition.holds_of_sizes(dims), named(program, dims, [left, right]), cause)
             }
             Condition::Scalar { scalar, .. } => {
                 let bits = scalars.get(*scalar as usize).copied().unwrap_or_default();
                 let value = program.scalars.get(*scalar as usize).map_or(f64::NAN, |scalar| scalar.value(bits));
                 let verb = if fact.needed { "is" } else { "=" };
-                (fact.condition.holds_of_scalar(*scalar, value), text::scalar(program, *scalar, value, verb))
+                (fact.condition.holds_of_scalar(*scalar, value), text::scalar(program, *scalar, value, verb), Cause::Fact)
             }
         };
         if !holds && fact.needed {
             let values = if values.is_empty() { String::new() } else { format!("; {values}") };
-            return Err(Refusal::needed(format!("needs `{}`{values}", fact.text)));
+            return Err(Refusal::new(Cause::Need, format!("needs `{}`{values}", fact.text)));
         }
         if !holds {
             let with = if values.is_empty() { String::new() } else { format!(" for {values}") };
-            return Err(Refusal::variant(format!("`{}` does not hold{with}", fact.text)));
+            return Err(Refusal::new(cause, format!("`{}` does not hold{with}", fact.text)));
         }
     }
     for limit in &program.limits {
@@ -117,7 +124,8 @@ pub(crate) fn facts(program: &Program, dims: &[i64], scalars: &[u32]) -> Result<
             let beyond = beyond.map_or_else(|| "more than 128 bits hold".to_owned(), |n| n.to_string());
             let values = text::values(program, dims, [&limit.most, &limit.least]);
             let with = if values.is_empty() { String::new() } else { format!(", for {values}") };
-            return Err(Refusal::variant(format!("{} can be {beyond}, and indices have 32 bits{with}", limit.what)));
+            let cause = cause_of(program, [&limit.most, &limit.least], Cause::Index);
+            return Err(Refusal::new(cause, format!("{} can be {beyond}, and indices have 32 bits{with}", limit.what)));
         }
     }
     Ok(())
@@ -145,7 +153,6 @@ pub(crate) fn overlap<'a>(places: &[TensorMemory<'a>]) -> Option<(&'a str, &'a s
 
 #[cfg(test)]
 mod tests {
-    use super::super::Wrong;
     use super::super::samples::conv;
     use super::super::solve::solve;
     use super::*;
@@ -163,14 +170,14 @@ mod tests {
         let given: [&[usize]; 2] = [&[1, 9, 9, 3], &[3, 3, 4, 8]];
         let dims = solve(&conv(), &given, &[]).expect("solvable");
         let refusal = shapes(&conv(), &dims, &given).expect_err("IC is 3 and 4");
-        assert_eq!(refusal.reason, "`filter` has shape [3, 3, 4, 8], but should have [3, 3, IC, OC] = [3, 3, 3, 8]");
-        assert_eq!(refusal.kind, Wrong::Shape);
+        assert_eq!(refusal.message, "`filter` has shape [3, 3, 4, 8], but should have [3, 3, IC, OC] = [3, 3, 3, 8]");
+        assert_eq!(refusal.cause, Cause::Shape);
     }
 
     #[test]
     fn a_fact_that_fails_names_the_values() {
         let dims = solve(&conv(), &[&[1, 9, 7, 3], &[3, 3, 3, 8]], &[]).expect("solvable");
-        assert_eq!(facts(&conv(), &dims, &[]), Err(Refusal::variant("`OW % 4 == 0` does not hold for OW = 3".into())));
+        assert_eq!(facts(&conv(), &dims, &[]), Err(Refusal::new(Cause::Fact, "`OW % 4 == 0` does not hold for OW = 3")));
     }
 
     #[test]
@@ -178,7 +185,7 @@ mod tests {
         let mut program = conv();
         program.facts[0].needed = true;
         let dims = solve(&program, &[&[1, 9, 7, 3], &[3, 3, 3, 8]], &[]).expect("solvable");
-        assert_eq!(facts(&program, &dims, &[]), Err(Refusal::needed("needs `OW % 4 == 0`; OW is 3".into())));
+        assert_eq!(facts(&program, &dims, &[]), Err(Refusal::new(Cause::Need, "needs `OW % 4 == 0`; OW is 3")));
     }
 
     #[test]
@@ -187,7 +194,7 @@ mod tests {
         assert_eq!(facts(&conv(), &within, &[]), Ok(()));
         let beyond = solve(&conv(), &[&[1, 1 << 21, 9, 3], &[3, 3, 3, 8]], &[]).expect("solvable");
         let reason = "`n * ih * 1024` can be 2147483648, and indices have 32 bits, for N = 1, IH = 2097152";
-        assert_eq!(facts(&conv(), &beyond, &[]), Err(Refusal::variant(reason.into())));
+        assert_eq!(facts(&conv(), &beyond, &[]), Err(Refusal::new(Cause::Index, reason)));
     }
 
     #[test]
@@ -208,7 +215,7 @@ mod tests {
         };
         let mut program = conv();
         let shapes = |n: usize| [vec![n, 1 << 10], vec![0, 1 << 20, 2], vec![n]];
-        let told = |program: &Program, n| bytes(program, &shapes(n), &[], 1 << 22, |_| true).map_err(|r| r.reason);
+        let told = |program: &Program, n| bytes(program, &shapes(n), &[], 1 << 22, |_| true).map_err(|r| r.message);
         program.dispatches = vec![dispatch(Addressing::Descriptor, &[uses(0, true, false), uses(2, false, true)])];
         assert_eq!(told(&program, 1 << 10), Ok(()));
         let reason = "`input` has 4198400 bytes, but at most 4194304 can be accessed by descriptor on this device";

@@ -16,36 +16,11 @@ pub(crate) mod validate;
 #[cfg(test)]
 pub(crate) mod samples;
 
-/// The reason for which a variant does not take some arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    /// The kind of mistake.
-    pub(crate) kind: Wrong,
-    /// The explanation for the user.
-    pub(crate) reason: String,
-}
+use crate::error::{Cause, Refusal};
+use tilewright_launch::{Program, Size};
 
-/// The kinds of mistakes in arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wrong {
-    /// The shapes are wrong.
-    Shape,
-    /// A fact that the kernel needs for every variant does not hold.
-    Needed,
-    /// A fact or a limit of this variant does not hold.
-    Variant,
-}
-
-impl Refusal {
-    fn shape(reason: String) -> Refusal {
-        Refusal { kind: Wrong::Shape, reason }
-    }
-
-    fn needed(reason: String) -> Refusal {
-        Refusal { kind: Wrong::Needed, reason }
-    }
-
-    pub(crate) fn variant(reason: String) -> Refusal {
-        Refusal { kind: Wrong::Variant, reason }
-    }
+/// Returns the cause of a refusal that depends on sizes: [`Cause::Strides`] if one of them is the free stride of a view.
+fn cause_of<'a>(program: &Program, sizes: impl IntoIterator<Item = &'a Size>, otherwise: Cause) -> Cause {
+    let of_strides = |size: &Size| size.any_dim(&|dim| program.is_stride(dim as usize));
+    if sizes.into_iter().any(of_strides) { Cause::Strides } else { otherwise }
 }

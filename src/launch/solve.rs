@@ -1,6 +1,6 @@
 //! Computes the dims of a launch from its arguments: from dims that are given, and from shapes.
 
-use super::{Refusal, text};
+use super::{Cause, Refusal, text};
 use tilewright_launch::{Argument, MOST, Program, Size, Solve};
 
 /// Calls `found` with each dim that a size names.
@@ -49,7 +49,7 @@ pub(crate) fn solve(program: &Program, shapes: &[&[usize]], sizes: &[i64]) -> Re
         derive(program, shapes, &mut dims, &mut known)?;
     }
     match dims.iter().zip(&program.dims).find(|(value, _)| **value > MOST) {
-        Some((value, dim)) => Err(Refusal::shape(format!("`{}` is {value}, and a dim is at most {MOST}", dim.name))),
+        Some((value, dim)) => Err(Refusal::new(Cause::Shape, format!("`{}` is {value}, and a dim is at most {MOST}", dim.name))),
         None => Ok(dims),
     }
 }
@@ -61,7 +61,7 @@ fn check_ranks(program: &Program, shapes: &[&[usize]]) -> Result<(), Refusal> {
             let symbols = text::shape(program, &tensor.shape);
             let s = if got.len() == 1 { "" } else { "s" };
             let reason = format!("`{name}` has {} dimension{s}, {got:?}, but should have {wanted}: {symbols}", got.len());
-            return Err(Refusal::shape(reason));
+            return Err(Refusal::new(Cause::Shape, reason));
         }
     }
     Ok(())
@@ -76,7 +76,7 @@ fn solve_one(program: &Program, shapes: &[&[usize]], s: &Solve, dims: &[i64]) ->
         let divide = s.divide.eval(dims).filter(|d| *d != 0)?;
         (rest.checked_rem(divide)? == 0).then_some(rest.checked_div(divide)?).filter(|n| *n >= 0)
     };
-    found().ok_or_else(|| Refusal::shape(no_solution(program, shapes, s, dims)))
+    found().ok_or_else(|| Refusal::new(Cause::Shape, no_solution(program, shapes, s, dims)))
 }
 
 fn no_solution(program: &Program, shapes: &[&[usize]], s: &Solve, dims: &[i64]) -> String {
@@ -100,7 +100,7 @@ fn derive(program: &Program, shapes: &[&[usize]], dims: &mut [i64], known: &mut 
             continue;
         };
         let value = size.eval(dims).filter(|v| *v >= 0);
-        let Some(value) = value else { return Err(Refusal::shape(bad_derived(program, shapes, i, size, dims))) };
+        let Some(value) = value else { return Err(Refusal::new(Cause::Shape, bad_derived(program, shapes, i, size, dims))) };
         if let (Some(d), Some(k)) = (dims.get_mut(i), known.get_mut(i)) {
             (*d, *k) = (value, true);
         }
@@ -145,14 +145,13 @@ fn sources(program: &Program, shapes: &[&[usize]], size: &Size) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Wrong;
     use super::super::samples::conv;
     use super::*;
 
     fn reason(shapes: &[&[usize]]) -> String {
         let refusal = solve(&conv(), shapes, &[]).expect_err("these shapes are wrong");
-        assert_eq!(refusal.kind, Wrong::Shape);
-        refusal.reason
+        assert_eq!(refusal.cause, Cause::Shape);
+        refusal.message
     }
 
     #[test]
@@ -169,7 +168,7 @@ mod tests {
         program.dims[4].derived = Some(Size::Sub(Size::Dim(3).into(), Size::Const(2).into()));
         assert_eq!(solve(&program, &[&[1, 9, 7, 3], &[3, 3, 3, 8]], &[8]), Ok(vec![1, 9, 3, 8, 6, 3]));
         let refusal = solve(&program, &[&[1, 9, 7, 3], &[3, 3, 3, 8]], &[1]).expect_err("it is too small");
-        assert_eq!(refusal.reason, "OH = OC - 2 is -1, and a size cannot be negative for OC = 1");
+        assert_eq!(refusal.message, "OH = OC - 2 is -1, and a size cannot be negative for OC = 1");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Checks the strides and the alignment of a launch's tensors against the requirements of a variant.
 
-use super::{Refusal, text};
+use super::{Cause, Refusal, cause_of, text};
 use crate::tensor::view;
 use tilewright_launch::{Addressing, Dispatch, Program, Role, Size, Tensor};
 
@@ -46,7 +46,7 @@ pub(crate) fn strides(
         compare(program, dims, tensor, shape, strides)?;
         if tensor.role != Role::Input && !view::is_one_to_one(shape, strides) {
             let name = &tensor.name;
-            return Err(Refusal::variant(format!("`{name}` is written, but several of its elements share an address")));
+            return Err(Refusal::new(Cause::View, format!("`{name}` is written, but several of its elements share an address")));
         }
     }
     Ok(())
@@ -89,9 +89,11 @@ fn compare(program: &Program, dims: &[i64], tensor: &Tensor, shape: &[usize], ha
             size => text::size(program, size),
         }),
     };
-    Err(Refusal::variant(format!(
-        "`{name}` is a view whose axis {axis} has a stride of {has} elements, but the variant takes {wanted}: {rest}"
-    )))
+    let cause = cause_of(program, tensor.strides.as_deref().and_then(|sizes| sizes.get(axis)), Cause::View);
+    Err(Refusal::new(
+        cause,
+        format!("`{name}` is a view whose axis {axis} has a stride of {has} elements, but the variant takes {wanted}: {rest}"),
+    ))
 }
 
 /// Checks that the given tensors are aligned for the loads and stores of the dispatches that run. `by_descriptor` is the alignment
@@ -121,10 +123,13 @@ pub(crate) fn alignment(
                     ),
                 };
                 let elements = wanted / u64::from(dtype.bytes());
-                return Err(Refusal::variant(format!(
-                    "`{name}` is a view that begins at byte {start} of its memory, but the variant takes multiples of {wanted} \
+                return Err(Refusal::new(
+                    Cause::View,
+                    format!(
+                        "`{name}` is a view that begins at byte {start} of its memory, but the variant takes multiples of {wanted} \
                      bytes ({elements} elements of {dtype}), {why}"
-                )));
+                    ),
+                ));
             }
         }
     }
@@ -147,7 +152,7 @@ mod tests {
     fn told(program: &Program, n: usize, strides: &[usize]) -> Result<Vec<i64>, String> {
         let mut dims = vec![1, 9, 3, 8, 4, 4, 0];
         let shapes = SHAPES.map(<[usize]>::to_vec);
-        super::strides(program, &mut dims, &shapes, &given(n, strides, 0)).map_err(|r| r.reason)?;
+        super::strides(program, &mut dims, &shapes, &given(n, strides, 0)).map_err(|r| r.message)?;
         Ok(dims)
     }
 
@@ -174,6 +179,20 @@ mod tests {
     }
 
     #[test]
+    fn a_stride_that_depends_on_a_free_one_is_a_cause_of_its_own() {
+        let mut program = conv();
+        program.dims.push(Dim { name: "input.stride(1)".into(), derived: None });
+        let mut cause = |inner: Size| {
+            program.tensors[0].strides = Some(vec![lit(243), dim(6), inner, lit(1)]);
+            let (shapes, mut dims) = (SHAPES.map(<[usize]>::to_vec), vec![1, 9, 3, 8, 4, 4, 0]);
+            super::strides(&program, &mut dims, &shapes, &given(0, &[243, 54, 3, 1], 0)).map_err(|refusal| refusal.cause)
+        };
+        assert_eq!(cause(Size::FloorDiv(dim(6).into(), lit(18).into())), Ok(()));
+        assert_eq!(cause(Size::FloorDiv(dim(6).into(), lit(9).into())), Err(Cause::Strides));
+        assert_eq!(cause(lit(6)), Err(Cause::View));
+    }
+
+    #[test]
     fn alignment_is_what_words_and_device_want() {
         let dispatch = |addressing| Dispatch {
             name: "y".into(),
@@ -190,7 +209,7 @@ mod tests {
         };
         let mut program = conv();
         let told =
-            |program: &Program, start| alignment(program, &given(0, &[243, 27, 3, 1], start), 64, |_| true).map_err(|r| r.reason);
+            |program: &Program, start| alignment(program, &given(0, &[243, 27, 3, 1], start), 64, |_| true).map_err(|r| r.message);
         program.dispatches = vec![dispatch(Addressing::Address)];
         assert_eq!((told(&program, 8), told(&program, 0)), (Ok(()), Ok(())));
         let reason = "`input` is a view that begins at byte 12 of its memory, but the variant takes multiples of 8 bytes (2 \

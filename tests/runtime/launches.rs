@@ -2,7 +2,7 @@
 
 use super::programs::*;
 use super::support::*;
-use tilewright::{AnyTensor, Argument, DynKernel, Element, Error, Options};
+use tilewright::{AnyTensor, Argument, Cause, DynKernel, Element, Error, Options};
 use tilewright_launch::{Addressing, Condition, Fact, Program, Relation, Size};
 
 fn load(program: Program) -> DynKernel {
@@ -186,6 +186,8 @@ fn the_first_variant_whose_facts_hold_is_taken() {
         error.to_string(),
         "`axpy`: no variant takes these arguments\n  `WIDE`: `N % 4 == 0` does not hold for N = 11\n  `SMALL`: `N < 10` does not hold for N = 11"
     );
+    let Error::NoVariant { reasons, .. } = error else { panic!("{error}") };
+    assert!(reasons.iter().all(|(_, reason)| reason.cause == Cause::Fact), "{reasons:?}");
     // A shape that is wrong for all variants is reported as a shape error.
     let error = kernel.run(args(&eight, &seven, 1.0)).expect_err("8 is not 7");
     assert_eq!(error.to_string(), "`axpy`: `y` has shape [7], but should have [N] = [8]");

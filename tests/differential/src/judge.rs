@@ -10,7 +10,7 @@ use fastrand::Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
-use tilewright::{Device, DeviceKind, Error, Options};
+use tilewright::{Cause, Device, DeviceKind, Error, Options};
 use tilewright_check::{Fill, Inputs};
 use tilewright_dsl::length::is_long;
 use tilewright_dsl::lower::launch::size;
@@ -25,15 +25,6 @@ const MOST: Duration = Duration::from_secs(1);
 
 /// The most time that a driver may take to compile a variant, because all launches in the meantime may wait for it.
 const DRIVER: Duration = Duration::from_secs(5);
-
-/// A part of the message by which a launch refuses sizes whose indices exceed 32 bits. Large cases are made to have such sizes.
-const BEYOND: &str = "indices have # bits";
-
-/// A part of the message by which a launch refuses tensors of too many bytes.
-const BYTES: &str = "bytes, but at most # can be accessed";
-
-/// A part of the name of each dim that is a stride.
-const STRIDE: &str = ".stride(";
 
 /// The most steps of an invocation that are waited for.
 const LONG: i128 = 1 << 20;
@@ -401,12 +392,12 @@ fn excused(error: &Error, of: &Launches<'_>, n: usize, variant: &Variant) -> Opt
     match error {
         Error::Unsupported { reasons, .. } => Some(rule(reasons.first().map_or("", |(_, reason)| reason))),
         Error::NoVariant { reasons, .. } => {
-            let reason = rule(reasons.first().map_or("", |(_, reason)| reason));
+            let (_, first) = reasons.first()?;
+            let reason = rule(&first.message);
             if reasons.len() <= variant.program.specialized.len() {
                 return Some("the device loads only some of the versions".to_owned());
             }
-            // The gaps of views depend on the sizes, so they can exceed a limit, too.
-            if of.large && reason.contains(BEYOND) || reason.contains(BYTES) || reason.contains(STRIDE) {
+            if is_of_sizes(first.cause, of) {
                 return Some(reason);
             }
             // A fact of the schedule, or one that is checked at launch, does not hold.
@@ -418,11 +409,10 @@ fn excused(error: &Error, of: &Launches<'_>, n: usize, variant: &Variant) -> Opt
             (admits(&variant.program, &dims) != Some(true)).then(|| rule(message))
         }
         // The preparation's own facts do not hold. They are not among the facts of the launch.
-        Error::Argument { .. } => {
+        Error::Unprepared { reasons, .. } => {
             let dims: Vec<(&str, i64)> = of.pair.dims[n].iter().map(|(name, n)| (name.as_str(), *n)).collect();
             let unmet = variant.program.preparations.iter().any(|p| admits(&p.program, &dims) != Some(true));
-            let reason = rule(&error.to_string());
-            (unmet || reason.contains(BYTES) || reason.contains(STRIDE) || of.large && reason.contains(BEYOND)).then_some(reason)
+            (unmet || reasons.iter().any(|reason| is_of_sizes(reason.cause, of))).then(|| rule(&error.to_string()))
         }
         Error::TooLarge { .. } => Some(rule(&error.to_string())),
         // Tiles of tiles of a short axis can have far more steps than points, and all of them are counted.
@@ -433,6 +423,12 @@ fn excused(error: &Error, of: &Launches<'_>, n: usize, variant: &Variant) -> Opt
         Error::Shape { message, .. } => (of.open)(n).then(|| rule(message)),
         _ => None,
     }
+}
+
+/// True if sizes can be the only cause of a refusal. Large cases are made to have indices of more than 32 bits. The gaps of views depend
+/// on the sizes, so they can exceed a limit in every case.
+fn is_of_sizes(cause: Cause, of: &Launches<'_>) -> bool {
+    matches!(cause, Cause::Bytes | Cause::Strides) || of.large && cause == Cause::Index
 }
 
 /// Returns the number of executions of leaves, and of loops without iterations, in the loops that `counts` selects. A loop whose
@@ -466,7 +462,9 @@ fn of_error(error: &Error, dims: &[(String, i64)]) -> Find {
     let kind = match error {
         Error::Fault { .. } | Error::Unwritten { .. } | Error::Words { .. } => Kind::Fault,
         Error::Validation { .. } => Kind::Validation,
-        Error::NoVariant { .. } | Error::Needs { .. } | Error::Shape { .. } | Error::Argument { .. } => Kind::Launch,
+        Error::NoVariant { .. } | Error::Needs { .. } | Error::Shape { .. } | Error::Argument { .. } | Error::Unprepared { .. } => {
+            Kind::Launch
+        }
         _ => Kind::Device,
     };
     Find::new(kind, format!("{error}\nat {dims:?}"))

@@ -1,7 +1,7 @@
 //! Packed tensors: inputs, outputs and intermediates, at sizes that are multiples of the blocks and at others.
 
 use crate::harness::{devices, profiles, variant};
-use tilewright::{AnyTensor, Argument, DynKernel};
+use tilewright::{AnyTensor, Argument, Cause, DynKernel, Error};
 
 const CONV: &str = "fn conv<T: f32 | f16, N, IC, OC, IH, IW, FH = 3, FW = 3, OH = IH - FH + 1, OW = IW - FW + 1>(
     x: T[N, IC, IH, IW], w: T[OC, IC, FH, FW], b: T[OC]
@@ -163,6 +163,10 @@ fn what_a_launch_wants_packed_or_prepared_is_said() {
     assert_eq!(run(&one, &w), "`conv`: `w` must be prepared, by `prepare_w` or `DynKernel::prepare`");
     assert_eq!(run(&other, &prepared), "`conv`: `w` was prepared by another kernel: prepare it by this one");
     assert_eq!(one.prepare("x", &x).expect_err("refused").to_string(), "`conv`: does not have a prepared input `x`");
+    let eights = load(&prepares.replace("for p", "for p where OC % 8 == 0"));
+    let error = eights.prepare("w", &zeros(&[4, 4, 3, 3])).expect_err("refused");
+    assert_eq!(error.to_string(), "`conv`: `w` cannot be prepared: `OC % 8 == 0` does not hold for OC = 4");
+    assert!(matches!(&error, Error::Unprepared { reasons, .. } if reasons[0].cause == Cause::Fact), "{error:?}");
     assert_eq!(prepared.reshape([8 * 36]).expect_err("refused").to_string(), "a tensor that is prepared cannot be reshaped");
     let packs = load("V: conv<T = f32> for p { pack(w[o, c, y, x] => [o / 4, c, y, x, o % 4], when: caller); }");
     assert_eq!(run(&packs, &w), "`conv`: `w` is row-major, but should be packed as [i0 / 4, i1, i2, i3, i0 % 4]");
