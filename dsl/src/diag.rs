@@ -145,11 +145,13 @@ impl SourcePosition {
     }
 }
 
-/// The party to blame for an error.
+/// The party to blame for an error, or the kind of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Not a mistake: information that the source asked for.
     Asked,
+    /// A warning about a copy whose elements are not reused.
+    UselessCopy,
     /// The author of the source.
     Source,
     /// The compiler: the verifier refuses the result of directives or lowering, or a backend cannot emit it.
@@ -193,6 +195,11 @@ impl Error {
     /// Marks the error as information that the source asked for.
     pub fn asked(self) -> Error {
         Error { kind: Kind::Asked, ..self }
+    }
+
+    /// Marks the warning as one about a copy whose elements are not reused.
+    pub fn useless_copy(self) -> Error {
+        Error { kind: Kind::UselessCopy, ..self }
     }
 
     /// Adds a reason.
@@ -317,42 +324,25 @@ fn compile_error(range: Option<(Span, Span)>, text: &str) -> TokenStream {
 
 /// Returns a help line with the name among `names` that was probably meant.
 pub fn did_you_mean<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(wrong, &names.into_iter().collect::<Vec<_>>()).map(|nearest| format!("did you mean `{nearest}`?"))
+}
+
+fn nearest<'a>(wrong: &str, names: &[&'a str]) -> Option<&'a str> {
     // A one-letter name has no near match, so none is suggested.
     let length = wrong.chars().count();
     let close = |name: &&str| strsim::damerau_levenshtein(wrong, name) <= (1 + length / 4).min(length.saturating_sub(1));
-    let nearest = names.into_iter().filter(close).min_by_key(|name| strsim::damerau_levenshtein(wrong, name))?;
-    Some(format!("did you mean `{nearest}`?"))
+    names.iter().copied().filter(close).min_by_key(|name| strsim::damerau_levenshtein(wrong, name))
 }
 
 /// Returns names as a list in prose: `a`, `b` and `c`. An empty list is `none`.
 pub fn list<T: fmt::Display>(names: impl IntoIterator<Item = T>) -> String {
-    let names: Vec<String> = names.into_iter().map(|n| format!("`{n}`")).collect();
-    match names.as_slice() {
+    prose(&names.into_iter().map(|n| format!("`{n}`")).collect::<Vec<_>>())
+}
+
+fn prose(names: &[String]) -> String {
+    match names {
         [] => "none".into(),
         [one] => one.clone(),
         [init @ .., last] => format!("{} and {last}", init.join(", ")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::SourcePosition;
-
-    #[test]
-    fn places_say_nothing_of_the_machine() {
-        let file = |name: &str| SourcePosition::new(name, 3, 5).map(|place| place.file);
-        let is = |name: &str, wanted: &str| assert_eq!(file(name).as_deref(), Some(wanted), "{name}");
-        is("schedules/src/hopper/sgemm.rs", "schedules/src/hopper/sgemm.rs");
-        is("src/lib.rs", "src/lib.rs");
-        is("/home/user/.cargo/registry/src/index-1/kernels-0.1.0/src/a/b.rs", "kernels-0.1.0/src/a/b.rs");
-        is("/home/user/project/examples/conv2d/kernel.rs", "conv2d/kernel.rs");
-        is("/src/lib.rs", "src/lib.rs");
-        is("/lib.rs", "lib.rs");
-        is("C:\\project\\kernels\\src\\lib.rs", "kernels/src/lib.rs");
-        is("kernels\\src\\lib.rs", "kernels/src/lib.rs");
-        for none in ["", "<anon>", "<parsed string 1>"] {
-            assert_eq!(file(none), None, "{none}");
-        }
-        assert_eq!(SourcePosition::new("src/lib.rs", 1, 1), None, "rust-analyzer knows no places");
     }
 }

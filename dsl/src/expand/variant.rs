@@ -97,7 +97,7 @@ fn warning<'a>(warning: &Error, spans: &Spans, levels: impl Iterator<Item = &'a 
     let text = warning.text(spans);
     let name = match warning.kind {
         Kind::Asked => "tilewright_show",
-        Kind::Source | Kind::Compiler => "tilewright_warning",
+        Kind::UselessCopy | Kind::Source | Kind::Compiler => "tilewright_warning",
     };
     let (name, used) = (Ident::new(name, Span::call_site()), Ident::new(name, at));
     let used = quote_spanned!(at=> #used!{});

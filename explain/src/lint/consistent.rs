@@ -2,14 +2,11 @@
 
 use super::{Lint, LintName};
 use crate::source::Subject;
-use tilewright_dsl::diag::Errors;
-
-/// The beginning of the compiler's warning about a useless copy.
-const USELESS_COPY: &str = "nothing reuses";
+use tilewright_dsl::diag::{Errors, Kind};
 
 /// Returns the lints without those that contradict another one, or that improve a copy which the compiler advises to remove.
 pub(super) fn without_contradictions(found: Vec<Lint>, subject: &Subject, warnings: &Errors) -> Vec<Lint> {
-    let useless = warnings.0.iter().filter(|warning| warning.message.starts_with(USELESS_COPY));
+    let useless = warnings.0.iter().filter(|warning| warning.kind == Kind::UselessCopy);
     let useless: Vec<String> = useless.filter_map(|warning| subject.spans.locate(warning.span)).collect();
     let mut kept: Vec<Lint> = Vec::new();
     for lint in found {

@@ -36,7 +36,7 @@ pub(super) fn check(program: &Program, profile: &Profile, copy: &Copied, warning
         let source = if buffer.space == Space::Register { "an invocation" } else { "a workgroup" };
         let noun = if elements == 1 { "element" } else { "elements" };
         let what = format!("nothing reuses `{}`: {source} copies {elements} {noun} and reads {reads}", buffer.name);
-        let error = Error::new(copy.span, what);
+        let error = Error::new(copy.span, what).useless_copy();
         warnings.push(error.help("leave the copy out, or promote further out"));
     }
 }
