@@ -5,7 +5,7 @@ use crate::diag::{Error, Errors, SpanId, Spans};
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::discouraged::AnyDelimiter;
-use syn::parse::{ParseStream, Parser};
+use syn::parse::{ParseBuffer, ParseStream, Parser};
 
 /// The greatest nesting depth of parentheses, braces and prefixes. It bounds the recursion of the parser, because the parser's stack frames
 /// are large.
@@ -64,7 +64,7 @@ pub struct Cursor<'a> {
     height: u32,
 }
 
-impl Cursor<'_> {
+impl<'a> Cursor<'a> {
     /// Returns the table of spans.
     pub fn spans(&mut self) -> &mut Spans {
         self.spans
@@ -228,6 +228,17 @@ impl Cursor<'_> {
         delimiter: Delimiter,
         parser: impl FnOnce(&mut Cursor<'_>) -> Result<T, Error>,
     ) -> Result<(Option<T>, SpanId), Error> {
+        let (content, whole, end) = self.opened(delimiter)?;
+        let depth = self.depth;
+        let mut inside = Cursor { stream: &content, spans: &mut *self.spans, errors: &mut *self.errors, end, depth, height: 0 };
+        let tree = parser(&mut inside);
+        let (tree, height) = (inside.finish(tree), inside.height);
+        self.height = self.height.max(height);
+        Ok((tree, whole))
+    }
+
+    /// Takes a group. Returns its contents, the places of both delimiters, and the place of the closing one.
+    fn opened(&mut self, delimiter: Delimiter) -> Result<(ParseBuffer<'a>, SpanId, SpanId), Error> {
         if !self.peek_group(delimiter) {
             let what = match delimiter {
                 Delimiter::Parenthesis => "`(`",
@@ -239,14 +250,7 @@ impl Cursor<'_> {
         }
         let opened = self.stream.parse_any_delimiter();
         let (_, span, content) = opened.map_err(|e| Error::new(self.spans.add(e.span()), e.to_string()))?;
-        let whole = self.spans.add_range(span.open(), span.close());
-        let end = self.spans.add(span.close());
-        let depth = self.depth;
-        let mut inside = Cursor { stream: &content, spans: &mut *self.spans, errors: &mut *self.errors, end, depth, height: 0 };
-        let tree = parser(&mut inside);
-        let (tree, height) = (inside.finish(tree), inside.height);
-        self.height = self.height.max(height);
-        Ok((tree, whole))
+        Ok((content, self.spans.add_range(span.open(), span.close()), self.spans.add(span.close())))
     }
 
     /// Takes all tokens that are left.
