@@ -212,6 +212,22 @@ fn what_is_not_found_says_why() {
 }
 
 #[test]
+fn another_file_of_the_crate_is_not_read_again() {
+    let package = package("beside");
+    let first = package.source("boards.rs").expect("it is read");
+    assert_eq!(first.schedules(), [""; 0]);
+    let list = package.0.join("src/fast/list.rs");
+    let text = std::fs::read_to_string(&list).expect("a file");
+    package.write("src/fast/list.rs", "");
+    let beside = first.beside(&list).expect("it was read");
+    assert_eq!(beside.schedules().len(), text.matches("schedule! {").count());
+    assert_eq!(beside.subject("TILED").expect("it is found").profile.name, "smaller");
+    package.write("src/alone.rs", "tilewright::schedule! { pub ALONE: k for p {} }");
+    let alone = first.beside(&package.0.join("src/alone.rs")).expect("it is opened");
+    assert_eq!(alone.schedules(), ["ALONE"]);
+}
+
+#[test]
 fn files_that_cannot_be_read_say_why() {
     let refusal = |name: &str, files: &[(&str, &str)]| Package::new(name, files).refusal("lib.rs", "S");
     let circle = "mod a { pub use super::b::*; } mod b { pub use super::a::*; }

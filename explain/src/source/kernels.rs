@@ -4,6 +4,7 @@ use super::items::{Kind, MacroCall};
 use super::{Source, SourceError, Subject, Tokens, paths};
 use crate::source::tree::CrateMeaning;
 use proc_macro2::{Span, TokenStream, TokenTree};
+use std::rc::Rc;
 use tilewright_dsl::profile::Profile;
 
 /// An item that a schedule names, with the path by which another module of the crate can name it.
@@ -58,7 +59,7 @@ impl Source {
         let call = MacroCall::with(Kind::Schedule, tokens).ok_or_else(|| wrong("it does not name a schedule".to_owned()))?;
         let holds = |module: &&usize| self.modules[**module].find(Kind::Kernel, kernel).is_some();
         if let Some(module) = self.asked.iter().find(holds).copied() {
-            self.modules[module].items.push(call);
+            Rc::make_mut(&mut self.modules)[module].items.push(call);
         }
         Ok(())
     }

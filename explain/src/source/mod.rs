@@ -17,7 +17,7 @@ pub use kernels::{Bound, Item};
 
 use items::Kind;
 use proc_macro2::TokenStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tilewright_dsl::diag::{Errors, SourcePosition, SpanId, Spans, did_you_mean, list};
 use tilewright_dsl::profile::Profile;
@@ -27,8 +27,8 @@ use tilewright_dsl::syntax::{self, Kernel, Name};
 /// The files of a crate, and of the crates that it names.
 #[derive(Debug)]
 pub struct Source {
-    modules: Vec<tree::Module>,
-    crates: tree::Crates,
+    modules: Rc<Vec<tree::Module>>,
+    crates: Rc<tree::Crates>,
     /// The modules in the requested file.
     asked: Vec<usize>,
     files: Files,
@@ -187,8 +187,30 @@ impl Source {
     /// # Errors
     /// If the file, or another file of its crate, cannot be read or parsed.
     pub fn open(file: &Path) -> Result<Source, SourceError> {
-        let read = tree::read(file)?;
-        Ok(Source { modules: read.modules, crates: read.crates, asked: read.asked, files: Files(read.files.into()) })
+        let file = canonical(file)?;
+        let read = tree::read(&file)?;
+        let source = Source {
+            modules: Rc::new(read.modules),
+            crates: Rc::new(read.crates),
+            asked: Vec::new(),
+            files: Files(read.files.into()),
+        };
+        Ok(source.of(&file))
+    }
+
+    /// Returns the same crate with another one of its files as the requested file, without reading it again. A file that is not in this
+    /// crate is opened.
+    ///
+    /// # Errors
+    /// As for [`Source::open`].
+    pub fn beside(&self, file: &Path) -> Result<Source, SourceError> {
+        let beside = self.of(&canonical(file)?);
+        if beside.asked.is_empty() { Source::open(file) } else { Ok(beside) }
+    }
+
+    fn of(&self, file: &Path) -> Source {
+        let asked = (0..self.modules.len()).filter(|n| self.modules[*n].is_in(file)).collect();
+        Source { modules: self.modules.clone(), crates: self.crates.clone(), asked, files: self.files.clone() }
     }
 
     /// Returns the names of the schedules of the requested file, in order.
@@ -305,4 +327,8 @@ impl Source {
 
 fn texts(path: &[Name]) -> Vec<String> {
     path.iter().map(|name| name.text.clone()).collect()
+}
+
+fn canonical(file: &Path) -> Result<PathBuf, SourceError> {
+    file.canonicalize().map_err(|error| SourceError::Read { path: file.into(), error })
 }

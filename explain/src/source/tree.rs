@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// A module.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Module {
     pub(super) name: String,
     /// The module that contains it; `None` for the root.
@@ -18,9 +18,16 @@ pub(super) struct Module {
     pub(super) private: bool,
     pub(super) items: Vec<MacroCall>,
     pub(super) imports: Vec<Import>,
+    /// Its file.
+    file: PathBuf,
 }
 
 impl Module {
+    /// True if it is a module of the first crate, in this file.
+    pub(super) fn is_in(&self, file: &Path) -> bool {
+        self.root == 0 && self.file == file
+    }
+
     pub(super) fn find(&self, kind: Kind, name: &str) -> Option<&MacroCall> {
         self.items.iter().find(|item| item.kind == kind && item.name == name)
     }
@@ -51,29 +58,24 @@ pub(super) struct Read {
     /// The modules; the root is the first.
     pub(super) modules: Vec<Module>,
     pub(super) crates: Crates,
-    /// The modules in the requested file.
-    pub(super) asked: Vec<usize>,
     /// The files, in the order of reading.
     pub(super) files: Vec<File>,
     seen: Vec<PathBuf>,
-    asked_path: PathBuf,
 }
 
 /// The file of a module, and the folder in which files of its modules are looked up.
 #[derive(Clone, Copy)]
 struct ModuleFile<'a> {
     file: &'a Path,
+    canonical: &'a Path,
     folder: &'a Path,
-    /// True if it is the requested file.
-    asked: bool,
 }
 
 /// Reads the crate of a file: the first of the package's crates that has the file among its modules. If there is none, the file is
 /// assumed to be a root itself.
 pub(super) fn read(file: &Path) -> Result<Read, SourceError> {
-    let asked = file.canonicalize().map_err(|error| SourceError::Read { path: file.into(), error })?;
-    let package = Package::around(&asked);
-    let (mut read, root) = own(&asked, package.as_ref())?;
+    let package = Package::around(file);
+    let (mut read, root) = own(file, package.as_ref())?;
     if let Some(package) = package {
         read.others(root, package);
     }
@@ -86,18 +88,18 @@ fn own(asked: &Path, package: Option<&Package>) -> Result<(Read, PathBuf), Sourc
     if !roots.iter().any(|root| root == asked) {
         for root in roots {
             // Errors in another crate are ignored.
-            if let Ok(read) = read_root(&root, asked)
-                && !read.asked.is_empty()
+            if let Ok(read) = read_root(&root)
+                && read.modules.iter().any(|module| module.is_in(asked))
             {
                 return Ok((read, root));
             }
         }
     }
-    Ok((read_root(asked, asked)?, asked.into()))
+    Ok((read_root(asked)?, asked.into()))
 }
 
-fn read_root(root: &Path, asked: &Path) -> Result<Read, SourceError> {
-    let mut read = Read { asked_path: asked.into(), ..Read::default() };
+fn read_root(root: &Path) -> Result<Read, SourceError> {
+    let mut read = Read::default();
     read.root(root)?;
     Ok(read)
 }
@@ -114,8 +116,6 @@ impl Read {
 
     /// Reads the crates that the first crate names, and transitively the crates that they name.
     fn others(&mut self, first: PathBuf, package: Package) {
-        // A file of the first crate may belong to another crate, too.
-        self.asked_path.clear();
         let mut packages = HashMap::from([(0, package)]);
         let mut roots: HashMap<PathBuf, Result<usize, String>> = HashMap::from([(first, Ok(0))]);
         let mut next = 0;
@@ -161,15 +161,12 @@ impl Read {
         let shown = here.and_then(|here| canonical.strip_prefix(here).ok()).unwrap_or(&canonical).display().to_string();
         let name = tree.items.first().map(|item| syn::spanned::Spanned::span(item).file());
         self.files.extend(name.map(|inner| File { inner, path: shown, text }));
-        let asked = canonical == self.asked_path;
-        self.seen.push(canonical);
-        self.items(&tree.items, module, ModuleFile { file, folder, asked })
+        self.seen.push(canonical.clone());
+        self.items(&tree.items, module, ModuleFile { file, canonical: &canonical, folder })
     }
 
     fn items(&mut self, items: &[syn::Item], module: usize, place: ModuleFile<'_>) -> Result<(), SourceError> {
-        if place.asked {
-            self.asked.push(module);
-        }
+        self.modules[module].file = place.canonical.into();
         for item in items {
             match item {
                 syn::Item::Macro(call) => self.modules[module].items.extend(MacroCall::of(&call.mac)),

@@ -18,21 +18,23 @@ pub fn schedules() -> Vec<Written> {
     schedules_in(&|_| true)
 }
 
-/// Returns every schedule of the files whose text is selected. Each of these is read with the whole crate, which takes most of the time.
+/// Returns every schedule of the files whose text is selected. The whole crate is read once.
 pub fn schedules_in(is_selected: &dyn Fn(&str) -> bool) -> Vec<Written> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
     collect(&root, &mut files);
     files.retain(|file| is_selected(&std::fs::read_to_string(file).expect("a source file")));
     files.sort();
-    let mut found = Vec::new();
+    let (mut found, mut first) = (Vec::new(), None::<Source>);
     for file in files {
-        let source = Source::open(&file).unwrap_or_else(|e| panic!("{e}"));
+        let source =
+            first.as_ref().map_or_else(|| Source::open(&file), |first| first.beside(&file)).unwrap_or_else(|e| panic!("{e}"));
         let place = file.strip_prefix(&root).unwrap_or(&file).with_extension("").display().to_string();
         for name in source.schedules() {
             let tokens = source.tokens(name).unwrap_or_else(|e| panic!("{e}"));
             found.push(Written { place: format!("{place}::{name}"), tokens });
         }
+        first.get_or_insert(source);
     }
     found
 }
