@@ -167,13 +167,59 @@ fn the_path_of_a_kernel_is_what_the_compiler_makes() {
 /// Packages whose unit tests `cargo test` does not build have none.
 #[test]
 fn libraries_without_a_test_build_have_no_tests() {
-    for package in ["schedules", "tests/differential"] {
-        let manifest = fs::read_to_string(root().join(package).join("Cargo.toml")).unwrap();
-        assert!(manifest.contains("[lib]\ntest = false"), "{package}");
-        for (file, text) in rust_files(&[&format!("{package}/src")]) {
-            assert!(!text.lines().any(|line| line.trim_start() == "#[test]"), "{file}");
+    let mut checked = 0;
+    for package in packages() {
+        let manifest = fs::read_to_string(root().join(&package).join("Cargo.toml")).unwrap();
+        let library = manifest.split_once("[lib]").map_or("", |(_, rest)| rest.split("\n[").next().unwrap());
+        if library.contains("test = false") {
+            checked += 1;
+            for (file, text) in files_in(&format!("{package}/src")) {
+                assert!(!text.lines().any(|line| line.trim() == "#[test]"), "{file}");
+            }
         }
     }
+    assert!(checked >= 9, "{checked} packages");
+}
+
+/// Checks that each file of tests is a module of a test program of its package, or such a program.
+#[test]
+fn files_of_tests_are_built() {
+    let (mut wrong, mut programs) = (Vec::new(), 0);
+    for package in packages() {
+        let manifest = fs::read_to_string(root().join(&package).join("Cargo.toml")).unwrap();
+        let tests = files_in(&format!("{package}/tests"));
+        let text = |name: String| tests.iter().find(|(other, _)| *other == name).map_or("", |(_, text)| text);
+        if !manifest.contains("autotests = false") || text(format!("{package}/tests/main.rs")).is_empty() {
+            continue;
+        }
+        programs += 1;
+        for (name, _) in &tests {
+            let file = name.strip_suffix("/mod.rs").or(name.strip_suffix(".rs")).unwrap();
+            let (folder, module) = file.rsplit_once('/').unwrap();
+            let is_listed =
+                ["main", "mod"].iter().any(|root| text(format!("{folder}/{root}.rs")).contains(&format!("mod {module};")));
+            let is_program = module == "main" || manifest.contains(&format!("path = \"tests/{module}.rs\""));
+            // Programs that a test reads are not modules.
+            if !is_listed && !is_program && !folder.ends_with("/files") {
+                wrong.push(format!("{name} is not a module of a test program"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(programs >= 5, "{programs} programs");
+}
+
+/// Returns the folders of the workspace's packages.
+fn packages() -> Vec<String> {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let (_, members) = manifest.split_once("members = [").unwrap();
+    let (members, _) = members.split_once(']').unwrap();
+    members.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// Returns the Rust files in a folder, if it exists, by their paths from the root, and their texts.
+fn files_in(folder: &str) -> Vec<(String, String)> {
+    if root().join(folder).is_dir() { rust_files(&[folder]) } else { Vec::new() }
 }
 
 /// Each folder in the code map of `ARCHITECTURE.md` exists and has a function with the name of its entry.

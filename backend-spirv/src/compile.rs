@@ -66,7 +66,7 @@ fn emit(program: &Program, profile: &Profile, variant: &str, dispatch: &Dispatch
     }
     if addresses {
         features.insert(Feature::Address);
-        module.capability(rspirv::spirv::Capability::PhysicalStorageBufferAddresses);
+        module.capability(spirv::Capability::PhysicalStorageBufferAddresses);
         module.extension("SPV_KHR_physical_storage_buffer");
     }
     if ctx.resolver.grid.subgroup.is_some() {

@@ -6,7 +6,7 @@ use crate::context::BlockContext;
 use crate::function::Region;
 use crate::module::Id;
 use crate::writer::Writer;
-use rspirv::spirv::{Capability, LoopControl, Op, Scope as SpirvScope, SelectionControl};
+use spirv::{Capability, LoopControl, Op, Scope as SpirvScope, SelectionControl};
 use std::ops::Range;
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::DType;

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::module::{Id, Type};
 use crate::writer::Writer;
-use rspirv::spirv::{BuiltIn, Capability, Op};
+use spirv::{BuiltIn, Capability, Op};
 use tilewright_codegen::values::Coordinate;
 use tilewright_dsl::launch::DType;
 

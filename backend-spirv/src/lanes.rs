@@ -5,7 +5,7 @@ use crate::Result;
 use crate::chunks::Chunks;
 use crate::context::BlockContext;
 use crate::module::Id;
-use rspirv::spirv::Op;
+use spirv::Op;
 use smallvec::SmallVec;
 use tilewright_codegen::values::{Kind, ValueId};
 use tilewright_dsl::launch::DType;

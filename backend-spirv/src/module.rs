@@ -4,7 +4,7 @@
 //! inside a user's build. The decorations of a type are part of its key, so that structs and arrays that differ only in layout are
 //! different types.
 
-use rspirv::spirv::{
+use spirv::{
     AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel, Op, Scope,
     StorageClass,
 };
@@ -407,7 +407,7 @@ impl Module {
         code.op(Op::Function, &[void, main, FunctionControl::NONE.bits(), function_type]);
         code.op(Op::Label, &[label]);
         code.append(variables);
-        let header = [rspirv::spirv::MAGIC_NUMBER, VERSION, 0, self.ids + 1, 0];
+        let header = [spirv::MAGIC_NUMBER, VERSION, 0, self.ids + 1, 0];
         let lines = body.lines((header.len() + code.words.len()) as u32, places);
         code.append(body);
         code.op(Op::Return, &[]);

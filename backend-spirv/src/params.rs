@@ -4,7 +4,7 @@
 //! its first use, and [`Params::prologue`] writes the loads at the end.
 
 use crate::module::{Code, Id, Member, Module, Type};
-use rspirv::spirv::{Decoration, MemoryAccess, Op, StorageClass};
+use spirv::{Decoration, MemoryAccess, Op, StorageClass};
 use tilewright_codegen::Param as Named;
 use tilewright_codegen::hash::Map;
 use tilewright_dsl::launch::{Param, ParamValue, Size};

@@ -6,7 +6,7 @@ use crate::context::BlockContext;
 use crate::math::Site;
 use crate::module::Id;
 use crate::writer::chunks_of;
-use rspirv::spirv::Op;
+use spirv::Op;
 use smallvec::SmallVec;
 use tilewright_codegen::values::poly::{Sum, Term};
 use tilewright_codegen::values::{Kind, Op as ValueOp, ValueId};

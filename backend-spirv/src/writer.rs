@@ -11,7 +11,7 @@ use crate::math::functions::Functions;
 use crate::memory::memory_model::MemoryModel;
 use crate::module::{Id, Module, Type};
 use crate::params::Params;
-use rspirv::spirv::{Capability, Op, StorageClass};
+use spirv::{Capability, Op, StorageClass};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,12 +1,8 @@
 //! `tilewright bench`, on the reference device: tables, JSON, charts, comparisons, several runners.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+use crate::common::{Crate, Ran, SCHEDULES, product, run, wrapper};
 
-mod common;
-
-use common::{Crate, SCHEDULES, product, run, wrapper};
-
-fn bench(file: &str, more: &[&str]) -> common::Ran {
+fn bench(file: &str, more: &[&str]) -> Ran {
     run(&[&["bench", file, "--size", "M=13,N=11,K=7", "--runs", "3"], more].concat())
 }
 
@@ -152,7 +148,7 @@ schedule! { pub OTHER: twice for vulkan_1_1 {} }
 ";
 
 /// Returns the name, the sizes and the error of each row.
-fn rows(ran: &common::Ran) -> Vec<(String, String, String)> {
+fn rows(ran: &Ran) -> Vec<(String, String, String)> {
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let rows = ran.json()["rows"].as_array().unwrap().clone();
     rows.iter().map(|row| (text(&row["schedule"]), text(&row["sizes"]), text(&row["error"]))).collect()

@@ -1,10 +1,6 @@
 //! `tilewright devices`, `doctor`, `completions`, and the command line itself.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod common;
-
-use common::{Crate, ran, run, tilewright};
+use crate::common::{Crate, ran, run, tilewright};
 
 #[test]
 fn the_reference_device_is_listed_last() {

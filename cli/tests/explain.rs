@@ -1,10 +1,6 @@
 //! `tilewright explain`.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod common;
-
-use common::{Crate, product, ran, run, tilewright};
+use crate::common::{Crate, product, ran, run, tilewright};
 
 #[test]
 fn a_schedule_is_told() {

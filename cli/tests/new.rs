@@ -1,10 +1,6 @@
 //! `tilewright new`: the crate compiles and is right under both schedules, and invalid options are refused.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod common;
-
-use common::run;
+use crate::common::run;
 use std::path::Path;
 use tempfile::TempDir;
 

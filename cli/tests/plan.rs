@@ -1,10 +1,6 @@
 //! `tilewright plan`.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod common;
-
-use common::{Crate, product, run};
+use crate::common::{Crate, product, run};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tilewright_dsl::profile::Profile;

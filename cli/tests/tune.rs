@@ -1,14 +1,10 @@
 //! `tilewright tune`, on the reference device: the values, files, records and refusals.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod common;
-
-use common::{Crate, SCHEDULES, product, ran, run, tilewright, wrapper};
+use crate::common::{Crate, Ran, SCHEDULES, product, ran, run, tilewright, wrapper};
 
 const SIZES: [&str; 2] = ["--size", "M=13,N=11,K=7"];
 
-fn tune(file: &str, more: &[&str]) -> common::Ran {
+fn tune(file: &str, more: &[&str]) -> Ran {
     run(&[&["tune", file], &SIZES[..], more].concat())
 }
 

@@ -78,8 +78,8 @@ pub(crate) fn hash_words(words: &[u32]) -> u32 {
 }
 
 /// An index of a list by the hashes of its members. The list itself is stored by the owner.
-#[derive(Default)]
-pub(crate) struct Places {
+#[derive(Debug, Default)]
+pub struct Places {
     /// The slots of an open-addressing table: members' numbers, counted from 1, or 0 for an empty slot. The slots from a hash's own slot
     /// to its member are occupied. At least half of the slots are empty. Their number is a power of 2.
     slots: Vec<u32>,
@@ -89,7 +89,7 @@ pub(crate) struct Places {
 
 impl Places {
     /// Returns the member with this hash for which `is` returns true.
-    pub(crate) fn find(&self, hash: u32, mut is: impl FnMut(usize) -> bool) -> Option<usize> {
+    pub fn find(&self, hash: u32, mut is: impl FnMut(usize) -> bool) -> Option<usize> {
         if self.slots.is_empty() {
             return None;
         }
@@ -108,7 +108,7 @@ impl Places {
     }
 
     /// Adds the hash of the list's next member.
-    pub(crate) fn push(&mut self, hash: u32) {
+    pub fn push(&mut self, hash: u32) {
         self.hashes.push(hash);
         if self.hashes.len() * 2 <= self.slots.len() {
             return self.place(self.hashes.len(), hash);
@@ -129,7 +129,7 @@ impl Places {
     }
 
     /// Forgets all members.
-    fn clear(&mut self) {
+    pub fn clear(&mut self) {
         let last = self.slots.len().wrapping_sub(1);
         // The slots from a hash's own slot to its member are occupied, so that this clears each occupied slot.
         for hash in &self.hashes {
@@ -213,41 +213,5 @@ impl<K: Hash + Eq, V> Map<K, V> {
     pub fn clear(&mut self) {
         self.places.clear();
         self.entries.clear();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_inserted_is_found_until_it_is_cleared() {
-        let mut map: Map<(u64, bool), u64> = Map::default();
-        for round in 0..3 {
-            for n in 0..1000 {
-                assert!(map.insert((n * 7, n % 3 == 0), n + round), "{n} is new");
-            }
-            assert!(!map.insert((21, true), 5), "it is there already");
-            assert_eq!(*map.get_or_insert_with((21, true), || 6), 5);
-            assert_eq!(*map.get_or_insert_with((21, false), || 6), 6);
-            let found = (0..1000).filter(|n| *n != 3).all(|n| map.get(&(n * 7, n % 3 == 0)) == Some(&(n + round)));
-            assert!(found);
-            assert!(!map.contains_key(&(7, true)) && !map.contains_key(&(7000, true)));
-            map.clear();
-            assert!((0..1000).all(|n| map.get(&(n * 7, n % 3 == 0)).is_none()));
-        }
-    }
-
-    #[test]
-    fn members_of_one_hash_are_told_apart() {
-        let mut places = Places::default();
-        (0..40).for_each(|_| places.push(15));
-        assert_eq!(places.find(15, |n| n == 33), Some(33));
-        assert_eq!(places.find(15, |_| false), None);
-        assert_eq!(places.find(31, |_| true), None);
-        places.clear();
-        assert_eq!(places.find(15, |_| true), None);
-        places.push(31);
-        assert_eq!(places.find(31, |n| n == 0), Some(0));
     }
 }

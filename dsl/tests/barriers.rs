@@ -1,8 +1,6 @@
 //! Barriers in the steps of pipelines.
 
-mod steps;
-
-use steps::lowered;
+use crate::steps::lowered;
 
 const MATMUL: &str = "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] {
     c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] };

@@ -1,8 +1,6 @@
 //! Golden nests of `compute_at`: the places of stages, the memory that they use, and the barriers.
 
-mod steps;
-
-use steps::lowered;
+use crate::steps::lowered;
 
 const SOFTMAX: &str = "fn softmax<B, N>(x: f32[B, N]) -> y: f32[B, N] {
     let m[b]: f32[B] = max(j in 0..N) { x[b, j] };

@@ -1,8 +1,6 @@
 //! Tests the stages that `decompose_im2col` makes of a convolution, and its refusals. Read the snapshots in review.
 
-mod decompositions;
-
-use decompositions::{compiled, refusals, stages};
+use crate::decompositions::{compiled, refusals, stages};
 use tilewright_dsl::nest::print;
 
 /// A convolution with stride 2, dilation 2, padding and an epilogue.

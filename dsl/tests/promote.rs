@@ -1,8 +1,6 @@
 //! Golden nests of `promote`: the places of copies, their contents, and the barriers.
 
-mod steps;
-
-use steps::lowered;
+use crate::steps::lowered;
 
 const SGEMM: &str = "fn sgemm<M, N, K>(a: f32[M, K], b: f32[K, N], alpha: f32, beta: f32, c: &mut f32[M, N]) {
     c[i, j] = alpha * sum(k in 0..K) { a[i, k] * b[k, j] } + beta * c[i, j];

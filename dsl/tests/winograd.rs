@@ -1,8 +1,6 @@
 //! Tests the stages that `decompose_winograd` makes of a convolution, and its refusals. Read the snapshots in review.
 
-mod decompositions;
-
-use decompositions::{compiled, refusals, stages};
+use crate::decompositions::{compiled, refusals, stages};
 
 const NHWC: &str = "fn conv<N, H, W, IC, OC>(x: f32[N, H, W, IC], w: f32[3, 3, IC, OC]) -> y: f32[N, H, W, OC] {
     y[n, oh, ow, oc] = sum(fh in 0..3, fw in 0..3, ic in 0..IC) { x.pad(0.0)[n, oh + fh - 1, ow + fw - 1, ic] * w[fh, fw, ic, oc] };

@@ -136,12 +136,13 @@ fn with_block(text: &str, from: usize, snippet: &str) -> Option<String> {
     })
 }
 
-/// Returns the number of helps of a program that were followed, and the changes that did not compile. `new` is the folder in which
-/// programs are written.
+/// Returns the number of helps of a program that were followed, and the changes that did not compile. The program and its changes are
+/// read from `new`, a file outside of the tests' package, because a file is searched in all crates of its package.
 fn failures(file: &Path, new: &Path) -> (usize, Vec<String>) {
     let text = fs::read_to_string(file).expect("a program");
     let (mut count, mut failures) = (0, Vec::new());
-    let Ok(source) = Source::open(file) else { return (0, failures) };
+    fs::write(new, &text).expect("a file");
+    let Ok(source) = Source::open(new) else { return (0, failures) };
     for schedule in source.schedules() {
         for wrong in errors(&source, schedule, &text).unwrap_or_default() {
             for (written, program) in followed(&text, &wrong) {

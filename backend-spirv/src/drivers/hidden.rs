@@ -8,7 +8,7 @@ use crate::context::BlockContext;
 use crate::math::Site;
 use crate::module::Id;
 use crate::writer::Writer;
-use rspirv::spirv::Op;
+use spirv::Op;
 use tilewright_codegen::hash::Map;
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::DType;

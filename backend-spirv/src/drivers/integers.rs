@@ -5,7 +5,7 @@ use crate::context::BlockContext;
 use crate::math::Site;
 use crate::module::Id;
 use crate::writer::Writer;
-use rspirv::spirv::{GlslStd450Op as Ext, Op};
+use spirv::{GlslStd450Op as Ext, Op};
 use smallvec::SmallVec;
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::expr::Binary;

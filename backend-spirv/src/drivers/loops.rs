@@ -5,7 +5,7 @@ use crate::context::BlockContext;
 use crate::math::Site;
 use crate::module::{CodeSize, Id};
 use crate::writer::Writer;
-use rspirv::spirv::LoopControl;
+use spirv::LoopControl;
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::DType;
 

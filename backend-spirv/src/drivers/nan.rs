@@ -18,7 +18,7 @@ use crate::context::BlockContext;
 use crate::math::Site;
 use crate::module::Id;
 use crate::writer::Writer;
-use rspirv::spirv::{Capability, ExecutionMode, GlslStd450Op as Ext, Op};
+use spirv::{Capability, ExecutionMode, GlslStd450Op as Ext, Op};
 use tilewright_codegen::values::{Kind, ValueId};
 use tilewright_dsl::expr::{Binary, Compare};
 use tilewright_dsl::launch::{DType, Feature};

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::math::Site;
 use crate::module::Id;
 use crate::writer::Writer;
-use rspirv::spirv::{GlslStd450Op as Ext, Op};
+use spirv::{GlslStd450Op as Ext, Op};
 use tilewright_dsl::expr::Unary;
 
 impl Writer<'_> {

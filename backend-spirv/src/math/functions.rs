@@ -4,7 +4,7 @@ use crate::Result;
 use crate::math::Site;
 use crate::module::{Id, Type};
 use crate::writer::Writer;
-use rspirv::spirv::{FunctionControl, GlslStd450Op as Ext, Op};
+use spirv::{FunctionControl, GlslStd450Op as Ext, Op};
 use tilewright_codegen::formulas::{Formula, FormulaStep, Function, Instruction};
 use tilewright_dsl::launch::DType;
 

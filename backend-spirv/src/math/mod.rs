@@ -12,7 +12,7 @@ use crate::Result;
 use crate::context::BlockContext;
 use crate::module::Id;
 use crate::writer::Writer;
-use rspirv::spirv::{GlslStd450Op as Ext, Op};
+use spirv::{GlslStd450Op as Ext, Op};
 use smallvec::SmallVec;
 use tilewright_codegen::formulas::function_of;
 use tilewright_codegen::values::{Op as ValueOp, ValueId};
@@ -121,7 +121,7 @@ impl Writer<'_> {
     pub(crate) fn half_arithmetic(&mut self, what: &str) -> Result<()> {
         self.need(Feature::F16, what, "compute in f32 with `as f32`")?;
         // If the result is a bool, `scalar_type` was not called for f16, so that the capability is not declared yet.
-        self.module.capability(rspirv::spirv::Capability::Float16);
+        self.module.capability(spirv::Capability::Float16);
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use crate::context::BlockContext;
 use crate::math::Site;
 use crate::module::Id;
 use crate::writer::Writer;
-use rspirv::spirv::{Capability, ExecutionMode, GlslStd450Op as Ext, Op};
+use spirv::{Capability, ExecutionMode, GlslStd450Op as Ext, Op};
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::{Bounds, DType, Feature};
 

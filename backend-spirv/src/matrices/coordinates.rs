@@ -9,7 +9,7 @@ use crate::chunks::Chunks;
 use crate::context::BlockContext;
 use crate::module::Id;
 use crate::reductions::shared::SharedUse;
-use rspirv::spirv::{CooperativeMatrixLayout as Layout, CooperativeMatrixUse as Use, Op, Scope, StorageClass};
+use spirv::{CooperativeMatrixLayout as Layout, CooperativeMatrixUse as Use, Op, Scope, StorageClass};
 use tilewright_codegen::values::{Coordinate, ValueId};
 use tilewright_dsl::expr::{Const, Expr, ExprId};
 use tilewright_dsl::launch::{Bounds, DType};

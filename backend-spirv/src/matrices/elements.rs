@@ -13,7 +13,7 @@ use crate::context::BlockContext;
 use crate::control::{Counter, Structured};
 use crate::math::float_op;
 use crate::module::Id;
-use rspirv::spirv::{CooperativeMatrixUse as Use, LoopControl, Op, StorageClass};
+use spirv::{CooperativeMatrixUse as Use, LoopControl, Op, StorageClass};
 use tilewright_codegen::BoundAxis;
 use tilewright_dsl::expr::{Expr, ExprId, Exprs};
 use tilewright_dsl::launch::{DType, Feature};

@@ -8,7 +8,7 @@ use super::{Matrices, Shape};
 use crate::Result;
 use crate::context::BlockContext;
 use crate::module::Id;
-use rspirv::spirv::{CooperativeMatrixLayout as Layout, CooperativeMatrixUse as Use, Op};
+use spirv::{CooperativeMatrixLayout as Layout, CooperativeMatrixUse as Use, Op};
 use tilewright_codegen::Steps;
 use tilewright_codegen::hash::Map;
 use tilewright_codegen::values::ValueId;

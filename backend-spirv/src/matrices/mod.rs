@@ -22,7 +22,7 @@ use crate::control::Structured;
 use crate::module::Id;
 use masks::Masks;
 use memory::Loaded;
-use rspirv::spirv::{Capability, CooperativeMatrixUse as Use, Op};
+use spirv::{Capability, CooperativeMatrixUse as Use, Op};
 use tilewright_codegen::hash::Map;
 use tilewright_codegen::values::ValueId;
 use tilewright_codegen::{Elements, View};

@@ -10,7 +10,7 @@ use crate::control::Structured;
 use crate::module::{Id, Type};
 use crate::reductions::shared::SharedUse;
 use crate::writer::Writer;
-use rspirv::spirv::{
+use spirv::{
     Capability, CooperativeMatrixLayout as Layout, CooperativeMatrixReduce as Reduce, FunctionControl, GlslStd450Op as Ext, Op,
     StorageClass,
 };

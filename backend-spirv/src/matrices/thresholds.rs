@@ -12,7 +12,7 @@ use crate::chunks::Chunks;
 use crate::context::BlockContext;
 use crate::math::Site;
 use crate::module::Id;
-use rspirv::spirv::Op;
+use spirv::Op;
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::expr::{Binary, Compare, ExprId};
 use tilewright_dsl::launch::{Bounds, DType, REACH};

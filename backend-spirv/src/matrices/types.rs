@@ -4,7 +4,7 @@ use super::Shape;
 use crate::Result;
 use crate::module::{Id, Type};
 use crate::writer::Writer;
-use rspirv::spirv::{Capability, CooperativeMatrixUse as Use};
+use spirv::{Capability, CooperativeMatrixUse as Use};
 use tilewright_dsl::diag::{self, Error, SpanId};
 use tilewright_dsl::launch::{DType, Feature, Matrices as Product};
 use tilewright_dsl::profile::Profile;

@@ -5,7 +5,7 @@ use crate::chunks::Chunks;
 use crate::context::BlockContext;
 use crate::module::Id;
 use crate::writer::Writer;
-use rspirv::spirv::Op;
+use spirv::Op;
 use smallvec::SmallVec;
 use tilewright_codegen::View;
 use tilewright_codegen::values::ValueId;

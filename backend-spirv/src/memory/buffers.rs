@@ -9,7 +9,7 @@ use crate::Result;
 use crate::context::BlockContext;
 use crate::module::{Id, Member, Module, Type};
 use crate::writer::Writer;
-use rspirv::spirv::{Capability, Decoration, Op, StorageClass};
+use spirv::{Capability, Decoration, Op, StorageClass};
 use tilewright_codegen::Resolver;
 use tilewright_codegen::hash::Map;
 use tilewright_codegen::values::ValueId;

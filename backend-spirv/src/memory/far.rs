@@ -7,7 +7,7 @@
 use crate::Result;
 use crate::context::BlockContext;
 use crate::module::Id;
-use rspirv::spirv::Op;
+use spirv::Op;
 use tilewright_codegen::hash::Map;
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::{Feature, MOST};

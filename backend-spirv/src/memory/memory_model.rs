@@ -4,7 +4,7 @@
 //! that writes become available and visible. Buffers cannot be declared coherent.
 
 use crate::module::Module;
-use rspirv::spirv::{Capability, MemoryAccess, MemorySemantics, Scope};
+use spirv::{Capability, MemoryAccess, MemorySemantics, Scope};
 use smallvec::SmallVec;
 use tilewright_codegen::Uses;
 

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::chunks::Chunks;
 use crate::context::BlockContext;
 use crate::module::Id;
-use rspirv::spirv::Op;
+use spirv::Op;
 use tilewright_codegen::hash::Map;
 use tilewright_codegen::values::{Op as ValueOp, ValueId};
 use tilewright_codegen::{Elements, View, is_whole};

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::context::BlockContext;
 use crate::control::Structured;
-use rspirv::spirv::{Capability, MemorySemantics, Op};
+use spirv::{Capability, MemorySemantics, Op};
 use tilewright_codegen::View;
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::expr::Binary;

@@ -4,7 +4,7 @@ use super::all_reduce::State;
 use crate::Result;
 use crate::context::BlockContext;
 use crate::module::Id;
-use rspirv::spirv::{Op, StorageClass};
+use spirv::{Op, StorageClass};
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::DType;
 

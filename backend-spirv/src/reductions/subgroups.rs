@@ -11,7 +11,7 @@ use crate::chunks::Chunks;
 use crate::context::BlockContext;
 use crate::control::Structured;
 use crate::module::Id;
-use rspirv::spirv::{Capability, GroupOperation, Op, Scope as SpirvScope};
+use spirv::{Capability, GroupOperation, Op, Scope as SpirvScope};
 use tilewright_codegen::values::{Coordinate, ValueId};
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::{DType, Feature};

@@ -1,7 +1,5 @@
 //! Runs the program as a user does, on the reference device unless a test says otherwise.
 
-#![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
-
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;

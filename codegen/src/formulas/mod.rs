@@ -18,8 +18,6 @@ mod formula;
 mod logarithms;
 mod power;
 mod rounding;
-#[cfg(test)]
-mod tests;
 
 use crate::values::Op as ValueOp;
 pub use formula::{Formula, FormulaStep, Instruction, Part};

@@ -41,8 +41,8 @@ mod profile;
 mod schedule;
 mod shared;
 mod signature;
-mod source;
-mod tokens;
+pub mod source;
+pub mod tokens;
 mod variant;
 
 use crate::launch;

@@ -18,7 +18,7 @@ pub(super) fn documented(tokens: TokenStream) -> TokenStream {
 
 /// Returns the text between the brackets of a macro's call, without the lines of its attributes and without its indentation. Returns `None`
 /// if another macro makes the call, because the text is then that macro's pattern, with `$`.
-fn paragraph(call: &str) -> Option<String> {
+pub fn paragraph(call: &str) -> Option<String> {
     let (_, call) = call.split_once('!')?;
     let inner = call.get(call.find(['{', '(', '['])? + 1..call.rfind(['}', ')', ']'])?)?;
     let is_documentation =
@@ -36,25 +36,4 @@ fn paragraph(call: &str) -> Option<String> {
         fence.push('`');
     }
     Some(format!("\n{fence}text\n{}\n{fence}\n", text.trim_end()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::paragraph;
-
-    #[test]
-    fn text_of_a_call() {
-        let call = "tilewright::schedule! {\n    /// What it is.\n    pub V: k for p {\n        tile(i: 4); // a comment\n\n        unroll(i);\n    }\n}";
-        let text = "\n```text\npub V: k for p {\n    tile(i: 4); // a comment\n\n    unroll(i);\n}\n```\n";
-        assert_eq!(paragraph(call).as_deref(), Some(text));
-        assert_eq!(paragraph("schedule! { V: k for p {} }").as_deref(), Some("\n```text\nV: k for p {}\n```\n"));
-        assert_eq!(paragraph("schedule!(V: k for p { // ```\n})").as_deref(), Some("\n````text\nV: k for p { // ```\n}\n````\n"));
-    }
-
-    #[test]
-    fn no_text() {
-        for call in ["", "schedule!", "schedule! {", "schedule! {}", "schedule! { pub $name: k for p {} }"] {
-            assert_eq!(paragraph(call), None, "{call}");
-        }
-    }
 }

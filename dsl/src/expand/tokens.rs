@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 ///
 /// A `macro_rules!` of the user that takes `$size:expr` and expands to a kernel with it passes an invisible group. Such a group becomes
 /// parentheses, unless it is a single token or a path, which need none. Tokens that nest too deep are an error.
-pub(super) fn visible(tokens: TokenStream) -> syn::Result<TokenStream> {
+pub fn visible(tokens: TokenStream) -> syn::Result<TokenStream> {
     check_depth(&tokens)?;
     Ok(shown(tokens))
 }
@@ -68,7 +68,7 @@ pub(super) fn has_dollar(tokens: &TokenStream) -> bool {
 }
 
 /// Returns tokens as a person would write them, on one line, because rustc does not keep the original text.
-pub(super) fn text(tokens: &TokenStream) -> String {
+pub fn text(tokens: &TokenStream) -> String {
     let mut text = String::new();
     let mut before = String::new();
     for word in words(tokens) {
@@ -124,33 +124,4 @@ pub(super) fn unique(prefix: &str, tokens: &TokenStream) -> proc_macro2::Ident {
     tokens.to_string().hash(&mut hasher);
     format!("{:?}", Span::call_site()).hash(&mut hasher);
     quote::format_ident!("__tw_{prefix}_{:016x}", hasher.finish(), span = Span::call_site())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn declarations_read_as_they_are_written() {
-        for line in [
-            "fn conv<T: f32 | f16, N, S = 1, OH = (IH - FH) / S + 1>(x: T[N, IH], w: &mut T[2]) -> y: T[N, OH]",
-            "fn iota<N = 16>() -> (y: i32[N], z: i32[N])",
-            "fn total(x: f32[4]) -> y: f32[]",
-        ] {
-            let tokens: TokenStream = line.parse().expect("tokens");
-            assert_eq!(text(&tokens), line);
-        }
-    }
-
-    #[test]
-    fn invisible_groups_become_visible_where_they_matter() {
-        let group = |line: &str| TokenTree::Group(Group::new(Delimiter::None, line.parse().expect("tokens")));
-        let shown = |line: &str| text(&visible(group(line).into()).expect("it is flat"));
-        assert_eq!(shown("N + 1"), "(N + 1)");
-        assert_eq!(shown("f32"), "f32");
-        assert_eq!(shown("a::b"), "a::b");
-        let nested: TokenStream = [group("N + 1")].into_iter().collect();
-        let bracket = TokenTree::Group(Group::new(Delimiter::Bracket, nested));
-        assert_eq!(text(&visible(bracket.into()).expect("it is flat")), "[(N + 1)]");
-    }
 }

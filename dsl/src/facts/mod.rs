@@ -10,7 +10,7 @@
 //! The axes that it does not name may be empty. A claim that names an axis without values is true.
 
 mod context;
-mod polynomials;
+pub mod polynomials;
 mod proof;
 mod refutation;
 pub(crate) mod sources;

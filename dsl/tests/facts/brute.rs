@@ -1,6 +1,6 @@
 //! Decides claims by brute force: evaluates every point of small domains, independently of the prover.
 
-use crate::world::World;
+use crate::facts::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use tilewright_dsl::expr::{Binary, Compare, Expr, ExprId, Unary};
 use tilewright_dsl::nest::{AxisDef, AxisId, DimId, Fate, Program};

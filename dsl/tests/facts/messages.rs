@@ -1,6 +1,6 @@
 //! Tests the prover's output: counterexamples, contradictions, bounds, claims as text, and its assumptions.
 
-use crate::world::World;
+use crate::facts::world::World;
 use tilewright_dsl::facts::{Claim, Poly, Prover};
 
 fn counterexample(dims: &str, axes: &str, conditions: &str, index: &str, extent: &str) -> (String, Option<String>) {

@@ -1,8 +1,8 @@
 //! Random indices in random programs: every proved claim is true at every point of small domains, and every counterexample is valid. The
 //! seed is fixed. Set `PROPTEST_CASES` for a longer run.
 
-use crate::brute::{Env, axes_of, eval, points, sizes};
-use crate::world::World;
+use crate::facts::brute::{Env, axes_of, eval, points, sizes};
+use crate::facts::world::World;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -1,6 +1,6 @@
 //! Claims that must be proved, each next to a similar false one.
 
-use crate::world::World;
+use crate::facts::world::World;
 use tilewright_dsl::facts::{Claim, Prover};
 
 /// Reads `a < b`, `a <= b`, `a == b`, or `a in b` for `0 <= a < b`, or `c | a`.

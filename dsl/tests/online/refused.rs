@@ -1,6 +1,6 @@
 //! The refusals of `decompose_online`, each with its whole message.
 
-use crate::{SOFTMAX, compiled};
+use crate::online::{SOFTMAX, compiled};
 use tilewright_dsl::nest::print;
 
 /// A correct schedule of a softmax.

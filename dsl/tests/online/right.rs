@@ -1,6 +1,6 @@
 //! Tests that `decompose_online` keeps the values of the algorithm.
 
-use crate::{ATTENTION, SOFTMAX, compiled};
+use crate::online::{ATTENTION, SOFTMAX, compiled};
 use tilewright_dsl::algorithm::evaluate::{Given, Tensor, Value, evaluate, shapes};
 use tilewright_dsl::arena::Id;
 use tilewright_dsl::compile::decomposed;
@@ -309,8 +309,8 @@ fn agree_at(title: &str, kernel: &str, schedule: &str, sizes: &[[i64; 5]]) {
     let schedule = syntax::parse(text.parse().expect("tokens"), &mut spans, Schedule::parse).into_result().expect("a schedule");
     let bindings = head::bindings(&kernel, &schedule).expect("bindings");
     let algorithm = tilewright_dsl::algorithm::check(&kernel, &bindings).expect("an algorithm");
-    let decomposed =
-        decomposed(&kernel, &schedule, &Choice::default()).unwrap_or_else(|e| panic!("{title}: {}", crate::text(&e, &spans)));
+    let decomposed = decomposed(&kernel, &schedule, &Choice::default())
+        .unwrap_or_else(|e| panic!("{title}: {}", crate::online::text(&e, &spans)));
     let decomposed = decomposed.expect("a decomposition");
     for sizes in sizes {
         let mut given = Given::default();

@@ -1,6 +1,6 @@
 //! Lints of memory accesses.
 
-use crate::case::{Case, SUBGROUPS, matrices};
+use crate::lints::case::{Case, SUBGROUPS, matrices};
 use tilewright_explain::LintName;
 
 /// Returns a matrix product in tiles of 32 x 32, with one element for each invocation, and with these letters.

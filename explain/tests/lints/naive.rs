@@ -1,6 +1,6 @@
 //! Lints of naive schedules, which judge schedules of every profile and advise the planner's directives.
 
-use crate::case::Case;
+use crate::lints::case::Case;
 use tilewright_explain::{Lint, LintName};
 
 /// The lints that judge schedules of every profile.

@@ -1,6 +1,6 @@
 //! Lints of a core's resources.
 
-use crate::case::{SUBGROUPS, matrices};
+use crate::lints::case::{SUBGROUPS, matrices};
 use tilewright_explain::LintName;
 
 #[test]

@@ -1,6 +1,6 @@
 //! Lints find directives, and write changes of them, by the schedule's tree: words in comments and unusual spaces do not matter.
 
-use crate::case::{Case, SUBGROUPS, matrices};
+use crate::lints::case::{Case, SUBGROUPS, matrices};
 use tilewright_explain::LintName;
 
 #[test]

@@ -1,6 +1,6 @@
 //! Lints of wasted work.
 
-use crate::case::Case;
+use crate::lints::case::Case;
 use tilewright_explain::LintName;
 
 #[test]

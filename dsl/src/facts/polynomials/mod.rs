@@ -1,8 +1,9 @@
 //! Polynomials over atoms: the form in which expressions are compared.
 
 pub(super) mod atoms;
+pub mod congruence;
 mod floor;
-pub(super) mod mono;
-pub(super) mod poly;
+pub mod mono;
+pub mod poly;
 mod show;
 pub(super) mod translate;

@@ -5,7 +5,6 @@ use crate::arena::{Id, id};
 use std::fmt;
 
 id! {
-    #[allow(unreachable_pub, reason = "ids are public by their macro")]
     /// An atom of a prover: a variable of its polynomials.
     AtomId
 }
@@ -19,23 +18,24 @@ const MAX_DEGREE: u32 = 9;
 const DEGREE: u32 = WIDTH * MAX_DEGREE;
 const MASK: u128 = (1 << WIDTH) - 1;
 /// The most atoms of a prover.
-pub(super) const MAX_ATOMS: usize = MASK as usize;
+pub const MAX_ATOMS: usize = MASK as usize;
 
 /// A product of atoms. From the top, the number holds the degree and the atoms in ascending order, with repetitions. So the
 /// order of the numbers is graded, multiplication preserves it, and polynomial division terminates.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::facts) struct Mono(u128);
+pub struct Mono(u128);
 
 impl Mono {
     /// The empty product.
-    pub(super) const ONE: Mono = Mono(0);
+    pub const ONE: Mono = Mono(0);
 
     /// Returns the monomial of one atom. Its id fits, because [`super::atoms::Atoms`] limits the number of atoms.
-    pub(in crate::facts) fn atom(atom: AtomId) -> Mono {
+    pub fn atom(atom: AtomId) -> Mono {
         Mono((1 << DEGREE) | ((atom.index() as u128 & MASK) << (DEGREE - WIDTH)))
     }
 
-    pub(in crate::facts) fn degree(self) -> u32 {
+    /// Returns the number of atoms, counting repeated ones.
+    pub fn degree(self) -> u32 {
         (self.0 >> DEGREE) as u32
     }
 
@@ -44,17 +44,18 @@ impl Mono {
         (self.0 >> (DEGREE - WIDTH * (n + 1))) & MASK
     }
 
-    /// The atoms, ascending.
-    pub(in crate::facts) fn atoms(self) -> impl Iterator<Item = AtomId> {
+    /// Returns the atoms, ascending.
+    pub fn atoms(self) -> impl Iterator<Item = AtomId> {
         (0..self.degree()).map(move |n| AtomId::new(self.slot(n) as usize))
     }
 
     /// Returns the atom, if the degree is 1.
-    pub(in crate::facts) fn single(self) -> Option<AtomId> {
+    pub fn single(self) -> Option<AtomId> {
         (self.degree() == 1).then(|| AtomId::new(self.slot(0) as usize))
     }
 
-    pub(in crate::facts) fn contains(self, atom: AtomId) -> bool {
+    /// True if the atom is one of them.
+    pub fn contains(self, atom: AtomId) -> bool {
         let atom = atom.index() as u128;
         let mut n = 0;
         while n < self.degree() {
@@ -67,7 +68,7 @@ impl Mono {
     }
 
     /// Returns the product. `None` if its degree is too high.
-    pub(in crate::facts) fn times(self, other: Mono) -> Option<Mono> {
+    pub fn times(self, other: Mono) -> Option<Mono> {
         let (a, b) = (self.degree(), other.degree());
         if a == 0 || b == 0 {
             return Some(if a == 0 { other } else { self });
@@ -86,7 +87,7 @@ impl Mono {
     }
 
     /// Returns `self / other`, if `other` divides it.
-    pub(in crate::facts) fn over(self, other: Mono) -> Option<Mono> {
+    pub fn over(self, other: Mono) -> Option<Mono> {
         let (a, b) = (self.degree(), other.degree());
         if b == 0 {
             return Some(self);
@@ -114,39 +115,5 @@ impl Mono {
 impl fmt::Debug for Mono {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.atoms()).finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn mono(atoms: &[usize]) -> Mono {
-        let product = |m: Mono, a: &usize| m.times(Mono::atom(AtomId::new(*a)));
-        atoms.iter().try_fold(Mono::ONE, product).expect("few atoms")
-    }
-
-    #[test]
-    fn products_are_sorted_and_divide() {
-        assert_eq!(mono(&[3, 0, 7, 0]), mono(&[0, 0, 3, 7]));
-        assert_eq!(mono(&[3, 0, 7, 0]).over(mono(&[7, 0])), Some(mono(&[0, 3])));
-        assert_eq!(mono(&[3, 0, 7, 0]).over(mono(&[7, 7])), None);
-        assert_eq!(mono(&[3, 0]).over(mono(&[0, 3])), Some(Mono::ONE));
-        assert_eq!(mono(&[1]).over(mono(&[1, 1])), None);
-        assert_eq!(mono(&[5, 2]).atoms().map(Id::index).collect::<Vec<_>>(), [2, 5]);
-        assert_eq!(mono(&[1; 9]).times(mono(&[1])), None);
-        assert!(mono(&[0, MAX_ATOMS - 1]).contains(AtomId::new(MAX_ATOMS - 1)));
-    }
-
-    #[test]
-    fn multiplication_keeps_the_order() {
-        let all = [mono(&[]), mono(&[1]), mono(&[2]), mono(&[0, 4]), mono(&[1, 1]), mono(&[2, 3]), mono(&[0, 0, 9])];
-        for a in all {
-            for b in all {
-                for c in all {
-                    assert_eq!(a < b, a.times(c) < b.times(c), "{a:?} {b:?} {c:?}");
-                }
-            }
-        }
     }
 }

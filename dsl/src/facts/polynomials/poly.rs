@@ -26,7 +26,8 @@ impl Poly {
         Poly { terms: if value == 0 { Vec::new() } else { vec![(Mono::ONE, value)] } }
     }
 
-    pub(in crate::facts) fn atom(atom: AtomId) -> Poly {
+    /// Makes the polynomial of one atom.
+    pub fn atom(atom: AtomId) -> Poly {
         Poly { terms: vec![(Mono::atom(atom), 1)] }
     }
 
@@ -156,7 +157,7 @@ impl Poly {
     }
 
     /// Returns `(a, b)` with `self = a * atom + b`, where `b` does not contain the atom in its terms.
-    pub(in crate::facts) fn split(&self, atom: AtomId) -> (Poly, Poly) {
+    pub fn split(&self, atom: AtomId) -> (Poly, Poly) {
         let by = Mono::atom(atom);
         let (mut with, mut without) = (Vec::new(), Vec::new());
         for (mono, c) in &self.terms {
@@ -189,7 +190,7 @@ impl Poly {
     }
 
     /// Returns a polynomial with smaller coefficients that is at least 0 for the same integers.
-    pub(in crate::facts) fn tightened(self) -> Poly {
+    pub fn tightened(self) -> Poly {
         let g = self.content();
         if g <= 1 { self } else { self.floored(g) }
     }
@@ -201,7 +202,7 @@ impl Poly {
     }
 
     /// Returns `self / other`, if the remainder is 0.
-    pub(in crate::facts) fn exact_div(&self, other: &Poly) -> Option<Poly> {
+    pub fn exact_div(&self, other: &Poly) -> Option<Poly> {
         let (quotient, rest) = self.div_rem(other)?;
         rest.is_zero().then_some(quotient)
     }
@@ -225,53 +226,11 @@ impl Poly {
 }
 
 /// Returns the greatest common divisor, which is not negative.
-pub(in crate::facts) fn gcd(a: i128, b: i128) -> i128 {
+pub fn gcd(a: i128, b: i128) -> i128 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
         (a, b) = (b, a % b);
     }
     // The result overflows only if each operand is `i128::MIN` or 0. 1 is also a common divisor.
     i128::try_from(a).unwrap_or(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::arena::Id;
-
-    fn x(n: usize) -> Poly {
-        Poly::atom(AtomId::new(n))
-    }
-
-    #[test]
-    fn division_undoes_products() {
-        let a = x(0).mul(&x(1)).and_then(|p| p.plus(3)).and_then(|p| p.sub(&x(2))).expect("small");
-        let b = x(1).mul(&x(1)).and_then(|p| p.add(&x(0).scale(5)?)).and_then(|p| p.plus(-2)).expect("small");
-        let product = a.mul(&b).expect("small");
-        assert_eq!(product.exact_div(&a), Some(b.clone()));
-        assert_eq!(product.exact_div(&b), Some(a.clone()));
-        assert_eq!(product.plus(1).expect("small").exact_div(&a), None);
-    }
-
-    #[test]
-    fn overflow_is_none() {
-        let big = Poly::constant(i128::MAX);
-        assert_eq!(big.plus(1), None);
-        assert_eq!(x(0).add(&big).and_then(|p| p.scale(2)), None);
-    }
-
-    #[test]
-    fn splitting_keeps_the_order() {
-        let p = x(0).mul(&x(3)).and_then(|p| p.add(&x(1).mul(&x(2))?)).and_then(|p| p.add(&x(1).mul(&x(1))?)).expect("small");
-        for atom in 0..4 {
-            let (a, b) = p.split(AtomId::new(atom));
-            assert_eq!(a.mul(&x(atom)).and_then(|a| a.add(&b)), Some(p.clone()));
-        }
-    }
-
-    #[test]
-    fn tightening_floors_the_constant() {
-        let p = x(0).scale(4).and_then(|p| p.plus(-5)).expect("small");
-        assert_eq!(p.tightened(), x(0).plus(-2).expect("small"));
-    }
 }

@@ -8,6 +8,7 @@
 use crate::expr::{Binary, Expr, ExprId};
 use crate::facts::context::Context;
 use crate::facts::polynomials::atoms::{Atom, Formula};
+use crate::facts::polynomials::congruence::root;
 use crate::facts::polynomials::mono::AtomId;
 use crate::facts::polynomials::poly::{Poly, gcd};
 use crate::facts::polynomials::translate::comparison;
@@ -358,45 +359,6 @@ impl Context<'_> {
             Relation::Le => at_most(&a, &b, 0),
             Relation::Gt => at_most(&b, &a, 1),
             Relation::Ge => at_most(&b, &a, 0),
-        }
-    }
-}
-
-/// Returns a number `r` for which `f * r + c` is a multiple of `g`, where `f` and `g` are coprime and `g` is at least 2. If `f` is 1 or -1,
-/// the sum is 0.
-fn root(f: i128, c: i128, g: i128) -> Option<i128> {
-    match f {
-        1 => c.checked_neg(),
-        -1 => Some(c),
-        _ => Some(c.checked_neg()?.rem_euclid(g).checked_mul(inverse(f, g))?.rem_euclid(g)),
-    }
-}
-
-/// Returns the number whose product with `f` is 1 modulo `g`, by the extended Euclidean algorithm.
-fn inverse(f: i128, g: i128) -> i128 {
-    let (mut old, mut rest) = (g, f.rem_euclid(g));
-    let (mut before, mut factor) = (0, 1);
-    while rest != 0 {
-        let times = old / rest;
-        (old, rest) = (rest, old - times * rest);
-        (before, factor) = (factor, before - times * factor);
-    }
-    before.rem_euclid(g)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn roots_are_multiples() {
-        for g in 2..40 {
-            for f in (-60..60).filter(|f| gcd(*f, g) == 1) {
-                for c in -50..50 {
-                    let r = root(f, c, g).expect("small");
-                    assert_eq!((f * r + c) % g, 0, "{f} * {r} + {c} modulo {g}");
-                }
-            }
         }
     }
 }

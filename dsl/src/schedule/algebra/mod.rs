@@ -9,4 +9,4 @@ pub(crate) mod pack;
 pub(crate) mod quotients;
 mod renamed;
 pub mod rfactor;
-mod winograd;
+pub mod winograd;

@@ -1,6 +1,6 @@
 //! Tests extreme items: too deep, too long, too large. Each is accepted, or refused with an error about its problem.
 
-use crate::support::{board, expanded, watched};
+use crate::tokens::support::{board, expanded, watched};
 use proc_macro2::TokenStream;
 
 const ADD: &str = "fn add<N, M>(x: f32[N, M]) -> y: f32[N, M] { y[i, j] = x[i, j] + 1.0; }";

@@ -1,7 +1,7 @@
 //! Correct items with tokens removed, doubled, exchanged, or replaced by other tokens, by numbers that are too large, and by groups
 //! of more tokens.
 
-use crate::support::{board, expanded, watched};
+use crate::tokens::support::{board, expanded, watched};
 use proc_macro2::{Delimiter, Group, Literal, TokenStream, TokenTree};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};

@@ -1,6 +1,6 @@
 //! Rules on accesses by different invocations, and on dispatches.
 
-use crate::edit::*;
+use crate::rules::edit::*;
 use tilewright_dsl::expr::{Binary, Compare, Expr, Outside};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Block, Body, Exec, Level, NodeKind, Obligation, Phase, Pred, Program, Scope, Slot, Space, State, Tail};

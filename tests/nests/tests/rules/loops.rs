@@ -1,6 +1,6 @@
 //! Loops, axes, registers.
 
-use crate::edit::*;
+use crate::rules::edit::*;
 use tilewright_dsl::expr::Expr;
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{Exec, Fate, How, Slot};

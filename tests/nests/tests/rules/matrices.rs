@@ -1,6 +1,6 @@
 //! Rules on cooperative matrices: they are whole, whole subgroups execute them, and all accesses of a fragment have the same sides.
 
-use crate::edit::*;
+use crate::rules::edit::*;
 use tilewright_dsl::expr::Expr;
 use tilewright_dsl::launch::Feature;
 use tilewright_dsl::nest::print::Printer;

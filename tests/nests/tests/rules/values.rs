@@ -1,6 +1,6 @@
 //! Rules on values: predicates, bounds, reductions, local memory.
 
-use crate::edit::*;
+use crate::rules::edit::*;
 use tilewright_dsl::diag::Spans;
 use tilewright_dsl::expr::{Compare, Const, Expr, Outside};
 use tilewright_dsl::launch::DType;

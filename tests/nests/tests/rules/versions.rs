@@ -1,6 +1,6 @@
 //! Rules on versions of a shared buffer: accesses of different versions need no barrier between them.
 
-use crate::edit::*;
+use crate::rules::edit::*;
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::expr::ExprId;
 use tilewright_dsl::launch::DType;

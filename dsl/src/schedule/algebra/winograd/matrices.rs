@@ -8,22 +8,22 @@ use num_rational::Ratio;
 use num_traits::{CheckedDiv, CheckedMul, CheckedSub, One, Signed, ToPrimitive, Zero};
 
 /// A coefficient.
-pub(super) type Rational = Ratio<i64>;
+pub type Rational = Ratio<i64>;
 
 /// The three matrices, by rows.
 #[derive(Clone, Debug)]
-pub(super) struct Matrices {
+pub struct Matrices {
     /// `n` rows of `n`, for the input.
-    pub(super) input: Vec<Vec<Rational>>,
+    pub input: Vec<Vec<Rational>>,
     /// `n` rows of `r`, for the filter.
-    pub(super) filter: Vec<Vec<Rational>>,
+    pub filter: Vec<Vec<Rational>>,
     /// `m` rows of `n`, for the result.
-    pub(super) result: Vec<Vec<Rational>>,
+    pub result: Vec<Vec<Rational>>,
 }
 
 impl Matrices {
     /// Returns F(m, r) at `m + r - 2` finite points, or `None` if two points are equal or a coefficient overflows.
-    pub(super) fn new(m: usize, r: usize, points: &[Rational]) -> Option<Matrices> {
+    pub fn new(m: usize, r: usize, points: &[Rational]) -> Option<Matrices> {
         let n = m + r - 1;
         if points.len() != n - 1 {
             return None;
@@ -61,7 +61,7 @@ impl Matrices {
 
     /// Returns the growth of errors: `P = sum(i, p) AT[i, p]^2 |BT_p|^2 |G_p|^2 / (m r)`. Its square root is the factor by which
     /// the transforms of one dimension enlarge independent relative errors of the transformed items, compared with a direct sum.
-    pub(super) fn growth(&self) -> f64 {
+    pub fn growth(&self) -> f64 {
         let squares = |row: &[Rational]| row.iter().map(|c| value(*c).powi(2)).sum::<f64>();
         let (m, r) = (self.result.len(), self.filter[0].len());
         let of_row = |row: &Vec<Rational>| {
@@ -73,7 +73,7 @@ impl Matrices {
 
     /// Returns the largest change of a result if all transformed items are rounded by one unit, and no input or weight is larger
     /// than 1.
-    pub(super) fn worst(&self) -> f64 {
+    pub fn worst(&self) -> f64 {
         let size = |row: &[Rational]| row.iter().map(|c| value(*c).abs()).sum::<f64>();
         let of_row = |row: &Vec<Rational>| {
             let terms = row.iter().zip(self.input.iter().zip(&self.filter));
@@ -84,12 +84,12 @@ impl Matrices {
 }
 
 /// Converts a coefficient to the nearest `f64`.
-pub(super) fn value(c: Rational) -> f64 {
+pub fn value(c: Rational) -> f64 {
     c.to_f64().unwrap_or(f64::NAN)
 }
 
 /// Returns the default points for `n - 1` finite points. Among small rationals they have the least growth.
-pub(super) fn usual(count: usize) -> Option<Vec<Rational>> {
+pub fn usual(count: usize) -> Option<Vec<Rational>> {
     let pairs: &[(i64, i64)] = match count {
         3 => &[(1, 1)],
         5 => &[(2, 3), (3, 2)],
@@ -117,50 +117,4 @@ fn powers(of: Rational, count: usize) -> Option<Vec<Rational>> {
 /// Returns the row of the infinite point, which selects the highest coefficient.
 fn unit(count: usize) -> Vec<Rational> {
     (0..count).map(|k| if k + 1 == count { Rational::one() } else { Rational::zero() }).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Checks the defining identity exactly: `sum(j) AT[i, j] G[j, k] BT[j, s]` is 1 if `s = i + k`, and 0 otherwise.
-    fn check(m: usize, r: usize, points: &[Rational]) {
-        let matrices = Matrices::new(m, r, points).expect("distinct points");
-        for i in 0..m {
-            for k in 0..r {
-                for s in 0..m + r - 1 {
-                    let terms = (0..m + r - 1).map(|j| matrices.result[i][j] * matrices.filter[j][k] * matrices.input[j][s]);
-                    let wanted = if s == i + k { Rational::one() } else { Rational::zero() };
-                    assert_eq!(terms.sum::<Rational>(), wanted, "F({m}, {r}) at {i}, {k}, {s}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn the_identity() {
-        for (m, r) in [(2, 3), (4, 3), (6, 3), (2, 5)] {
-            check(m, r, &usual(m + r - 2).expect("points"));
-        }
-        let points: Vec<Rational> = [0, 1, -1, 2, -2].into_iter().map(Rational::from_integer).collect();
-        check(4, 3, &points);
-        check(2, 5, &points);
-        let points = [(1, 3), (5, 1), (-7, 2)].map(|(a, b)| Rational::new(a, b));
-        check(2, 3, &points);
-    }
-
-    #[test]
-    fn growth_of_the_usual_points() {
-        let growth = |m: usize, r: usize| Matrices::new(m, r, &usual(m + r - 2).expect("points")).expect("distinct").growth();
-        for (got, wanted) in [(growth(2, 3), 1.67), (growth(4, 3), 4.76), (growth(6, 3), 20.6)] {
-            assert!((got / wanted - 1.0).abs() < 0.01, "{got} is not {wanted}");
-        }
-        let points: Vec<Rational> = [0, 1, -1, 2, -2].into_iter().map(Rational::from_integer).collect();
-        assert!((Matrices::new(4, 3, &points).expect("distinct").growth() / 10.8 - 1.0).abs() < 0.01);
-    }
-
-    #[test]
-    fn equal_points() {
-        assert!(Matrices::new(2, 3, &[Rational::one(), Rational::one(), Rational::zero()]).is_none());
-    }
 }

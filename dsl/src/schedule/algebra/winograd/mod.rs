@@ -10,7 +10,7 @@
 //! wrong number; an error that exceeds the tolerance or is unbounded.
 
 mod error;
-mod matrices;
+pub mod matrices;
 mod recognize;
 pub(in crate::schedule) mod stages;
 

@@ -2,6 +2,7 @@
 
 mod brute;
 mod messages;
+mod polynomials;
 mod property;
 mod table;
 mod world;

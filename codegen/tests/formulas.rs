@@ -1,10 +1,9 @@
 //! Runs the formulas on the host as the least precise devices that Vulkan allows would run them. Products and sums are fused or not,
 //! subnormal numbers are kept or flushed, and `exp`, `exp2`, roots and quotients have the largest error that is allowed.
 
-use super::formula::{Formula, FormulaStep, Instruction, Part};
-use super::function_of;
-use crate::values::Op as ValueOp;
 use smallvec::SmallVec;
+use tilewright_codegen::formulas::{Formula, FormulaStep, Instruction, Part, function_of};
+use tilewright_codegen::values::Op as ValueOp;
 use tilewright_dsl::algorithm::evaluate::Float;
 use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::DType;

@@ -1,0 +1,11 @@
+//! The tests of the program: one program, because each program links the whole compiler.
+
+#![allow(clippy::unwrap_used, unreachable_pub, reason = "tests")]
+
+mod bench;
+mod common;
+mod devices;
+mod explain;
+mod new;
+mod plan;
+mod tune;

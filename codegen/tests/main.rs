@@ -1,0 +1,7 @@
+//! The tests of code generation: one program, because each program links the whole compiler.
+
+#![allow(unreachable_pub, reason = "a test binary has no users")]
+
+mod cost;
+mod formulas;
+mod hash;

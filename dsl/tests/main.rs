@@ -1,0 +1,34 @@
+//! The tests of the language: one program, because each program links the whole compiler.
+
+#![allow(unreachable_pub, reason = "a test binary has no users")]
+
+mod algorithm;
+mod all_reduce;
+mod apply;
+mod barriers;
+mod components;
+mod compute_at;
+mod decompositions;
+mod diag;
+mod directives;
+mod erf;
+mod expand;
+mod facts;
+mod im2col;
+mod inlining;
+mod instead;
+mod kernel_heads;
+mod known;
+mod matrices;
+mod modules;
+mod mutants;
+mod online;
+mod plan;
+mod promote;
+mod sides;
+mod solve;
+mod steps;
+mod tokens;
+mod verify;
+mod versions;
+mod winograd;

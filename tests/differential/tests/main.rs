@@ -1,0 +1,12 @@
+//! The differential tests: one program, because each program links the whole compiler. `deep.rs` is another one, because it
+//! counts the memory of its process.
+
+#![allow(unreachable_pub, reason = "a test binary has no users")]
+
+mod fixed;
+mod functions;
+mod mutants;
+mod planted;
+mod plans;
+mod shrinks;
+mod tokens;
