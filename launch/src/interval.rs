@@ -88,7 +88,11 @@ fn add(a: i64, b: i64) -> i64 {
 }
 
 fn negated(a: i64) -> i64 {
-    a.saturating_neg()
+    match a {
+        i64::MIN => i64::MAX,
+        i64::MAX => i64::MIN,
+        _ => -a,
+    }
 }
 
 fn mul(a: i64, b: i64) -> i64 {
@@ -378,6 +382,13 @@ mod tests {
             assert!((least..=most).contains(&i128::from(value)), "{value} for {dims:?}: {interval:?}");
             assert!((bounds.0..=bounds.1).contains(&value), "{value} for {dims:?}: {bounds:?}");
         }
+    }
+
+    #[test]
+    fn the_negative_of_an_open_end_is_open() {
+        assert_eq!(Bounds::of(0).minus(Bounds::NONE), Bounds::NONE);
+        assert_eq!(Bounds::of(0).minus(Bounds(3, i64::MAX)), Bounds(i64::MIN, -3));
+        assert_eq!(Bounds::of(0).minus(Bounds(3, i64::MAX)).over(Bounds::of(1 << 40)).0, i64::MIN);
     }
 
     #[test]
