@@ -5,8 +5,8 @@ use crate::Result;
 use crate::chunks::Chunks;
 use crate::context::BlockContext;
 use crate::module::Id;
-use spirv::Op;
 use smallvec::SmallVec;
+use spirv::Op;
 use tilewright_codegen::values::{Kind, ValueId};
 use tilewright_dsl::launch::DType;
 

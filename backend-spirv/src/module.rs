@@ -4,11 +4,11 @@
 //! inside a user's build. The decorations of a type are part of its key, so that structs and arrays that differ only in layout are
 //! different types.
 
+use smallvec::SmallVec;
 use spirv::{
     AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel, Op, Scope,
     StorageClass,
 };
-use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use tilewright_codegen::hash::Map;
 use tilewright_dsl::diag::SpanId;

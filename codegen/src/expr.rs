@@ -8,6 +8,7 @@ use crate::Result;
 use crate::values::{Op, Operands, ValueId};
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use tilewright_dsl::expr::rules::SHIFTED_TILE;
 use tilewright_dsl::expr::{Binary, Compare, Const, Expr, ExprId, Unary};
 use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::{AxisDef, AxisId, Fate, Monoid, Pred, Tail};
@@ -287,18 +288,16 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns the value of an axis whose last tile is moved back.
+    /// Returns the value of an axis whose last tile is moved back, by [`SHIFTED_TILE`].
     fn shifted(&mut self, axis: AxisId, [tile, point]: [AxisId; 2], view: View) -> Result<Resolved> {
         let (extent, length) = (self.extent_in(axis, view.of_memory())?, self.extent_in(point, view.of_memory())?);
-        let last = self.values.minus(extent, length);
-        let (tile, of_tile) = self.axis(tile, view)?;
-        let tile = self.values.times(tile, length);
-        let start = self.values.extreme(Binary::Min, tile, last);
-        let (offset, of_point) = self.axis(point, view)?;
-        Ok((self.values.plus(start, offset), of_tile | of_point))
+        let ((tile, of_tile), (offset, of_point)) = (self.axis(tile, view)?, self.axis(point, view)?);
+        let value = SHIFTED_TILE.result(&mut self.values, &[&tile, &offset, &length, &extent]);
+        Ok((value.ok_or_else(|| self.defect("a shifted tile is not a value"))?, of_tile | of_point))
     }
 
-    /// Returns one component of a fused axis's value.
+    /// Returns one component of a fused axis's value ([`DIGIT_INNERMOST`](tilewright_dsl::expr::rules::DIGIT_INNERMOST),
+    /// [`DIGITS_OUTER`](tilewright_dsl::expr::rules::DIGITS_OUTER)).
     fn digit(&mut self, fused: AxisId, digit: usize, whole: ValueId, view: View) -> Result<ValueId> {
         let program = self.program;
         let AxisDef::Fused(digits) = &program.axes[fused].def else { return Ok(whole) };

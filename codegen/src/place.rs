@@ -6,6 +6,7 @@ use crate::values::poly::ByLane;
 use crate::values::{Op, ValueId};
 use crate::{Resolver, View};
 use tilewright_dsl::expr::Binary;
+use tilewright_dsl::expr::rules::VERSION_AHEAD;
 use tilewright_dsl::nest::BufferId;
 
 impl Resolver<'_> {
@@ -50,11 +51,13 @@ impl Resolver<'_> {
         {
             let ahead = self.values.minus(step, counter);
             let Some(ahead) = self.values.as_int(ahead).filter(|n| *n >= 0) else { continue };
-            let ahead = ahead % i64::from(of);
-            let (by, rest) = (self.values.int(ahead), self.values.int(ahead - i64::from(of)));
-            let (on, anew) = (self.values.plus(turn, by), self.values.plus(turn, rest));
-            let is_within = self.values.less(on, count);
-            return if ahead == 0 { turn } else { self.choose(is_within, on, anew) };
+            let ahead = self.values.int(ahead % i64::from(of));
+            if self.values.as_int(ahead) == Some(0) {
+                return turn;
+            }
+            if let Some(version) = VERSION_AHEAD.result(&mut self.values, &[&turn, &ahead, &count]) {
+                return version;
+            }
         }
         self.values.floor_mod(step, count)
     }
@@ -75,7 +78,8 @@ impl Resolver<'_> {
         Ok(flat)
     }
 
-    /// Returns the index of an element of a swizzled row: the number of its group is permuted by the number of the row.
+    /// Returns the index of an element of a swizzled row: the number of its group is permuted by the number of the row
+    /// ([`SWIZZLE_INSIDE`](tilewright_dsl::expr::rules::SWIZZLE_INSIDE), [`SWIZZLE_UNDONE`](tilewright_dsl::expr::rules::SWIZZLE_UNDONE)).
     /// Lanes within one group stay consecutive.
     fn swizzled(&mut self, buffer: BufferId, row: Option<ValueId>, index: ValueId) -> Result<ValueId> {
         let b = &self.program.buffers[buffer];

@@ -35,7 +35,7 @@ impl Resolver<'_> {
 
     /// Returns the number of a vector of consecutive values, the number of vectors in the extent, and their width. If
     /// the extent cuts vectors, or the values are not such a vector, it returns the values themselves, the extent, and
-    /// 1.
+    /// 1. The numbers decide by [`VECTOR_INSIDE`](tilewright_dsl::expr::rules::VECTOR_INSIDE).
     pub(crate) fn vectors(&mut self, value: ValueId, extent: ValueId) -> (ValueId, ValueId, u32) {
         let width = self.values.width(value);
         if let ByLane::Linear { base, step: 1 } = self.values.by_lane(value)

@@ -125,7 +125,10 @@ impl Resolver<'_> {
         false
     }
 
-    /// Returns the bounds of a value as sizes. Returns `None` if the launch cannot compute them, or if they are too long.
+    /// Returns the bounds of a value as sizes, by the rules of [`Interval`], for example
+    /// [`PRODUCT_MAGNITUDE`](tilewright_dsl::expr::rules::PRODUCT_MAGNITUDE) and
+    /// [`PRODUCT_MAGNITUDE_LOW`](tilewright_dsl::expr::rules::PRODUCT_MAGNITUDE_LOW). Returns `None` if the launch cannot compute them, or
+    /// if they are too long.
     fn hull(&self, id: ValueId, done: &mut Hulls) -> Option<Interval> {
         if let Some(known) = done.get(&id) {
             return known.clone();

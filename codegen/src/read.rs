@@ -101,7 +101,8 @@ impl Resolver<'_> {
         Ok((self.flat(read.buffer, &index)?, mask, inside))
     }
 
-    /// Clamps the indices of a read that may leave its buffer. Returns whether the read is in bounds.
+    /// Clamps the indices of a read that may leave its buffer ([`CLAMPED_INSIDE`](tilewright_dsl::expr::rules::CLAMPED_INSIDE),
+    /// [`CLAMPED_SAME`](tilewright_dsl::expr::rules::CLAMPED_SAME)). Returns whether the read is in bounds.
     pub(crate) fn keep_inside(&mut self, read: &Read, index: &mut [ValueId], view: View) -> Result<ValueId> {
         let mut inside = self.values.boolean(true);
         let (sides, whole): (&Sides, bool) = match &read.outside {
@@ -188,7 +189,8 @@ impl Resolver<'_> {
         self.values.is_multiple(base, at_once.into()).then_some(at_once)
     }
 
-    /// Returns one element. It is loaded together with its neighbours if unrolled iterations read those.
+    /// Returns one element. It is loaded together with its neighbours if unrolled iterations read those. The first of them is at
+    /// [`GROUP_START`](tilewright_dsl::expr::rules::GROUP_START).
     fn fetch_grouped(&mut self, id: ExprId, buffer: BufferId, flat: ValueId) -> Result<ValueId> {
         if let Space::Constant(data) = &self.program.buffers[buffer].space
             && let Some(c) = self.values.as_int(flat).and_then(|at| data.get(usize::try_from(at).ok()?))

@@ -74,7 +74,7 @@ impl Resolver<'_> {
     }
 
     /// Returns the row-major index in a tensor without gaps if some dimensions are the components of one fused axis. That axis then indexes
-    /// them together.
+    /// them together, by [`QUOTIENT_AND_REST`](tilewright_dsl::expr::rules::QUOTIENT_AND_REST).
     fn flat_of_digits(&mut self, place: &Read) -> Result<Option<ValueId>> {
         let program = self.program;
         let b = &program.buffers[place.buffer];

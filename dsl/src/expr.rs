@@ -281,5 +281,6 @@ mod erf;
 pub mod extents;
 pub mod linear;
 pub mod operators;
+pub mod rules;
 
 pub use operators::{Binary, Compare, Unary};

@@ -30,8 +30,10 @@ impl BlockContext<'_> {
 }
 
 impl Writer<'_> {
-    /// Selects one of two numbers by combining their bits. Numbers in f32 that were halves must be selected by this function too, because a
-    /// compiler that sees through the conversions would select between the halves. The condition comes with its level.
+    /// Selects one of two numbers by combining their bits ([`BITS_OF_FIRST`](tilewright_dsl::expr::rules::BITS_OF_FIRST),
+    /// [`BITS_OF_SECOND`](tilewright_dsl::expr::rules::BITS_OF_SECOND)). Numbers in f32 that were halves must be selected by this
+    /// function too, because a compiler that sees through the conversions would select between the halves. The condition comes with its
+    /// level.
     pub(crate) fn choice_of_bits(&mut self, at: Site, cond: (Id, u32), arms: [Id; 2]) -> Result<Id> {
         let (yes, no) = (self.bits(at, arms[0])?, self.bits(at, arms[1])?);
         let mask = self.mask(at, cond)?;

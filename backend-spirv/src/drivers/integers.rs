@@ -5,8 +5,8 @@ use crate::context::BlockContext;
 use crate::math::Site;
 use crate::module::Id;
 use crate::writer::Writer;
-use spirv::{GlslStd450Op as Ext, Op};
 use smallvec::SmallVec;
+use spirv::{GlslStd450Op as Ext, Op};
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::DType;
@@ -35,8 +35,8 @@ impl BlockContext<'_> {
 }
 
 impl Writer<'_> {
-    /// Writes the absolute value of signed integers. The negative of the lowest integer is itself. `SMax` is not used, because it would
-    /// be merged with other maxima.
+    /// Writes the absolute value of signed integers, by [`ABS_BY_CHOICE`](tilewright_dsl::expr::rules::ABS_BY_CHOICE). `SMax` is not
+    /// used, because it would be merged with other maxima.
     pub(crate) fn absolute(&mut self, at: Site, a: Id) -> Result<Id> {
         let (negative, zero) = (self.same(at, Op::SNegate, &[a])?, self.all(at.of, at.n, 0)?);
         let below = self.test(at, Op::SLessThan, &[a, zero])?;

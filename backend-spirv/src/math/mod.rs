@@ -7,15 +7,18 @@
 pub(super) mod bits;
 pub(super) mod functions;
 pub(super) mod narrow;
+mod rules;
 
 use crate::Result;
 use crate::context::BlockContext;
 use crate::module::Id;
 use crate::writer::Writer;
-use spirv::{GlslStd450Op as Ext, Op};
+use rules::Operand;
 use smallvec::SmallVec;
+use spirv::{GlslStd450Op as Ext, Op};
 use tilewright_codegen::formulas::function_of;
 use tilewright_codegen::values::{Op as ValueOp, ValueId};
+use tilewright_dsl::expr::rules::{FLOOR_BY_POWER, FLOOR_BY_QUOT, MOD_BY_POWER, MOD_BY_QUOT, UDIV_BY_POWER, UMOD_BY_POWER};
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
 use tilewright_dsl::launch::{DType, Feature};
 
@@ -246,7 +249,8 @@ impl Writer<'_> {
 
 /// Integers.
 impl Writer<'_> {
-    /// Writes a truncated division. A division by zero gives 0, and the lowest integer divided by -1 gives itself.
+    /// Writes a truncated division. A division by zero gives 0, and the lowest integer divided by -1 gives itself
+    /// ([`QUOT_BY_ZERO`](tilewright_dsl::expr::rules::QUOT_BY_ZERO), [`QUOT_OF_LOWEST`](tilewright_dsl::expr::rules::QUOT_OF_LOWEST)).
     fn division(&mut self, op: Binary, at: Site, a: Id, b: Id, literal: Option<Const>) -> Result<Id> {
         let signed = at.of == DType::I32;
         let divide = if signed { Op::SDiv } else { Op::UDiv };
@@ -267,8 +271,8 @@ impl Writer<'_> {
         }
         let quotient = self.quotient(divide, at, at.dtype, a, by)?;
         if op == Binary::Rem {
-            // In the two bad cases the divisor is 1, so that the remainder is 0. `SRem` is not used, because its result for negative
-            // numbers is unreliable.
+            // `REM_BY_QUOT`. In the two bad cases the divisor is 1, so that the remainder is 0. `SRem` is not used, because its result
+            // for negative numbers is unreliable.
             let part = self.same(at, Op::IMul, &[quotient, by])?;
             return self.same(at, Op::ISub, &[a, part]);
         }
@@ -278,20 +282,18 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a division that is rounded to minus infinity. The divisor is at least 1.
+    /// Writes a division that is rounded to minus infinity. The divisor is at least 1. If no operand is negative (`natural`), it is
+    /// unsigned, by [`FLOOR_IS_UNSIGNED`](tilewright_dsl::expr::rules::FLOOR_IS_UNSIGNED) and
+    /// [`MOD_IS_UNSIGNED`](tilewright_dsl::expr::rules::MOD_IS_UNSIGNED).
     fn floor(&mut self, op: Binary, at: Site, a: Id, b: Id, natural: bool, literal: Option<Const>) -> Result<Id> {
         if let Some(by) = literal.map(|c| c.bits).filter(|b| b.is_power_of_two() && *b < 1 << 31) {
-            let signed = at.of == DType::I32;
-            return match op {
-                Binary::FloorDiv => {
-                    let shift = self.all(at.of, at.n, by.trailing_zeros())?;
-                    self.same(at, if signed { Op::ShiftRightArithmetic } else { Op::ShiftRightLogical }, &[a, shift])
-                }
-                _ => {
-                    let mask = self.all(at.of, at.n, by - 1)?;
-                    self.same(at, Op::BitwiseAnd, &[a, mask])
-                }
+            let rule = match (op, at.of) {
+                (Binary::FloorDiv, DType::I32) => &FLOOR_BY_POWER,
+                (Binary::FloorDiv, _) => &UDIV_BY_POWER,
+                (_, DType::I32) => &MOD_BY_POWER,
+                _ => &UMOD_BY_POWER,
             };
+            return self.by_rule(rule, at, &[Operand::Id(a), Operand::Literal(by.trailing_zeros().into())]);
         }
         if natural {
             let op = if op == Binary::FloorDiv { Op::UDiv } else { Op::UMod };
@@ -306,16 +308,8 @@ impl Writer<'_> {
         let quotient = self.quotient(Op::SDiv, at, at.dtype, a, b)?;
         let part = self.same(at, Op::IMul, &[quotient, b])?;
         let rest = self.same(at, Op::ISub, &[a, part])?;
-        let zero = self.all(at.of, at.n, 0)?;
-        let below = self.test(at, Op::SLessThan, &[rest, zero])?;
-        let (value, other) = match op {
-            Binary::FloorDiv => {
-                let one = self.all(at.of, at.n, 1)?;
-                (quotient, self.same(at, Op::ISub, &[quotient, one])?)
-            }
-            _ => (rest, self.same(at, Op::IAdd, &[rest, b])?),
-        };
-        self.same(at, Op::Select, &[below, other, value])
+        let rule = if op == Binary::FloorDiv { &FLOOR_BY_QUOT } else { &MOD_BY_QUOT };
+        self.by_rule(rule, at, &[a, b, quotient, rest].map(Operand::Id))
     }
 }
 

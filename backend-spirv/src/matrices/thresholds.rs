@@ -64,7 +64,9 @@ impl Matrices {
 
 impl BlockContext<'_> {
     /// Returns the threshold for elements' own parts within some bounds, as f32. It is clamped, because all thresholds past the bounds give
-    /// the same result.
+    /// the same result ([`THRESHOLD_LESS`](tilewright_dsl::expr::rules::THRESHOLD_LESS),
+    /// [`THRESHOLD_AT_MOST`](tilewright_dsl::expr::rules::THRESHOLD_AT_MOST),
+    /// [`THRESHOLD_EQUAL`](tilewright_dsl::expr::rules::THRESHOLD_EQUAL)).
     fn threshold(&mut self, first: ValueId, own: Bounds) -> Result<Option<Id>> {
         let values = &mut self.resolver.values;
         let zero = values.int(0);

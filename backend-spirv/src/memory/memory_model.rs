@@ -4,8 +4,8 @@
 //! that writes become available and visible. Buffers cannot be declared coherent.
 
 use crate::module::Module;
-use spirv::{Capability, MemoryAccess, MemorySemantics, Scope};
 use smallvec::SmallVec;
+use spirv::{Capability, MemoryAccess, MemorySemantics, Scope};
 use tilewright_codegen::Uses;
 
 /// The memory model of a dispatch.

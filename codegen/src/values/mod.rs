@@ -400,7 +400,7 @@ impl Values {
         }
     }
 
-    /// Selects one of two values.
+    /// Selects one of two values. Equal values need no condition ([`CHOICE_OF_EQUAL`](tilewright_dsl::expr::rules::CHOICE_OF_EQUAL)).
     pub(crate) fn select(&mut self, cond: ValueId, yes: ValueId, no: ValueId) -> ValueId {
         match self.as_bool(cond) {
             Some(true) => yes,

@@ -1,13 +1,18 @@
-//! Integer sums of products in a normal form. Sums of indices are exact. Sums of data, and sums with a factor that does not fit 64
-//! bits, are modulo 2^32, as is the device's arithmetic.
+//! Integer sums of products in a normal form, by the laws [`SUMS`](tilewright_dsl::expr::rules::SUMS). Sums of indices are exact. Sums of
+//! data, and sums with a factor that does not fit 64 bits, are modulo 2^32, as is the device's arithmetic.
 //!
 //! Terms are ordered by level, and vectors follow scalars, so that emission, which adds from the left, shares the partial sums of
 //! outer levels. The constant comes last, because unrolled copies differ in it and share the other terms.
 
+use super::range::Ranges;
 use super::{Kind, Op, ValueId, Values};
 use smallvec::{SmallVec, smallvec};
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
+use tilewright_dsl::expr::rules::{
+    Algebra, FLOOR_JUST_NEGATIVE, FLOOR_OF_DIGIT, FOLDS, Folded, LITERAL_QUOTIENTS, MAX_IS_FIRST, MAX_IS_SECOND, MIN_IS_FIRST,
+    MIN_IS_SECOND, MOD_JUST_NEGATIVE, MOD_OF_DIGIT, Rule, folded,
+};
 use tilewright_dsl::expr::{Binary, Compare};
 use tilewright_dsl::launch::{Bounds, DType, REACH};
 
@@ -116,7 +121,8 @@ impl Sum {
     }
 }
 
-/// Returns the low 32 bits.
+/// Returns the low 32 bits. They suffice for sums and products ([`LOW_OF_SUM`](tilewright_dsl::expr::rules::LOW_OF_SUM),
+/// [`LOW_OF_PRODUCT`](tilewright_dsl::expr::rules::LOW_OF_PRODUCT)).
 fn low(n: i64) -> i64 {
     i64::from(n as i32)
 }
@@ -206,16 +212,27 @@ impl Values {
 
     /// Returns `a + b`.
     pub fn plus(&mut self, a: ValueId, b: ValueId) -> ValueId {
-        match (self.as_int(a), self.as_int(b)) {
-            (Some(0), _) => b,
-            (_, Some(0)) => a,
-            _ => self.combined(Arithmetic::Plus, a, b),
+        match self.folded(Binary::Add, a, b) {
+            Some(known) => known,
+            None => self.combined(Arithmetic::Plus, a, b),
         }
     }
 
     /// Returns `a - b`.
     pub fn minus(&mut self, a: ValueId, b: ValueId) -> ValueId {
-        if self.as_int(b) == Some(0) { a } else { self.combined(Arithmetic::Minus, a, b) }
+        match self.folded(Binary::Sub, a, b) {
+            Some(known) => known,
+            None => self.combined(Arithmetic::Minus, a, b),
+        }
+    }
+
+    /// Returns the result of an operation with a literal operand, if a rule gives it.
+    fn folded(&mut self, op: Binary, a: ValueId, b: ValueId) -> Option<ValueId> {
+        let literals = [self.as_int(a), self.as_int(b)];
+        Some(match [FOLDS, LITERAL_QUOTIENTS].iter().find_map(|rules| folded(rules, op, literals))? {
+            Folded::Operand(n) => [a, b][n],
+            Folded::Int(n) => self.int(n),
+        })
     }
 
     /// Combines two values, and remembers the result.
@@ -239,10 +256,9 @@ impl Values {
     }
 
     pub(crate) fn times(&mut self, a: ValueId, b: ValueId) -> ValueId {
-        match (self.as_int(a), self.as_int(b)) {
-            (Some(x @ (0 | 1)), _) => self.scaled(b, x),
-            (_, Some(y @ (0 | 1))) => self.scaled(a, y),
-            _ => self.combined(Arithmetic::Times, a, b),
+        match self.folded(Binary::Mul, a, b) {
+            Some(known) => known,
+            None => self.combined(Arithmetic::Times, a, b),
         }
     }
 
@@ -309,7 +325,7 @@ impl Values {
         }
     }
 
-    /// Divides a value by a literal that divides it.
+    /// Divides a value by a literal that divides it, by [`EXACT_QUOTIENT`](tilewright_dsl::expr::rules::EXACT_QUOTIENT).
     pub fn divided(&mut self, id: ValueId, by: i64) -> ValueId {
         if by == 1 { id } else { self.combined(Arithmetic::Over(by), id, id) }
     }
@@ -350,52 +366,59 @@ impl Values {
 
     /// Returns `floor(a / b)`. `b` must be at least 1.
     pub fn floor_div(&mut self, a: ValueId, b: ValueId) -> ValueId {
-        match (self.as_int(a), self.as_int(b)) {
-            (_, Some(1)) | (Some(0), _) => return a,
-            (Some(x), Some(y)) if y > 0 => return self.int(x.div_euclid(y)),
-            _ => {}
+        if let Some(known) = self.literal_quotient(Binary::FloorDiv, a, b) {
+            return known;
         }
         let (whole, rest) = self.by_divisor(a, b);
-        if self.below(rest, b) {
-            return whole;
-        }
-        if self.just_negative(rest, b) {
-            let one = self.int(1);
-            return self.minus(whole, one);
-        }
-        let by = self.divisor(b);
-        let quotient = self.apply(Op::Binary(Binary::FloorDiv), &[rest, by]);
+        let quotient = match self.known_quotient([&FLOOR_OF_DIGIT, &FLOOR_JUST_NEGATIVE], rest, b) {
+            Some(known) => known,
+            None => {
+                let by = self.divisor(b);
+                self.apply(Op::Binary(Binary::FloorDiv), &[rest, by])
+            }
+        };
         self.plus(whole, quotient)
     }
 
     /// Returns `a - floor(a / b) * b`. `b` must be at least 1.
     pub fn floor_mod(&mut self, a: ValueId, b: ValueId) -> ValueId {
-        match (self.as_int(a), self.as_int(b)) {
-            (_, Some(1)) => return self.int(0),
-            (Some(0), _) => return a,
-            (Some(x), Some(y)) if y > 0 => return self.int(x.rem_euclid(y)),
-            _ => {}
+        if let Some(known) = self.literal_quotient(Binary::FloorMod, a, b) {
+            return known;
         }
         let (_, rest) = self.by_divisor(a, b);
-        if self.below(rest, b) {
-            return rest;
-        }
-        if self.just_negative(rest, b) {
-            return self.plus(rest, b);
+        if let Some(known) = self.known_quotient([&MOD_OF_DIGIT, &MOD_JUST_NEGATIVE], rest, b) {
+            return known;
         }
         let by = self.divisor(b);
         self.apply(Op::Binary(Binary::FloorMod), &[rest, by])
     }
 
+    /// Returns a quotient or remainder of literals, or of one literal if a rule gives it.
+    fn literal_quotient(&mut self, op: Binary, a: ValueId, b: ValueId) -> Option<ValueId> {
+        match (self.as_int(a), self.as_int(b)) {
+            (Some(x), Some(y)) if y > 0 => op.exact(x, y).map(|value| self.int(value)),
+            _ => self.folded(op, a, b),
+        }
+    }
+
+    /// Returns a quotient or remainder that is known by the ranges of the operands. The divisor is at least 1 wherever it is used.
+    fn known_quotient(&mut self, rules: [&Rule; 2], a: ValueId, b: ValueId) -> Option<ValueId> {
+        let (of_a, of_b) = (self.node(a).range, self.node(b).range);
+        let of_b = Bounds(of_b.0.max(1), of_b.1.max(1));
+        let rule = rules.into_iter().find(|rule| rule.applies(&mut Ranges, &[&of_a, &of_b], |range| range.0 >= 0))?;
+        rule.result(self, &[&a, &b])
+    }
+
     /// Returns a divisor that is at least 1. The divisor is at least 1 wherever the quotient is used. But an extent is 0 if its
-    /// loops do not run, and a quotient by it may be computed outside of these loops.
+    /// loops do not run, and a quotient by it may be computed outside of these loops. By [`MAX_IS_FIRST`], the maximum is the divisor.
     fn divisor(&mut self, b: ValueId) -> ValueId {
         let one = self.int(1);
         self.extreme(Binary::Max, b, one)
     }
 
-    /// Writes `a` as `whole * b + rest`. `whole` gets every term of `a` that `b` divides. If `b` is a literal and `a` may not fit 32
-    /// bits, it also gets the multiples of `b` in the other terms.
+    /// Writes `a` as `whole * b + rest`, for [`FLOOR_OF_MULTIPLE`](tilewright_dsl::expr::rules::FLOOR_OF_MULTIPLE) and
+    /// [`MOD_OF_MULTIPLE`](tilewright_dsl::expr::rules::MOD_OF_MULTIPLE). `whole` gets every term of `a` that `b` divides. If `b` is a
+    /// literal and `a` may not fit 32 bits, it also gets the multiples of `b` in the other terms.
     fn by_divisor(&mut self, a: ValueId, b: ValueId) -> (ValueId, ValueId) {
         let (sum, divisor) = (self.as_sum(a), self.as_sum(b));
         let (by, factors): (i64, &[ValueId]) = match (divisor.terms.as_slice(), divisor.constant) {
@@ -438,27 +461,21 @@ impl Values {
         (nodes().any(|n| n.width > 1), nodes().map(|n| n.level).max().unwrap_or(0))
     }
 
-    /// True if `0 <= a < b` is certain.
-    fn below(&mut self, a: ValueId, b: ValueId) -> bool {
-        self.node(a).range.0 >= 0 && self.node(a).range.1 < self.node(b).range.0
-    }
-
-    /// True if `-b <= a < 0` is certain, for a `b` that is at least 1.
-    fn just_negative(&self, a: ValueId, b: ValueId) -> bool {
-        let (a, b) = (self.node(a).range, self.node(b).range);
-        a.1 < 0 && a.0 >= -b.0.max(1)
-    }
-
-    /// Returns the minimum or maximum of two values.
+    /// Returns the minimum or maximum of two values. Equal values have rules of their own,
+    /// [`MIN_OF_EQUAL`](tilewright_dsl::expr::rules::MIN_OF_EQUAL) and [`MAX_OF_EQUAL`](tilewright_dsl::expr::rules::MAX_OF_EQUAL), because
+    /// their range may be unknown.
     pub fn extreme(&mut self, op: Binary, a: ValueId, b: ValueId) -> ValueId {
-        let Bounds(low, high) = self.gap(a, b).unwrap_or(Bounds::NONE);
-        match op {
-            _ if a == b => a,
-            Binary::Min if high <= 0 => a,
-            Binary::Min if low >= 0 => b,
-            Binary::Max if low >= 0 => a,
-            Binary::Max if high <= 0 => b,
-            _ => self.apply(Op::Binary(op), &[a, b]),
+        let gap = self.gap(a, b).unwrap_or(Bounds::NONE);
+        if a == b {
+            return a;
+        }
+        // A comparison of `a` and `b` is one of their difference and 0.
+        let is_known = |rule: &&Rule| rule.applies(&mut Ranges, &[&gap, &Bounds::of(0)], |range| range.0 >= 0);
+        let mut rules = [&MIN_IS_FIRST, &MIN_IS_SECOND, &MAX_IS_FIRST, &MAX_IS_SECOND].into_iter();
+        let known = rules.find(|rule| rule.operation() == Some(op) && is_known(rule));
+        match known.and_then(|rule| rule.result(self, &[&a, &b])) {
+            Some(known) => known,
+            None => self.apply(Op::Binary(op), &[a, b]),
         }
     }
 
@@ -485,6 +502,35 @@ impl Values {
         }
         let difference = self.minus(a, b);
         Some(self.node(difference).range)
+    }
+}
+
+/// Terms of rules as values.
+impl Algebra for Values {
+    type Value = ValueId;
+
+    fn int(&mut self, n: i64) -> Option<ValueId> {
+        Some(Values::int(self, n))
+    }
+
+    fn apply(&mut self, op: Binary, a: &ValueId, b: &ValueId) -> Option<ValueId> {
+        Some(match op {
+            Binary::Add => self.plus(*a, *b),
+            Binary::Sub => self.minus(*a, *b),
+            Binary::Mul => self.times(*a, *b),
+            Binary::FloorDiv => self.floor_div(*a, *b),
+            Binary::FloorMod => self.floor_mod(*a, *b),
+            Binary::Min | Binary::Max => self.extreme(op, *a, *b),
+            _ => return None,
+        })
+    }
+
+    fn compare(&mut self, by: Compare, a: &ValueId, b: &ValueId) -> Option<ValueId> {
+        (by == Compare::Lt).then(|| self.less(*a, *b))
+    }
+
+    fn choose(&mut self, condition: &ValueId, yes: &ValueId, no: &ValueId) -> Option<ValueId> {
+        Some(self.select(*condition, *yes, *no))
     }
 }
 

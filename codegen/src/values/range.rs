@@ -3,13 +3,39 @@
 //! An index has the range of the exact integer, which can leave 32 bits. Data wraps: if arithmetic on data can leave 32 bits, the
 //! range of the result is unknown, which is [`REACH`]. A `u32` has a range if all its values are below 2^31, so that they are the
 //! same numbers in `i32`.
+//!
+//! [`Bounds`] has the arithmetic. The rules about the ends of quotients and remainders are
+//! [`FLOOR_LOW_END`](tilewright_dsl::expr::rules::FLOOR_LOW_END), [`FLOOR_NEGATIVE_END`](tilewright_dsl::expr::rules::FLOOR_NEGATIVE_END),
+//! [`MOD_HIGH_END`](tilewright_dsl::expr::rules::MOD_HIGH_END) and [`MOD_AT_MOST`](tilewright_dsl::expr::rules::MOD_AT_MOST), and those
+//! about bits are [`AND_NONNEG`](tilewright_dsl::expr::rules::AND_NONNEG), [`AND_AT_MOST`](tilewright_dsl::expr::rules::AND_AT_MOST),
+//! [`OR_BELOW_POWER`](tilewright_dsl::expr::rules::OR_BELOW_POWER) and [`XOR_BELOW_POWER`](tilewright_dsl::expr::rules::XOR_BELOW_POWER).
 
 use super::{Op, Operands, ValueId, Values};
+use tilewright_dsl::expr::rules::Algebra;
 use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::{Bounds, DType, REACH};
 
 /// The values of a `u32` of unknown range.
 const UNSIGNED: Bounds = Bounds(0, u32::MAX as i64);
+
+/// Terms of rules as ranges. A condition holds if the range of its difference is not negative.
+pub(super) struct Ranges;
+
+impl Algebra for Ranges {
+    type Value = Bounds;
+
+    fn int(&mut self, n: i64) -> Option<Bounds> {
+        Some(Bounds::of(n))
+    }
+
+    fn apply(&mut self, op: Binary, a: &Bounds, b: &Bounds) -> Option<Bounds> {
+        match op {
+            Binary::Add => Some(a.plus(*b)),
+            Binary::Sub => Some(a.minus(*b)),
+            _ => None,
+        }
+    }
+}
 
 impl Values {
     /// Returns the range of an operation's result of type `dtype`.

@@ -1,6 +1,7 @@
 //! Builders of expressions, with the constant folding that keeps indices short. Arithmetic on floats is never folded or
 //! reassociated, so that the kernel runs as the user wrote it.
 
+use super::rules::{FOLDS, Folded, folded};
 use super::{Binary, Compare, Const, Expr, ExprId, Exprs, Outside, Read, Unary};
 use crate::ids::{AxisId, BufferId, DimId, ScalarId};
 use crate::table::{Map, Set};
@@ -105,20 +106,15 @@ impl Exprs {
 
     /// Folds `i32` arithmetic if an operand is known and the result fits in a literal.
     fn fold(&self, op: Binary, a: ExprId, b: ExprId) -> Option<ExprId> {
-        let (x, y) = (self.as_int(a), self.as_int(b));
-        match (op, x, y) {
-            (_, Some(x), Some(y)) => {
-                let value = op.exact(x, y).filter(|value| op.is_arithmetic() && i32::try_from(*value).is_ok())?;
-                Some(self.int(value))
-            }
-            (Binary::Add, Some(0), _) | (Binary::Mul, Some(1), _) => Some(b),
-            (Binary::Add | Binary::Sub, _, Some(0)) => Some(a),
-            (Binary::Mul | Binary::Div | Binary::FloorDiv, _, Some(1)) => Some(a),
-            (Binary::Mul, Some(0), _) | (Binary::Mul, _, Some(0)) | (Binary::FloorMod | Binary::Rem, _, Some(1)) => {
-                Some(self.int(0))
-            }
-            _ => None,
+        let literals = [self.as_int(a), self.as_int(b)];
+        if let [Some(x), Some(y)] = literals {
+            let value = op.exact(x, y).filter(|value| op.is_arithmetic() && i32::try_from(*value).is_ok())?;
+            return Some(self.int(value));
         }
+        Some(match folded(FOLDS, op, literals)? {
+            Folded::Operand(n) => [a, b][n],
+            Folded::Int(n) => self.int(n),
+        })
     }
 
     /// Returns a sum.
@@ -136,7 +132,7 @@ impl Exprs {
         self.binary(Binary::Mul, a, b)
     }
 
-    /// Returns `ceil(a / b)` of indices.
+    /// Returns `ceil(a / b)` of indices, by [`CEIL_DIV`](super::rules::CEIL_DIV).
     pub fn ceil_div(&self, a: ExprId, b: ExprId) -> ExprId {
         let one = self.int(1);
         let less = self.difference(b, one);

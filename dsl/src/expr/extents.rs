@@ -1,6 +1,7 @@
 //! Facts about extents that need no proof, because extents consist of dims and axes, which are never negative.
 
-use super::{Binary, Expr, ExprId, Exprs};
+use super::rules::{SIGNS, Term};
+use super::{Expr, ExprId, Exprs};
 
 impl Exprs {
     /// True if an extent is never negative, even if an axis that it names is past its end.
@@ -8,13 +9,14 @@ impl Exprs {
         if !self.is_walkable(e) {
             return false;
         }
-        let both = |a: &ExprId, b: &ExprId| self.is_never_negative(*a) && self.is_never_negative(*b);
         match self.get(e) {
             Expr::Const(_) => self.as_int(e).is_some_and(|n| n >= 0),
             Expr::Axis(_) | Expr::Dim(_) => true,
-            Expr::Binary(Binary::Add | Binary::Mul | Binary::Min, a, b) => both(a, b),
-            Expr::Binary(Binary::Max, a, b) => self.is_never_negative(*a) || self.is_never_negative(*b),
-            Expr::Binary(Binary::FloorDiv | Binary::FloorMod, a, b) => both(a, b),
+            Expr::Binary(op, a, b) => {
+                let is_known = |of: &Term| matches!(of, Term::Var(n) if self.is_never_negative([*a, *b][*n]));
+                let mut rules = SIGNS.iter().filter(|rule| rule.operation() == Some(*op));
+                rules.any(|rule| rule.when.iter().all(|condition| is_known(&condition.left)))
+            }
             _ => false,
         }
     }

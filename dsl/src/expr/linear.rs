@@ -1,4 +1,5 @@
-//! Indices as sums of multiples of axes, for footprints and for the verifier's checks of accesses.
+//! Indices as sums of multiples of axes, for footprints and for the verifier's checks of accesses. The laws of these sums are the
+//! table [`SUMS`](super::rules::SUMS).
 
 use super::{Binary, Expr, ExprId, Exprs, Unary};
 use crate::ids::AxisId;
@@ -143,7 +144,8 @@ impl Exprs {
         self.of_linear(&sum, &[])
     }
 
-    /// Returns an index with this value. If the value does not fit in a literal, it is a sum of products of literals.
+    /// Returns an index with this value. If the value does not fit in a literal, it is made of two numbers, by
+    /// [`QUOTIENT_AND_REST`](super::rules::QUOTIENT_AND_REST).
     fn number(&self, value: i64) -> ExprId {
         const BITS: u32 = 30;
         if i32::try_from(value).is_ok() {

@@ -44,7 +44,9 @@ pub fn value<A: IndexAlgebra>(program: &Program, axis: AxisId, algebra: &mut A) 
     }
 }
 
-/// Returns the value of an axis whose last tile is moved back: `min(tile * length, extent - length) + point`.
+/// Returns the value of an axis whose last tile is moved back: `min(tile * length, extent - length) + point`. The tiles are within the
+/// axis and cover it ([`SHIFTED_TILE`](crate::expr::rules::SHIFTED_TILE),
+/// [`SHIFTED_TILES_COVER`](crate::expr::rules::SHIFTED_TILES_COVER)).
 fn shifted<A: IndexAlgebra>(axis: AxisId, [tile, point]: [AxisId; 2], algebra: &mut A) -> Result<A::Index, A::Failure> {
     let (extent, length) = (algebra.extent(axis)?, algebra.extent(point)?);
     let last = algebra.apply(Binary::Sub, extent, length)?;
@@ -65,7 +67,9 @@ fn joined<A: IndexAlgebra>(axis: AxisId, split: &Split, algebra: &mut A) -> Resu
     })
 }
 
-/// Returns a digit of a fused axis, which is a mixed-radix number of the axes that it consists of.
+/// Returns a digit of a fused axis, which is a mixed-radix number of the axes that it consists of. Digits are removed from the end
+/// ([`DIGITS_OUTER`](crate::expr::rules::DIGITS_OUTER)) and the last of the others is the one
+/// ([`DIGIT_INNERMOST`](crate::expr::rules::DIGIT_INNERMOST)).
 fn component<A: IndexAlgebra>(
     program: &Program,
     fused: AxisId,

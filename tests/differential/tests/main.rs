@@ -6,7 +6,7 @@
 mod fixed;
 mod functions;
 mod mutants;
-mod planted;
 mod plans;
+mod planted;
 mod shrinks;
 mod tokens;

@@ -4,9 +4,10 @@
 //! are normalized ([`super::floor`]).
 
 use super::mono::{AtomId, MAX_ATOMS};
-use super::poly::Poly;
+use super::poly::{Poly, Polys};
 use crate::arena::Arena;
 use crate::expr::ExprId;
+use crate::expr::rules::{FLOOR_REST_HIGH, FLOOR_REST_LOW};
 use crate::nest::{AxisId, BufferId, DimId, Program};
 use crate::table::Map;
 use smallvec::SmallVec;
@@ -201,10 +202,7 @@ impl Atoms {
         let this = Poly::atom(id);
         let own = match &self.entries[id].atom {
             Atom::Floor { num, den } => {
-                let scaled = den.mul(&this);
-                let below = scaled.as_ref().and_then(|q| num.sub(q));
-                let above = below.as_ref().and_then(|rest| den.plus(-1)?.sub(rest));
-                [below, above]
+                [&FLOOR_REST_LOW, &FLOOR_REST_HIGH].map(|rule| rule.claimed(&mut Polys, &[num, den, &this]))
             }
             // Proofs split minima and selects into their cases instead.
             Atom::Dim(_)

@@ -2,7 +2,12 @@
 
 use super::atoms::{Atom, Formula, Select};
 use super::mono::{AtomId, Mono};
-use super::poly::{Poly, gcd};
+use super::poly::{Poly, Polys, gcd};
+use crate::expr::Binary;
+use crate::expr::rules::{
+    Algebra, FLOOR_OF_DIGIT, FLOOR_OF_FLOOR, FLOOR_REST_HIGH, FLOOR_REST_LOW, Folded, LITERAL_QUOTIENTS, MAX_BY_MIN0, MIN_BY_MIN0,
+    MIN0_OF_NONNEG, MIN0_OF_NONPOS, MOD_BY_FLOOR, folded,
+};
 use crate::facts::context::Context;
 
 impl Context<'_> {
@@ -19,16 +24,13 @@ impl Context<'_> {
         if den.as_constant() == Some(1) {
             return whole.add(&rest);
         }
-        match (rest.as_constant(), den.as_constant()) {
-            (Some(c), Some(d)) => return whole.plus(c.div_euclid(d)),
-            // These two hold for every divisor.
-            (Some(c @ (0 | -1)), None) => return whole.plus(c),
-            _ => {}
+        if let Some(quotient) = of_literals(&rest, &den) {
+            return whole.plus(quotient);
         }
         if let Some(nested) = self.nested_floor(&rest, &den) {
             return whole.add(&nested);
         }
-        if self.is_digit(&rest, &den) {
+        if FLOOR_OF_DIGIT.applies(&mut Polys, &[&rest, &den], |p| self.prove_briefly(p)) {
             return Some(whole);
         }
         let quotient = self.atom(Atom::Floor { num: rest, den }, 0)?;
@@ -37,7 +39,8 @@ impl Context<'_> {
     }
 
     /// Records how a floor relates to floors of the same numerator in `beside` whose divisors are multiples of its divisor:
-    /// `floor(a / (d * k))` is `floor(floor(a / d) / k)`. Proofs about a component of a component of an axis need these relations.
+    /// `floor(a / (d * k))` is `floor(floor(a / d) / k)`, by [`FLOOR_BY_PRODUCT`](crate::expr::rules::FLOOR_BY_PRODUCT). Proofs about a
+    /// component of a component of an axis need these relations.
     fn relate_floors(&mut self, quotient: &Poly, beside: &Poly) {
         let floor = |cx: &Self, id: AtomId| match &cx.atoms.get(id).atom {
             Atom::Floor { num, den } => Some((num.clone(), den.clone())),
@@ -47,18 +50,23 @@ impl Context<'_> {
         let Some((num, den)) = mono.single().and_then(|id| floor(self, id)) else { return };
         for outer in beside.atoms() {
             let times = floor(self, outer).filter(|(of, _)| *of == num).and_then(|(_, by)| by.exact_div(&den));
-            if let Some(times) = times
-                && let Some(low) = times.mul(&Poly::atom(outer)).and_then(|whole| quotient.sub(&whole))
-                && let Some(high) = times.sub(&low).and_then(|p| p.plus(-1))
-            {
-                self.atoms.relate(outer, [low, high]);
+            if let Some(times) = times {
+                self.relate_rest(outer, quotient, &times, &Poly::atom(outer));
             }
         }
     }
 
-    /// Applies `floor((floor(a / b) + k) / c) = floor((a + k * b) / (b * c))`, where `k` is an integer without another floor of
-    /// coefficient 1. The relation between the two floors is recorded, because proofs about components of fused axes need it.
-    /// `None` if `rest` does not have this form.
+    /// Records the facts about the remainder of a quotient `num / den`, in which `atom` occurs.
+    fn relate_rest(&mut self, atom: AtomId, num: &Poly, den: &Poly, quotient: &Poly) {
+        let facts = [&FLOOR_REST_LOW, &FLOOR_REST_HIGH].map(|rule| rule.claimed(&mut Polys, &[num, den, quotient]));
+        if let [Some(low), Some(high)] = facts {
+            self.atoms.relate(atom, [low, high]);
+        }
+    }
+
+    /// Applies [`FLOOR_OF_FLOOR`] to `(floor(a / b) + k) / c`, where `k` is an integer without another floor of coefficient 1. The relation
+    /// between the two floors is recorded, because proofs about components of fused axes need it. `None` if `rest` does not have this
+    /// form.
     fn nested_floor(&mut self, rest: &Poly, den: &Poly) -> Option<Poly> {
         let singles = rest.variable_terms().iter().filter(|(_, c)| *c == 1).filter_map(|(mono, _)| mono.single());
         let mut floors = singles.filter_map(|id| match &self.atoms.get(id).atom {
@@ -67,42 +75,33 @@ impl Context<'_> {
         });
         let (inner, num, below) = floors.next().filter(|_| floors.next().is_none())?;
         let beside = rest.sub(&Poly::atom(inner))?;
-        let num = num.add(&below.mul(&beside)?)?;
-        let quotient = self.floor(&num, &below.mul(den)?)?;
+        let quotient = FLOOR_OF_FLOOR.result(self, &[&num, &below, &beside, den])?;
         if let [(mono, 1)] = quotient.variable_terms()
             && let Some(outer) = mono.single()
             && matches!(self.atoms.get(outer).atom, Atom::Floor { .. })
-            && let Some(low) = den.mul(&quotient).and_then(|q| rest.sub(&q))
-            && let Some(high) = low.neg().and_then(|p| p.add(den)).and_then(|p| p.plus(-1))
         {
-            self.atoms.relate(outer, [low, high]);
+            self.relate_rest(outer, rest, den, &quotient);
         }
         Some(quotient)
     }
 
-    /// True if `0 <= p < den` is proved wherever their axes are in range.
-    fn is_digit(&mut self, p: &Poly, den: &Poly) -> bool {
-        self.prove_briefly(p) && den.sub(p).and_then(|d| d.plus(-1)).is_some_and(|d| self.prove_briefly(&d))
-    }
-
     /// Returns `num - den * floor(num / den)`.
     pub(in crate::facts) fn modulo(&mut self, num: &Poly, den: &Poly) -> Option<Poly> {
-        let quotient = self.floor(num, den)?;
-        num.sub(&den.mul(&quotient)?)
+        MOD_BY_FLOOR.result(self, &[num, den])
     }
 
-    /// Returns `min(p, 0)`. The atom's polynomial has a positive last coefficient, since `min(p, 0) = p + min(-p, 0)`.
+    /// Returns `min(p, 0)`. The atom's polynomial has a positive last coefficient, by
+    /// [`MIN0_FLIPPED`](crate::expr::rules::MIN0_FLIPPED).
     pub(super) fn min0(&mut self, p: &Poly) -> Option<Poly> {
         if let Some(c) = p.as_constant() {
             return Some(Poly::constant(c.min(0)));
         }
+        for rule in [&MIN0_OF_NONNEG, &MIN0_OF_NONPOS] {
+            if rule.applies(&mut Polys, &[p], |p| self.prove_briefly(p)) {
+                return rule.result(&mut Polys, &[p]);
+            }
+        }
         let negated = p.neg()?;
-        if self.prove_briefly(p) {
-            return Some(Poly::default());
-        }
-        if self.prove_briefly(&negated) {
-            return Some(p.clone());
-        }
         let flip = p.terms.last().is_some_and(|(_, c)| *c < 0);
         let atom = self.atom(Atom::Min0(if flip { negated } else { p.clone() }), 0)?;
         if flip { p.add(&atom) } else { Some(atom) }
@@ -110,17 +109,16 @@ impl Context<'_> {
 
     /// Returns the smaller of two polynomials.
     pub(in crate::facts) fn min(&mut self, a: &Poly, b: &Poly) -> Option<Poly> {
-        let less = self.min0(&a.sub(b)?)?;
-        b.add(&less)
+        MIN_BY_MIN0.result(self, &[a, b])
     }
 
     /// Returns the greater of two polynomials.
     pub(in crate::facts) fn max(&mut self, a: &Poly, b: &Poly) -> Option<Poly> {
-        let less = self.min0(&a.sub(b)?)?;
-        a.sub(&less)
+        MAX_BY_MIN0.result(self, &[a, b])
     }
 
-    /// Returns `then` if `yes` holds, `other` if `no` holds.
+    /// Returns `then` if `yes` holds, `other` if `no` holds. Equal values need no condition
+    /// ([`CHOICE_OF_EQUAL`](crate::expr::rules::CHOICE_OF_EQUAL)).
     pub(super) fn choice(&mut self, yes: Formula, no: Formula, then: Poly, other: Poly) -> Option<Poly> {
         if then == other {
             return Some(then);
@@ -196,8 +194,40 @@ impl Context<'_> {
     }
 }
 
-/// Returns `(q, r)` with `num = q * den + r`. For a constant divisor, the constant term is divided with a remainder of at least
-/// 0, and the other coefficients are truncated.
+/// Terms of rules as polynomials, with floors and minima in normal form.
+impl Algebra for Context<'_> {
+    type Value = Poly;
+
+    fn int(&mut self, n: i64) -> Option<Poly> {
+        Polys.int(n)
+    }
+
+    fn apply(&mut self, op: Binary, a: &Poly, b: &Poly) -> Option<Poly> {
+        match op {
+            Binary::FloorDiv => self.floor(a, b),
+            Binary::FloorMod => self.modulo(a, b),
+            Binary::Min if b.is_zero() => self.min0(a),
+            Binary::Min => self.min(a, b),
+            Binary::Max => self.max(a, b),
+            _ => Polys.apply(op, a, b),
+        }
+    }
+}
+
+/// Returns the quotient of literals, or of a literal by any divisor.
+fn of_literals(num: &Poly, den: &Poly) -> Option<i128> {
+    if let (Some(c), Some(d)) = (num.as_constant(), den.as_constant()) {
+        return Some(c.div_euclid(d));
+    }
+    let [num, den] = [num, den].map(|p| p.as_constant().and_then(|c| i64::try_from(c).ok()));
+    match folded(LITERAL_QUOTIENTS, Binary::FloorDiv, [num, den])? {
+        Folded::Int(n) => Some(n.into()),
+        Folded::Operand(_) => None,
+    }
+}
+
+/// Returns `(q, r)` with `num = q * den + r`, for [`FLOOR_OF_MULTIPLE`](crate::expr::rules::FLOOR_OF_MULTIPLE). For a constant divisor,
+/// the constant term is divided with a remainder of at least 0, and the other coefficients are truncated.
 fn take_out(num: &Poly, den: &Poly) -> Option<(Poly, Poly)> {
     let Some(d) = den.as_constant() else {
         let (quotient, rest) = num.div_rem(den)?;
@@ -214,7 +244,8 @@ fn take_out(num: &Poly, den: &Poly) -> Option<(Poly, Poly)> {
     Some((whole, rest))
 }
 
-/// Cancels a common divisor of the divisor's terms and of the numerator's terms except the constant one.
+/// Cancels a common divisor of the divisor's terms and of the numerator's terms except the constant one, by
+/// [`FLOOR_OF_COMMON_FACTOR`](crate::expr::rules::FLOOR_OF_COMMON_FACTOR).
 fn reduce(num: Poly, den: Poly) -> (Poly, Poly) {
     let g = gcd(gcd(num.content(), den.content()), den.constant_term());
     if g <= 1 {

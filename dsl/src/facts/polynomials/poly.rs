@@ -1,9 +1,11 @@
-//! Polynomials with integer coefficients over atoms.
+//! Polynomials with integer coefficients over atoms. Their laws are the table [`SUMS`](crate::expr::rules::SUMS).
 //!
 //! Arithmetic is checked: a result that overflows `i128`, or has more than [`MAX_TERMS`] terms, is `None`. Every caller treats
 //! it as "not proved".
 
 use super::mono::{AtomId, Mono};
+use crate::expr::Binary;
+use crate::expr::rules::Algebra;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
@@ -189,7 +191,8 @@ impl Poly {
         self.variable_terms().iter().fold(0, |g, (_, c)| gcd(g, *c))
     }
 
-    /// Returns a polynomial with smaller coefficients that is at least 0 for the same integers.
+    /// Returns a polynomial with smaller coefficients that is at least 0 for the same integers, by
+    /// [`TIGHTENED`](crate::expr::rules::TIGHTENED).
     pub fn tightened(self) -> Poly {
         let g = self.content();
         if g <= 1 { self } else { self.floored(g) }
@@ -222,6 +225,26 @@ impl Poly {
             quotient = quotient.add(&term)?;
         }
         None
+    }
+}
+
+/// Terms of rules as polynomials, without floors, minima and choices.
+pub(in crate::facts) struct Polys;
+
+impl Algebra for Polys {
+    type Value = Poly;
+
+    fn int(&mut self, n: i64) -> Option<Poly> {
+        Some(Poly::constant(n))
+    }
+
+    fn apply(&mut self, op: Binary, a: &Poly, b: &Poly) -> Option<Poly> {
+        match op {
+            Binary::Add => a.add(b),
+            Binary::Sub => a.sub(b),
+            Binary::Mul => a.mul(b),
+            _ => None,
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 //! converted from an index is translated through operations that cannot make it larger.
 
 use super::atoms::Formula;
-use super::poly::Poly;
+use super::poly::{Poly, Polys};
+use crate::expr::rules::{ABS_BY_MAX, Claim, QUOT_IS_FLOOR, REM_IS_MOD, Term};
 use crate::expr::{Binary, Compare, Expr, ExprId, Unary};
 use crate::facts::View;
 use crate::facts::context::Context;
@@ -50,8 +51,7 @@ impl Context<'_> {
             Expr::Unary(Unary::Neg, a) if self.program.exprs.is_index(e) => self.poly(a)?.neg(),
             Expr::Unary(Unary::Abs, a) if self.program.exprs.is_index(e) => {
                 let a = self.poly(a)?;
-                let negated = a.neg()?;
-                self.max(&a, &negated)
+                ABS_BY_MAX.result(self, &[&a])
             }
             Expr::Unary(Unary::Index, a) => self.poly(a),
             Expr::Binary(op, a, b) => self.binary(e, dtype, op, a, b),
@@ -79,14 +79,17 @@ impl Context<'_> {
             }
             Binary::Min => self.min(&p, &q),
             Binary::Max => self.max(&p, &q),
-            Binary::FloorDiv | Binary::FloorMod | Binary::Div | Binary::Rem => {
+            Binary::Div | Binary::Rem => {
+                let (axes, rule) = (self.axes_of(e), if op == Binary::Div { &QUOT_IS_FLOOR } else { &REM_IS_MOD });
+                let floors = rule.applies(&mut Polys, &[&p, &q], |p| self.prove_in(&axes, p));
+                if floors { rule.result(self, &[&p, &q]) } else { None }
+            }
+            Binary::FloorDiv | Binary::FloorMod => {
                 let axes = self.axes_of(e);
-                // Truncation equals flooring if both operands are at least 0.
-                let floors = matches!(op, Binary::FloorDiv | Binary::FloorMod) || self.prove_in(&axes, &p);
-                if !floors || !self.prove_in(&axes, &q.plus(-1)?) {
+                if !self.prove_in(&axes, &q.plus(-1)?) {
                     return None;
                 }
-                if matches!(op, Binary::FloorDiv | Binary::Div) { self.floor(&p, &q) } else { self.modulo(&p, &q) }
+                if op == Binary::FloorDiv { self.floor(&p, &q) } else { self.modulo(&p, &q) }
             }
             _ => None,
         }
@@ -113,7 +116,9 @@ impl Context<'_> {
         (kept && !large).then_some(p)
     }
 
-    /// True if an index fits in 31 bits, because dims and the users' literals do and none of its operations makes it larger than these.
+    /// True if an index fits in 31 bits, because dims and the users' literals do and none of its operations makes it larger than these. For
+    /// quotients, the rules are [`FLOOR_AT_MOST`](crate::expr::rules::FLOOR_AT_MOST) and
+    /// [`FLOOR_AT_LEAST`](crate::expr::rules::FLOOR_AT_LEAST).
     fn is_small(&self, e: ExprId) -> bool {
         let (axes, exprs) = (&self.program.axes, &self.program.exprs);
         match exprs.get(e) {
@@ -217,15 +222,17 @@ impl IndexAlgebra for Context<'_> {
     }
 }
 
-/// Returns the formula of a comparison of `difference` with 0.
+/// Returns the formula of a comparison of `difference` with 0, by
+/// [`AT_LEAST_BY_DIFFERENCE`](crate::expr::rules::AT_LEAST_BY_DIFFERENCE) and
+/// [`ABOVE_BY_DIFFERENCE`](crate::expr::rules::ABOVE_BY_DIFFERENCE).
 pub(in crate::facts) fn comparison(op: Compare, difference: &Poly, holds: bool) -> Option<Formula> {
     let op = if holds { op } else { op.negated() };
     Some(match op {
         Compare::Eq => Formula::Zero(difference.clone()),
         Compare::Ne => Formula::NonZero(difference.clone()),
-        Compare::Ge => Formula::NonNeg(difference.clone()),
-        Compare::Gt => Formula::NonNeg(difference.plus(-1)?),
-        Compare::Le => Formula::NonNeg(difference.neg()?),
-        Compare::Lt => Formula::NonNeg(difference.neg()?.plus(-1)?),
+        Compare::Ge | Compare::Gt | Compare::Le | Compare::Lt => {
+            let claim = Claim { left: Term::Var(0), relation: op, right: Term::Int(0) };
+            Formula::NonNeg(claim.difference(&mut Polys, &[difference])?)
+        }
     })
 }

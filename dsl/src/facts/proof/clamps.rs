@@ -1,6 +1,7 @@
 //! Sums of minima and maxima: a clamp of a clamp, however deep, is one interval.
 //!
-//! Sums, multiples and quotients by numbers distribute over minima and maxima, because they are monotone. So an index is a
+//! Sums, multiples and quotients by numbers distribute over minima and maxima, because they are monotone. These laws are the table
+//! [`CLAMPS`](crate::expr::rules::CLAMPS). So an index is a
 //! maximum of minima of plain sums, and also a minimum of maxima. An operand that another operand makes redundant is removed.
 //! So a chain of clamps stays as short as one clamp: for example, `((i - 1).max(0) - 1).max(0)` is `(i - 2).max(-1).max(0)`,
 //! which is `(i - 2).max(0)`. A minimum of maxima is at least a bound if each maximum has an operand that is at least the

@@ -11,7 +11,8 @@ const MAX_CASES: u32 = 4;
 const MAX_MULTIPLES: i128 = 64;
 
 impl Context<'_> {
-    /// True if `c` provably divides the polynomial's value. `c >= 1`.
+    /// True if `c` provably divides the polynomial's value, term by term ([`DIVIDES_SUM`](crate::expr::rules::DIVIDES_SUM),
+    /// [`DIVIDES_PRODUCT`](crate::expr::rules::DIVIDES_PRODUCT)). `c >= 1`.
     pub(in crate::facts) fn divides(&mut self, c: i128, p: &Poly) -> bool {
         self.divides_at(c, p, MAX_CASES)
     }
@@ -24,7 +25,8 @@ impl Context<'_> {
         rest.is_zero() || self.by_zeros(c, &rest) || (cases > 0 && self.by_cases(c, &rest, cases))
     }
 
-    /// Returns a number that divides every value of the atom. It is 0 if the atom is 0.
+    /// Returns a number that divides every value of the atom, for example by [`DIVIDES_MIN0`](crate::expr::rules::DIVIDES_MIN0). It is 0 if
+    /// the atom is 0.
     fn known_factor(&self, atom: AtomId) -> i128 {
         let all = |p: &Poly| gcd(p.content(), p.constant_term());
         match &self.atoms.get(atom).atom {
@@ -39,7 +41,7 @@ impl Context<'_> {
         }
     }
 
-    /// Adds a multiple of a polynomial that is 0.
+    /// Adds a multiple of a polynomial that is 0, by [`DIVIDES_WITH_ZERO`](crate::expr::rules::DIVIDES_WITH_ZERO).
     fn by_zeros(&self, c: i128, p: &Poly) -> bool {
         let vanishes = |zero: &Poly, k: i128| {
             let sum = zero.scale(k).and_then(|z| p.add(&z));

@@ -1,5 +1,6 @@
 //! Bounds of a polynomial from bounds of each atom alone. Most claims say that an index of literal tiles is not negative or is
-//! within a tile, and need no search.
+//! within a tile, and need no search. The rules are [`PRODUCT_LOW`](crate::expr::rules::PRODUCT_LOW),
+//! [`PRODUCT_HIGH`](crate::expr::rules::PRODUCT_HIGH) and [`FLOOR_MONOTONE`](crate::expr::rules::FLOOR_MONOTONE).
 
 use crate::facts::context::Context;
 use crate::facts::polynomials::atoms::Atom;

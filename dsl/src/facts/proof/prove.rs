@@ -5,10 +5,14 @@
 //! a minimum is proved in both its cases, and an axis whose factor has an unknown sign at both its ends. Depth and steps are
 //! bounded. If they run out, the claim is not proved.
 
+use crate::expr::rules::{
+    AT_BOTH_ENDS, AT_LOWER_BOUND, AT_UPPER_BOUND, FLOOR_NONNEG, FLOOR_SCALED, FLOOR_WIDENED, FLOORS_COMPARED, MIN0_OF_NONNEG,
+    MIN0_OF_NONPOS, NONZERO_ABOVE, NONZERO_BELOW, POSITIVE_FACTOR, SCALED_FACT,
+};
 use crate::facts::context::Context;
 use crate::facts::polynomials::atoms::{Atom, Formula};
 use crate::facts::polynomials::mono::AtomId;
-use crate::facts::polynomials::poly::{Poly, gcd};
+use crate::facts::polynomials::poly::{Poly, Polys, gcd};
 use crate::facts::sources::known::Ground;
 use crate::table::Map;
 use smallvec::SmallVec;
@@ -159,10 +163,10 @@ impl<'c, 'p> Query<'c, 'p> {
         self.plain_lower(p).is_some_and(|low| low >= 0)
     }
 
-    /// Returns the sum of the terms' lower bounds, if each term has one.
+    /// Returns the sum of the terms' lower bounds, if each term has one, by [`PRODUCT_LOW`](crate::expr::rules::PRODUCT_LOW).
     fn plain_lower(&mut self, p: &Poly) -> Option<i128> {
         let is_minimum = |id: AtomId| matches!(self.cx.atoms.get(id).atom, Atom::Min0(_));
-        // A minimum with 0 is at most 0, so a negative multiple of it is at least 0.
+        // A negative multiple of a minimum with 0 is at least 0, by `MIN0_AT_MOST_ZERO`.
         if p.variable_terms().iter().any(|(mono, c)| *c < 0 && !mono.single().is_some_and(is_minimum)) {
             return None;
         }
@@ -213,7 +217,7 @@ impl<'c, 'p> Query<'c, 'p> {
                 _ => None,
             };
             best = best.max(quotient);
-            if best.is_none() && self.side(&num) {
+            if best.is_none() && FLOOR_NONNEG.applies(&mut Polys, &[&num, &den], |p| self.side(p)) {
                 best = Some(0);
             }
         }
@@ -235,9 +239,9 @@ impl<'c, 'p> Query<'c, 'p> {
         }
     }
 
-    /// Replaces two minima together by the bound `min(a, 0) - min(b, 0) >= min(a - b, 0)`, and returns the remaining goal. The
-    /// bound holds because a minimum is monotone and does not increase distances. So nested clamps need no cases if their operands
-    /// are ordered.
+    /// Replaces two minima together by the bound `min(a, 0) - min(b, 0) >= min(a - b, 0)`
+    /// ([`MINIMA_APART`](crate::expr::rules::MINIMA_APART)), and returns the remaining goal. So nested clamps need no cases if their
+    /// operands are ordered.
     fn minima(&mut self, p: &Poly) -> Option<Poly> {
         let mut minima: SmallVec<[(AtomId, i128, Poly); 8]> = SmallVec::new();
         for (mono, c) in p.variable_terms() {
@@ -261,10 +265,13 @@ impl<'c, 'p> Query<'c, 'p> {
             }
         }
         let (one, other, times, apart) = best?;
-        let bound = match (self.plain(&apart), self.plain(&apart.neg()?)) {
-            (true, _) => Poly::default(),
-            (_, true) => apart,
-            _ => self.cx.atom(Atom::Min0(apart), 0)?,
+        let mut known = [&MIN0_OF_NONNEG, &MIN0_OF_NONPOS].map(|rule| {
+            let applies = rule.applies(&mut Polys, &[&apart], |p| self.plain(p));
+            applies.then(|| rule.result(&mut Polys, &[&apart])).flatten()
+        });
+        let bound = match known.iter_mut().find_map(Option::take) {
+            Some(known) => known,
+            None => self.cx.atom(Atom::Min0(apart), 0)?,
         };
         let bound = bound.scale(times)?;
         p.sub(&Poly::atom(one).sub(&Poly::atom(other))?.scale(times)?)?.add(&bound)
@@ -334,19 +341,15 @@ impl<'c, 'p> Query<'c, 'p> {
                 p.neg().into_iter().for_each(|p| self.learn(p));
             }
             Formula::NonZero(p) => {
-                let Some(negated) = p.neg() else { return };
-                if self.side(p) {
-                    p.plus(-1).into_iter().for_each(|p| self.learn(p));
-                } else if self.side(&negated) {
-                    negated.plus(-1).into_iter().for_each(|p| self.learn(p));
-                }
+                let rule = [&NONZERO_ABOVE, &NONZERO_BELOW].into_iter().find(|r| r.applies(&mut Polys, &[p], |p| self.side(p)));
+                rule.and_then(|rule| rule.claimed(&mut Polys, &[p])).into_iter().for_each(|p| self.learn(p));
             }
             Formula::All(parts) => parts.iter().for_each(|part| self.suppose(part, opposites)),
             Formula::Any(_) | Formula::Unknown => {}
         }
     }
 
-    /// True if `p + 1` is a factor of a polynomial that is at least 1 by a fact, and the other factor is not negative. For example,
+    /// True if `p + 1` is a factor of a polynomial that is at least 1 by a fact, so that [`POSITIVE_FACTOR`] applies. For example,
     /// the extent `N * (H - 3) * (H - 3)` of a fused axis is at least 1 where the axis has a value, and so is `(H - 3) * (H - 3)`.
     fn is_factor(&mut self, p: &Poly) -> bool {
         // For a single term, the bounds of the atoms are tighter.
@@ -355,7 +358,7 @@ impl<'c, 'p> Query<'c, 'p> {
         let places = self.ground.known.about(atom).to_vec();
         places.into_iter().any(|place| {
             let other = self.ground.known.get(place).plus(1).and_then(|whole| whole.exact_div(&factor));
-            other.is_some_and(|other| !other.is_zero() && self.side(&other))
+            other.is_some_and(|other| !other.is_zero() && POSITIVE_FACTOR.applies(&mut Polys, &[p, &other], |p| self.side(p)))
         })
     }
 
@@ -418,9 +421,8 @@ impl<'c, 'p> Query<'c, 'p> {
         goals
     }
 
-    /// Returns the remaining goal when two floors are replaced together. `floor(a / d) + r >= floor(b / e)` holds if
-    /// `k * a + (k - 1) + m * r >= l * b`, with `m = k * d = l * e`, because `floor(a / d)` is also the floor of
-    /// `(k * a + k - 1) / m`, and `floor(b / e)` is the floor of `l * b / m`. Divisors that are not literals must be equal.
+    /// Returns the remaining goal when two floors are replaced together, by [`FLOORS_COMPARED`]. Literal divisors are multiplied until they
+    /// are equal, by [`FLOOR_WIDENED`] and [`FLOOR_SCALED`]. Other divisors must be equal.
     fn floors(&self, p: &Poly) -> Option<Poly> {
         let mut floors = p.variable_terms().iter().filter_map(|(mono, c)| match &self.cx.atoms.get(mono.single()?).atom {
             Atom::Floor { num, den } => Some((*mono, *c, num, den)),
@@ -434,24 +436,27 @@ impl<'c, 'p> Query<'c, 'p> {
         };
         let rest = p.filter(|mono, _| mono != more.0 && mono != less.0);
         if more.3 == less.3 {
-            return rest.mul(more.3)?.add(more.2)?.sub(less.2);
+            return FLOORS_COMPARED.goal(0, &mut Polys, &[more.2, less.2, &rest, more.3]);
         }
         let (d, e) = (more.3.as_constant()?, less.3.as_constant()?);
         let common = gcd(d, e);
-        let (k, l) = (e / common, d / common);
-        rest.scale(d.checked_mul(k)?)?.add(&more.2.scale(k)?)?.plus(k - 1)?.sub(&less.2.scale(l)?)
+        let [k, l] = [e / common, d / common].map(Poly::constant);
+        let [a, by] = FLOOR_WIDENED.operands(&mut Polys, &[more.2, more.3, &k])?;
+        let [b, _] = FLOOR_SCALED.operands(&mut Polys, &[less.2, less.3, &l])?;
+        FLOORS_COMPARED.goal(0, &mut Polys, &[&a, &b, &rest, &by])
     }
 
-    /// Proves `p` at both ends of an axis that occurs once in each of its terms. `p` is linear in the axis, so it is least at an end.
+    /// Proves `p` at both ends of an axis that occurs once in each of its terms, by [`AT_BOTH_ENDS`].
     fn at_both_ends(&mut self, p: &Poly, atom: AtomId, factor: &Poly, rest: &Poly, depth: u32) -> bool {
         let Atom::Axis(axis) = self.cx.atoms.get(atom).atom else { return false };
         let inside = p.atoms().iter().any(|other| self.cx.atoms.occurs_within(atom, *other));
         if inside || factor.has(atom) {
             return false;
         }
-        let extent = self.cx.poly(self.cx.program.axes[axis].extent);
-        let Some(last) = extent.and_then(|e| factor.mul(&e.plus(-1)?)?.add(rest)) else { return false };
-        self.search(rest.clone(), depth - 1) && self.search(last, depth - 1)
+        let Some(extent) = self.cx.poly(self.cx.program.axes[axis].extent) else { return false };
+        let end = |n: usize| AT_BOTH_ENDS.goal(n, &mut Polys, &[factor, rest, &extent]);
+        let (Some(first), Some(last)) = (end(0), end(1)) else { return false };
+        self.search(first, depth - 1) && self.search(last, depth - 1)
     }
 
     /// Returns the remaining goals when an atom is replaced by each of its bounds on the side that `sign`, the sign of its factor,
@@ -461,7 +466,7 @@ impl<'c, 'p> Query<'c, 'p> {
         if sign == Sign::NonNeg
             && let Some(low) = self.lower(atom)
         {
-            goals.extend(factor.scale(low).and_then(|f| rest.add(&f)));
+            goals.extend(AT_LOWER_BOUND.goal(0, &mut Polys, &[factor, rest, &Poly::constant(low)]));
         }
         for place in self.ground.known.about(atom).to_vec() {
             let fact = self.ground.known.get(place);
@@ -471,7 +476,8 @@ impl<'c, 'p> Query<'c, 'p> {
         if let Some(bound) = self.monotone(atom, sign) {
             // The bound may contain a floor that did not occur before.
             self.ground.known.learn_atoms(&self.cx.atoms, &bound);
-            goals.extend(factor.mul(&bound).and_then(|f| rest.add(&f)));
+            let rule = if sign == Sign::NonNeg { &AT_LOWER_BOUND } else { &AT_UPPER_BOUND };
+            goals.extend(rule.goal(0, &mut Polys, &[factor, rest, &bound]));
         }
         let mut distinct: Vec<Poly> = Vec::with_capacity(goals.len());
         for goal in goals {
@@ -509,8 +515,8 @@ impl<'c, 'p> Query<'c, 'p> {
         self.plain(&by.plus(-1)?).then(|| scaled(p, &by, &size, fact))?
     }
 
-    /// Returns a bound of a floor, which is monotone in its numerator: the floor of the numerator with each axis at one of its
-    /// ends. A positive factor needs the lower bound, a negative one the upper bound.
+    /// Returns a bound of a floor, by [`FLOOR_MONOTONE`](crate::expr::rules::FLOOR_MONOTONE): the floor of the numerator with each axis at
+    /// one of its ends. A positive factor needs the lower bound, a negative one the upper bound.
     fn monotone(&mut self, atom: AtomId, sign: Sign) -> Option<Poly> {
         let Atom::Floor { num, den } = self.cx.atoms.get(atom).atom.clone() else { return None };
         let mut bound = num.clone();
@@ -537,9 +543,7 @@ impl<'c, 'p> Query<'c, 'p> {
     }
 }
 
-/// Returns `scale * p + (scale - 1) - multiplier * fact`, for `scale >= 1`. If it is at least 0, so is `p`. The slack
-/// `scale - 1` is allowed because `p` is an integer.
+/// Returns the goal that proves `p` by [`SCALED_FACT`]. The caller knows that `scale >= 1` and `multiplier >= 0`.
 fn scaled(p: &Poly, scale: &Poly, multiplier: &Poly, fact: &Poly) -> Option<Poly> {
-    let slack = scale.plus(-1)?;
-    p.mul(scale)?.add(&slack)?.sub(&multiplier.mul(fact)?)
+    SCALED_FACT.goal(0, &mut Polys, &[p, fact, scale, multiplier])
 }

@@ -1,4 +1,5 @@
-//! Equality modulo 2^32. Data wraps at 32 bits, so sums and products of equal data are equal, even if they wrap.
+//! Equality modulo 2^32. Data wraps at 32 bits, so sums and products of equal data are equal, even if they wrap, by
+//! [`LOW_OF_SUM`](crate::expr::rules::LOW_OF_SUM) and [`LOW_OF_PRODUCT`](crate::expr::rules::LOW_OF_PRODUCT).
 
 use crate::expr::{Binary, Expr, ExprId, Unary};
 use crate::facts::Prover;

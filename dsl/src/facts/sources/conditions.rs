@@ -5,12 +5,13 @@
 //! `N = 4 * q`, and the definition `OW = floor(n / S) + 1` of a derived dim replaces the floor by `OW - 1`. Inequalities, and
 //! whatever else an equation implies, become facts.
 
+use crate::expr::rules::{NONZERO_ABOVE, NONZERO_BELOW};
 use crate::expr::{Binary, Expr, ExprId};
 use crate::facts::context::Context;
 use crate::facts::polynomials::atoms::{Atom, Formula};
 use crate::facts::polynomials::congruence::root;
 use crate::facts::polynomials::mono::AtomId;
-use crate::facts::polynomials::poly::{Poly, gcd};
+use crate::facts::polynomials::poly::{Poly, Polys, gcd};
 use crate::facts::polynomials::translate::comparison;
 use crate::nest::{Condition, DimId};
 use std::collections::{BTreeSet, HashMap};
@@ -141,7 +142,8 @@ impl Context<'_> {
         }
     }
 
-    /// Adds the equation `p = 0`. At most `left` more equations are derived from it.
+    /// Adds the equation `p = 0`. At most `left` more equations are derived from it. An equation may lack a solution
+    /// ([`NO_SOLUTION`](crate::expr::rules::NO_SOLUTION)).
     fn equate(&mut self, p: Poly, left: u32) {
         let Some(p) = self.resolve(&p) else { return };
         let g = p.content();
@@ -175,8 +177,9 @@ impl Context<'_> {
         self.zeros.push(p);
     }
 
-    /// Matches `p = ±(r - den * floor)` where the floor occurs only once. Then `p = 0` says that `r = den * q` for a quotient `q`
-    /// that equals the floor. Returns the two polynomials that are 0: the floor minus `q`, and `r - den * q`.
+    /// Uses [`EXACT_QUOTIENT`](crate::expr::rules::EXACT_QUOTIENT). Matches `p = ±(r - den * floor)` where the floor occurs only once.
+    /// Then `p = 0` says that `r = den * q` for a quotient `q` that equals the floor. Returns the two polynomials that are 0: the floor
+    /// minus `q`, and `r - den * q`.
     fn exact_floor(&mut self, p: &Poly) -> Option<(Poly, Poly)> {
         for id in p.atoms() {
             let Atom::Floor { den, .. } = self.atoms.get(id).atom.clone() else { continue };
@@ -309,12 +312,9 @@ impl Context<'_> {
                 self.absurd = true;
                 continue;
             }
-            let Some(negated) = p.neg() else { continue };
-            if self.prove_in(&none, &p) {
-                p.plus(-1).iter().for_each(|p| self.push_fact(p));
-            } else if self.prove_in(&none, &negated) {
-                negated.plus(-1).iter().for_each(|p| self.push_fact(p));
-            }
+            let mut rules = [&NONZERO_ABOVE, &NONZERO_BELOW].into_iter();
+            let rule = rules.find(|rule| rule.applies(&mut Polys, &[&p], |p| self.prove_in(&none, p)));
+            rule.and_then(|rule| rule.claimed(&mut Polys, &[&p])).iter().for_each(|p| self.push_fact(p));
         }
         self.forget();
     }

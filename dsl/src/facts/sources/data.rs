@@ -149,7 +149,8 @@ fn at(exprs: &Exprs, e: ExprId, axes: &[AxisId], point: &[ExprId]) -> ExprId {
     exprs.with_axes(e, &mut |axis| axes.iter().position(|a| *a == axis).and_then(|n| point.get(n)).copied())
 }
 
-/// Returns bounds of a value: its type's bounds, or tighter bounds by the operation that computes it.
+/// Returns bounds of a value: its type's bounds, or tighter bounds by the operation that computes it, for example
+/// [`AND_AT_MOST`](crate::expr::rules::AND_AT_MOST).
 fn range(exprs: &Exprs, e: ExprId, dtype: DType) -> Option<(i64, i64)> {
     let whole = dtype.int_range()?;
     Some(match *exprs.get(e) {

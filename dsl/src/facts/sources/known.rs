@@ -1,11 +1,12 @@
 //! The facts that hold for a question, indexed by the atoms in them.
 
 use crate::arena::Id as _;
+use crate::expr::rules::POSITIVE_BY_TILES;
 use crate::expr::{Binary, Expr, ExprId};
 use crate::facts::context::Context;
 use crate::facts::polynomials::atoms::Atoms;
 use crate::facts::polynomials::mono::AtomId;
-use crate::facts::polynomials::poly::Poly;
+use crate::facts::polynomials::poly::{Poly, Polys};
 use crate::facts::refutation::samples::Sample;
 use crate::nest::AxisId;
 use smallvec::SmallVec;
@@ -145,7 +146,8 @@ impl Context<'_> {
         self.learn_positive(known, extent);
     }
 
-    /// Learns that an extent is at least 1. If it is a product of factors that are not negative, each of them is at least 1, too.
+    /// Learns that an extent is at least 1. If it is a product of factors that are not negative, each of them is at least 1, too, by
+    /// [`POSITIVE_EXTENT`](crate::expr::rules::POSITIVE_EXTENT).
     fn learn_positive(&mut self, known: &mut FactIndex, extent: ExprId) {
         if let Some(less) = self.poly(extent).and_then(|e| e.plus(-1)) {
             known.learn(&self.atoms, less);
@@ -156,14 +158,14 @@ impl Context<'_> {
                 self.learn_positive(known, a);
                 self.learn_positive(known, b);
             }
-            // `(x + r) / d >= 1` implies `x >= 1` if `r < d`. Such a quotient counts the tiles of `x`.
+            // A quotient `(x + r) / d` counts the tiles of `x`.
             Expr::Binary(Binary::FloorDiv, a, d) => {
                 let (x, r) = match *exprs.get(a) {
                     Expr::Binary(Binary::Add, x, r) => (x, self.poly(r)),
                     _ => (a, Some(Poly::default())),
                 };
-                let less = self.poly(d).zip(r).and_then(|(d, r)| d.sub(&r)?.plus(-1));
-                if less.is_some_and(|less| self.prove_briefly(&less)) {
+                let operands = r.zip(self.poly(d));
+                if operands.is_some_and(|(r, d)| POSITIVE_BY_TILES.applies(&mut Polys, &[&r, &d], |p| self.prove_briefly(p))) {
                     self.learn_positive(known, x);
                 }
             }
