@@ -212,7 +212,7 @@ impl Values {
 
     /// Returns `a + b`.
     pub fn plus(&mut self, a: ValueId, b: ValueId) -> ValueId {
-        match self.folded(Binary::Add, a, b) {
+        match self.folded(FOLDS, Binary::Add, a, b) {
             Some(known) => known,
             None => self.combined(Arithmetic::Plus, a, b),
         }
@@ -220,16 +220,16 @@ impl Values {
 
     /// Returns `a - b`.
     pub fn minus(&mut self, a: ValueId, b: ValueId) -> ValueId {
-        match self.folded(Binary::Sub, a, b) {
+        match self.folded(FOLDS, Binary::Sub, a, b) {
             Some(known) => known,
             None => self.combined(Arithmetic::Minus, a, b),
         }
     }
 
     /// Returns the result of an operation with a literal operand, if a rule gives it.
-    fn folded(&mut self, op: Binary, a: ValueId, b: ValueId) -> Option<ValueId> {
+    fn folded(&mut self, rules: &[&Rule], op: Binary, a: ValueId, b: ValueId) -> Option<ValueId> {
         let literals = [self.as_int(a), self.as_int(b)];
-        Some(match [FOLDS, LITERAL_QUOTIENTS].iter().find_map(|rules| folded(rules, op, literals))? {
+        Some(match folded(rules, op, literals)? {
             Folded::Operand(n) => [a, b][n],
             Folded::Int(n) => self.int(n),
         })
@@ -256,7 +256,7 @@ impl Values {
     }
 
     pub(crate) fn times(&mut self, a: ValueId, b: ValueId) -> ValueId {
-        match self.folded(Binary::Mul, a, b) {
+        match self.folded(FOLDS, Binary::Mul, a, b) {
             Some(known) => known,
             None => self.combined(Arithmetic::Times, a, b),
         }
@@ -397,7 +397,7 @@ impl Values {
     fn literal_quotient(&mut self, op: Binary, a: ValueId, b: ValueId) -> Option<ValueId> {
         match (self.as_int(a), self.as_int(b)) {
             (Some(x), Some(y)) if y > 0 => op.exact(x, y).map(|value| self.int(value)),
-            _ => self.folded(op, a, b),
+            _ => [FOLDS, LITERAL_QUOTIENTS].into_iter().find_map(|rules| self.folded(rules, op, a, b)),
         }
     }
 

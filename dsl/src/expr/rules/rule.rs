@@ -82,7 +82,7 @@ impl Rule {
 
     /// True if all conditions hold. `holds` decides whether a value is at least 0.
     pub fn applies<A: Algebra>(&self, algebra: &mut A, vars: &[&A::Value], mut holds: impl FnMut(&A::Value) -> bool) -> bool {
-        self.when.iter().all(|claim| claim.difference(algebra, vars).is_some_and(|value| holds(&value)))
+        self.when.iter().all(|claim| claim.shared_difference(algebra, vars).is_some_and(|value| holds(&value)))
     }
 
     /// Returns the result of the rule for an operation. Some of its operands are literals. `None` if the rule does not match.

@@ -110,6 +110,11 @@ impl Term {
 impl Claim {
     /// Returns a value that is at least 0 exactly if the claim holds. `None` for `==` and `!=`.
     pub fn difference<A: Algebra>(&self, algebra: &mut A, vars: &[&A::Value]) -> Option<A::Value> {
+        self.shared_difference(algebra, vars).map(Cow::into_owned)
+    }
+
+    /// Returns the difference, without a copy if it is a variable.
+    pub(super) fn shared_difference<'v, A: Algebra>(&self, algebra: &mut A, vars: &[&'v A::Value]) -> Option<Cow<'v, A::Value>> {
         let (more, less) = match self.relation {
             Compare::Ge | Compare::Gt => (&self.left, &self.right),
             Compare::Le | Compare::Lt => (&self.right, &self.left),
@@ -117,14 +122,14 @@ impl Claim {
         };
         let strict = matches!(self.relation, Compare::Gt | Compare::Lt);
         let value = match less {
-            Term::Int(0) => more.value(algebra, vars)?,
+            Term::Int(0) => more.shared(algebra, vars)?,
             _ => {
                 let (more, less) = (more.shared(algebra, vars)?, less.shared(algebra, vars)?);
-                algebra.apply(Binary::Sub, &more, &less)?
+                Cow::Owned(algebra.apply(Binary::Sub, &more, &less)?)
             }
         };
         match strict {
-            true => algebra.int(1).and_then(|one| algebra.apply(Binary::Sub, &value, &one)),
+            true => algebra.int(1).and_then(|one| algebra.apply(Binary::Sub, &value, &one)).map(Cow::Owned),
             false => Some(value),
         }
     }
