@@ -25,6 +25,7 @@ mod mutants;
 mod online;
 mod plan;
 mod promote;
+mod rules;
 mod sides;
 mod solve;
 mod steps;

@@ -1,6 +1,6 @@
 //! The rules in numbers: of a few bits, all of them.
 
-use crate::all;
+use super::all;
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::expr::rules::{Algebra, Claim, Over, Rule, Term};
 use tilewright_dsl::launch::Relation;

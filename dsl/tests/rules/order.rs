@@ -3,8 +3,8 @@
 //! The weight of a term is a linear form of the weights of its variables. A replacement is simpler if no variable has a larger factor and
 //! the weight is less for variables of weight 1. So it is simpler whatever the variables stand for, and rewriting ends.
 
-use crate::all;
-use crate::numbers::conditions;
+use super::all;
+use super::numbers::conditions;
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::expr::rules::{Claim, Form, Rule, Term};
 

@@ -1,9 +1,9 @@
-//! The page of the rules, `docs/rules.md`. `UPDATE_DOCS=1 cargo test -p tilewright-dsl --test rules` writes it.
+//! The page of the rules, `docs/rules.md`. `UPDATE_DOCS=1 cargo test -p tilewright-dsl --test dsl rules` writes it.
 
-use crate::numbers::BITS;
-use crate::smt::Theory;
-use crate::solver::{BY_CASES, EXHAUSTED, theories};
-use crate::used::{Uses, root, uses, uses_of};
+use super::numbers::BITS;
+use super::smt::Theory;
+use super::solver::{BY_CASES, EXHAUSTED, theories};
+use super::used::{Uses, root, uses, uses_of};
 use std::fs;
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::expr::rules::{Claim, Form, Rule, Term, tables};
@@ -35,7 +35,7 @@ test prints the row for the solver. So a condition that is missing in the row is
 
 ## How rules are checked
 
-`cargo test -p tilewright-dsl --test rules` makes these checks:
+`cargo test -p tilewright-dsl --test dsl rules` makes these checks:
 
 - z3 proves each rule for all integers (*integers*), and for all 32-bit vectors if it is used for numbers that wrap (*32 bits*). A rule
   about a power of two is proved for each power (*by cases*). A rule that z3 does not decide is checked for all numbers of 6 bits
@@ -47,7 +47,7 @@ test prints the row for the solver. So a condition that is missing in the row is
 - The arithmetic of bounds and intervals (`launch/src/interval.rs`) holds every value of all small bounds, with and without ends.
 
 To add a rule, add a row and apply it by its name. If z3 does not decide it, add it to `EXHAUSTED` in `dsl/tests/rules/solver.rs`.
-`UPDATE_DOCS=1 cargo test -p tilewright-dsl --test rules` writes this page.
+`UPDATE_DOCS=1 cargo test -p tilewright-dsl --test dsl rules` writes this page.
 ";
 
 /// Returns an operation's symbol.
@@ -143,5 +143,5 @@ fn the_page_lists_the_rules() {
         fs::write(&path, &page).unwrap();
     }
     let known = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
-    assert!(known == page, "docs/rules.md is out of date: UPDATE_DOCS=1 cargo test -p tilewright-dsl --test rules");
+    assert!(known == page, "docs/rules.md is out of date: UPDATE_DOCS=1 cargo test -p tilewright-dsl --test dsl rules");
 }

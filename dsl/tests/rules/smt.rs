@@ -1,6 +1,6 @@
 //! The rules in SMT-LIB.
 
-use crate::numbers::conditions;
+use super::numbers::conditions;
 use tilewright_dsl::expr::Binary;
 use tilewright_dsl::expr::rules::{Claim, Rule, Term};
 use tilewright_dsl::launch::Relation;

@@ -1,8 +1,8 @@
 //! Hands the rules to an SMT solver.
 
-use crate::all;
-use crate::numbers::{BITS, Numbers, conditions, counterexample, shown};
-use crate::smt::Theory;
+use super::all;
+use super::numbers::{BITS, Numbers, conditions, counterexample, shown};
+use super::smt::Theory;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::thread;
