@@ -111,6 +111,8 @@ pub(crate) enum Unary {
     Upper,
     /// Returns the operand.
     Same,
+    /// Returns the bits of an f32.
+    FloatBits,
     /// Keeps the lowest 8 bits, and fills the others with zeros or with their sign.
     LowByte,
     SignByte,

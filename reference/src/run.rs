@@ -262,7 +262,7 @@ impl Kernel {
     pub fn run_exactly(&self, launch: &Launch<'_>, field: &Field) -> Result<Stats, RunError> {
         let (stats, ran) = self.run_with(launch, &|| Exact::new(field))?;
         let block = |(block, ran): (&Block, bool)| Covered { word: block.word, place: self.code.lines.place(block.word), ran };
-        field.cover(&self.module, &self.code.blocks.iter().zip(ran).map(block).collect::<Vec<_>>());
+        field.cover(&self.module, &self.code.blocks.iter().zip(ran).map(block).collect::<Vec<_>>(), stats.instructions);
         Ok(stats)
     }
 

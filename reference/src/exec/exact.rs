@@ -101,9 +101,12 @@ impl<'a> Exact<'a> {
         match word {
             Word::Float(element) => element,
             Word::Named(name) => self.field.input(Format::F32, name),
-            // The bits of 0 are 0.
-            Word::Int(0) => Element::ZERO,
-            Word::Int(_) | Word::Bits(_) => Element::Unknown(Reason::FloatOfBits),
+            // An integer that is computed from the name of a float, for example to round it, is not its value.
+            Word::Int(_) => Element::Unknown(Reason::FloatOfBits),
+            Word::Bits(_) => match self.bits_of(word) {
+                Some(Bits::Xor(x, Word::Int(SIGN)) | Bits::Xor(Word::Int(SIGN), x)) => self.float(x).negated(),
+                _ => Element::Unknown(Reason::FloatOfBits),
+            },
         }
     }
 
@@ -154,8 +157,10 @@ impl<'a> Exact<'a> {
 
     fn xor(&self, a: Word, b: Word) -> Word {
         match (a, b, self.bits_of(a), self.bits_of(b)) {
-            _ if self.int(a) == Some(0) => b,
+            // A computed integer stays an integer if the zero of the launch is combined with it. With a sign, the zero is a float as well.
             _ if self.int(b) == Some(0) => a,
+            (Word::Named(0), Word::Int(SIGN), ..) => self.bits(Bits::Xor(a, b)),
+            _ if self.int(a) == Some(0) => b,
             _ if a == b => Word::Int(0),
             (_, _, Some(Bits::Xor(x, y)), _) if x == b => y,
             (_, _, Some(Bits::Xor(x, y)), _) if y == b => x,
@@ -165,10 +170,8 @@ impl<'a> Exact<'a> {
                 (Some([low, high]), Some([other, upper])) => self.bits(Bits::Halves([self.xor(low, other), self.xor(high, upper)])),
                 _ => self.bits(Bits::Xor(a, b)),
             },
-            // Two words that the caller passes may be floats.
-            (Word::Int(_), Word::Int(_) | Word::Named(_), ..) | (Word::Named(_), Word::Int(_), ..) => {
-                self.integers([a, b], |[a, b]| a ^ b)
-            }
+            // Words that the caller passes may be floats.
+            (Word::Int(_), Word::Int(_), ..) => self.integers([a, b], |[a, b]| a ^ b),
             (Word::Float(x), Word::Int(SIGN), ..) | (Word::Int(SIGN), Word::Float(x), ..) => Word::Float(x.negated()),
             _ => self.bits(Bits::Xor(a, b)),
         }
@@ -239,6 +242,14 @@ impl<'a> Exact<'a> {
             // Exact arithmetic does not round.
             Unary::Half | Unary::HalfTowardsZero | Unary::Upper => float(&|x| x),
             Unary::Same => a,
+            // A name is a float from here on, so integer arithmetic on it is unknown.
+            Unary::FloatBits => {
+                if let Word::Named(_) = a {
+                    Word::Float(self.float(a))
+                } else {
+                    a
+                }
+            }
             Unary::LowByte => integer(|a| a & 0xff),
             Unary::SignByte => integer(|a| a as u8 as i8 as i32 as u32),
             Unary::LowHalf | Unary::HighHalf => Word::Float(match self.split(a) {

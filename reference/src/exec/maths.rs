@@ -113,7 +113,7 @@ fn unary_body(words: &mut [u32], op: Unary, dst: Slot, a: Slot, len: u32) {
         Unary::Half => run!(float(half::round)),
         Unary::HalfTowardsZero => run!(float(half::truncate)),
         Unary::Upper => run!(float(form::upper)),
-        Unary::Same => run!(|a| a),
+        Unary::Same | Unary::FloatBits => run!(|a| a),
         Unary::LowByte => run!(|a| a & 0xff),
         Unary::SignByte => run!(|a| a as u8 as i8 as i32 as u32),
         Unary::LowHalf => run!(|a| half::float(a & 0xffff).to_bits()),

@@ -132,11 +132,6 @@ impl Element {
         }
     }
 
-    /// True if it is 0.
-    pub(super) fn is_zero(&self) -> bool {
-        matches!(self, Element::Number(Number { value: 0, .. }))
-    }
-
     /// Returns the sum.
     #[must_use]
     pub fn plus(self, other: Element) -> Element {

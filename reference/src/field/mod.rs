@@ -21,7 +21,7 @@ use prime::{Exponents, Modulus, P, Q, Values};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use tilewright_launch::Dispatch;
 
 /// A format of floats, for the names of inputs.
@@ -59,6 +59,7 @@ pub struct Field {
     scalars: BTreeSet<u32>,
     chose: AtomicBool,
     degree: AtomicU32,
+    executed: AtomicU64,
     problems: Mutex<BTreeSet<Reason>>,
     covered: Mutex<BTreeMap<ModuleName, Vec<Covered>>>,
 }
@@ -84,6 +85,25 @@ pub struct Covered {
     pub ran: bool,
 }
 
+/// The functions whose value at 0 is 0.
+const KEEP_ZERO: [&str; 15] = [
+    "sqrt",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "round_ties_even",
+    "sin",
+    "tan",
+    "asin",
+    "atan",
+    "sinh",
+    "tanh",
+    "asinh",
+    "atanh",
+    "erf",
+];
+
 /// The random functions that need a name of their own, because their results are not elements.
 #[derive(Clone, Copy, Hash)]
 enum Drawn {
@@ -108,6 +128,7 @@ impl Field {
             scalars: scalars.iter().map(|scalar| scalar.to_bits()).collect(),
             chose: AtomicBool::new(false),
             degree: AtomicU32::new(0),
+            executed: AtomicU64::new(0),
             problems: Mutex::default(),
             covered: Mutex::default(),
         };
@@ -190,13 +211,16 @@ impl Field {
             }
             degree = degree.saturating_add(operand.degree());
         }
+        if KEEP_ZERO.contains(&name) && values == [0] {
+            return Element::ZERO;
+        }
         let (value, exponent) = (self.draw(Drawn::Value, (name, &values)), self.draw(Drawn::Exponent, (name, &values)));
         Element::Number(Number { value: value % P, exponent: Some(exponent % Q), degree: [degree, 0], sign: None })
     }
 
     /// Returns the square root.
     pub fn sqrt(&self, x: Element) -> Element {
-        if x.is_zero() { x } else { self.function("sqrt", &[x]) }
+        self.function("sqrt", &[x])
     }
 
     /// Returns `1 / sqrt(x)`.
@@ -288,8 +312,14 @@ impl Field {
         lock(&self.covered).clone()
     }
 
-    /// Adds the blocks that a run of a dispatch reached.
-    pub(crate) fn cover(&self, module: &ModuleName, blocks: &[Covered]) {
+    /// Returns the number of instructions that the runs executed, counted in each invocation.
+    pub fn executed(&self) -> u64 {
+        self.executed.load(Relaxed)
+    }
+
+    /// Adds the blocks that a run of a dispatch reached, and the number of its instructions.
+    pub(crate) fn cover(&self, module: &ModuleName, blocks: &[Covered], executed: u64) {
+        self.executed.fetch_add(executed, Relaxed);
         let mut covered = lock(&self.covered);
         let known = covered.entry(module.clone()).or_insert_with(|| blocks.to_vec());
         known.iter_mut().zip(blocks).for_each(|(known, block)| known.ran |= block.ran);

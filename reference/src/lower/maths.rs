@@ -210,15 +210,18 @@ impl Lower<'_> {
         self.computed(inst, to)
     }
 
-    /// Translates a bitcast between words and pairs of halves. All other bitcasts are aliases.
+    /// Translates a bitcast between words and pairs of halves, or from f32 to integers. All other bitcasts are aliases.
     fn bitcast(&mut self, inst: &Inst) -> Result<()> {
         let of = inst.arg(0)?;
         let halves = self.module.types.scalar(inst.ty)? == Scalar::F16;
         let (to, from) = (self.result(inst)?, self.value(of)?);
         let row = self.row(to.lanes);
         let src = self.operand(of, to.lanes)?;
-        let from_halves = self.module.types.scalar(self.module.type_of(of)?)? == Scalar::F16;
-        match (from_halves, halves) {
+        let scalar = self.module.types.scalar(self.module.type_of(of)?)?;
+        match (scalar == Scalar::F16, halves) {
+            (false, false) if scalar == Scalar::F32 && from.planes == to.planes => {
+                self.op(Op::Unary { op: Unary::FloatBits, dst: to.at, a: src, len: to.planes * row });
+            }
             (true, true) if from.planes == to.planes => self.op(Op::Copy { dst: to.at, src, len: to.planes * row }),
             (false, true) if to.planes == 2 * from.planes => {
                 for plane in 0..to.planes {

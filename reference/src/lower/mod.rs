@@ -98,7 +98,10 @@ fn is_alias(module: &Module, inst: &Inst) -> bool {
         // Halves are kept as floats.
         FConvert => to == Some(Scalar::F32) || to.is_some() && inst.arg(0).is_ok_and(|a| scalar(a) == to),
         Bitcast => inst.arg(0).is_ok_and(|a| {
-            scalar(a).is_some_and(is_word) && to.is_some_and(is_word) || scalar(a) == Some(Scalar::Byte) && to == Some(Scalar::Byte)
+            // In exact arithmetic, a float differs from the integer of its bits.
+            let reads_bits = scalar(a) == Some(Scalar::F32) && to == Some(Scalar::Int);
+            !reads_bits && scalar(a).is_some_and(is_word) && to.is_some_and(is_word)
+                || scalar(a) == Some(Scalar::Byte) && to == Some(Scalar::Byte)
         }),
         _ => false,
     }
