@@ -24,6 +24,8 @@ pub struct Case {
     pub outcome: Outcome,
     /// The bound of the degrees of all results.
     pub degree: u32,
+    /// The number of instructions that were executed, counted in each invocation.
+    pub executed: u64,
     /// True if a decision depended on the order of two numbers.
     pub chose: bool,
     /// The blocks of each dispatch that ran.
@@ -103,7 +105,7 @@ pub fn run_with(subject: &Subject<'_>, mut inputs: Inputs, seed: u64) -> Result<
             doubted(outcome, &field)
         }
     };
-    Ok(Case { outcome, degree: field.degree(), chose: field.chose(), covered: field.covered() })
+    Ok(Case { outcome, degree: field.degree(), executed: field.executed(), chose: field.chose(), covered: field.covered() })
 }
 
 /// Returns the first outcome that is not equality, and all reasons if both are not shown.

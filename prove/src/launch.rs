@@ -136,14 +136,17 @@ impl<'a> Placed<'a> {
     ///
     /// # Errors
     /// The device's errors.
-    pub fn elements(self) -> Result<(Vec<(BufferId, Vec<Value<Element>>)>, bool)> {
+    pub fn elements(self) -> Result<(Elements, bool)> {
         let results = self.algorithm.outputs.iter().copied().zip(self.outputs).chain(self.updates);
         let dtype = |id: BufferId| self.algorithm.buffers[id].dtype;
         let results = results.map(|(id, tensor)| Ok((id, elements(dtype(id), &tensor)?))).collect::<Result<_>>()?;
-        let intact = self.wholes.into_iter().map(Whole::is_intact).collect::<Result<Vec<_>>>()?;
+        let intact = self.wholes.into_iter().map(Whole::left_intact).collect::<Result<Vec<_>>>()?;
         Ok((results, !intact.contains(&false)))
     }
 }
+
+/// The results of a launch in exact arithmetic.
+pub type Elements = Vec<(BufferId, Vec<Value<Element>>)>;
 
 /// Reads a tensor on a device of exact arithmetic. An integer that is not known is a float.
 fn elements(dtype: DType, tensor: &AnyTensor) -> Result<Vec<Value<Element>>> {

@@ -2,7 +2,7 @@
 
 use crate::arithmetic::format;
 use crate::case::{Case, Outcome, run};
-use crate::sizes::{Candidate, MOST_IN_ALL, candidates};
+use crate::sizes::{Candidate, candidates};
 use crate::{Dims, launch::admits};
 use std::collections::{BTreeMap, BTreeSet};
 use tilewright::exact::{Covered, ModuleName, Rational, module_name};
@@ -41,6 +41,9 @@ impl<'a> Subject<'a> {
     }
 }
 
+/// The number of instructions after which a version is not run at other sizes, also if some of its blocks have not run.
+const MOST_EXECUTED: f64 = 5e7;
+
 /// The limits of a proof's work.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
@@ -77,6 +80,8 @@ pub struct Proof {
     pub unreached: Vec<Unreached>,
     /// The bound of the degrees of all results.
     pub degree: u32,
+    /// The number of instructions that all runs executed, counted in each invocation.
+    pub executed: u64,
     /// True if decisions depended on the order of numbers, or on integers of the inputs, so that only the paths of the runs are shown.
     pub chose: bool,
 }
@@ -108,6 +113,7 @@ impl Proof {
             blocks: [0; 2],
             unreached: Vec::new(),
             degree: 0,
+            executed: 0,
             chose: false,
         }
     }
@@ -132,10 +138,9 @@ pub fn prove(subject: &Subject<'_>, budget: &Budget) -> Result<Proof, String> {
         if taken.is_empty() {
             proof.unreached.push(Unreached::Version(version.variant.clone()));
         }
-        let mut points = 0.0;
+        let start = proof.executed;
         for candidate in taken {
-            points += candidate.points;
-            if points > MOST_IN_ALL * budget.scale {
+            if (proof.executed - start) as f64 > MOST_EXECUTED * budget.scale {
                 break;
             }
             let ran = |dispatch| covered.get(&module_name(dispatch)).is_some_and(|blocks| blocks.iter().all(|block| block.ran));
@@ -174,9 +179,10 @@ fn takes(versions: &[launch::Program], dims: &Dims) -> Option<usize> {
 fn at_sizes(subject: &Subject<'_>, dims: &Dims, budget: &Budget, proof: &mut Proof, covered: &mut Coverage) -> Result<(), String> {
     let (mut fields, mut reached) = (0, Coverage::new());
     while fields < budget.fields.max(1) {
-        let Case { outcome, degree, chose, covered: blocks } = run(subject, dims, budget.seed + fields)?;
+        let Case { outcome, degree, executed, chose, covered: blocks } = run(subject, dims, budget.seed + fields)?;
         fields += 1;
         proof.chose |= chose;
+        proof.executed += executed;
         merge(&mut reached, blocks);
         match outcome {
             Outcome::Equal => proof.degree = proof.degree.max(degree),

@@ -12,10 +12,7 @@ use tilewright_dsl::nest::{AxisDef, AxisId, Body, Fate, Program, Stage};
 use tilewright_launch as launch;
 
 /// The most points of all stages at one size.
-const MOST_POINTS: f64 = 2.5e7;
-
-/// The most points of all stages at all sizes of a version.
-pub(crate) const MOST_IN_ALL: f64 = 6e7;
+const MOST_POINTS: f64 = 5e6;
 
 /// The most candidates.
 const MOST_CANDIDATES: usize = 96;
@@ -151,11 +148,8 @@ fn admitted(program: &launch::Program, mut dims: Dims) -> Option<Dims> {
         let values = crate::launch::dim_values(program, &named);
         values.map_or(usize::MAX, |values| program.facts.iter().filter(|fact| !fact.condition.holds_of_sizes(&values)).count())
     };
-    for at in 0..dims.len() {
-        let literal = crate::literal(program, &dims[at].0);
-        if let Some(literal) = literal {
-            dims[at].1 = literal;
-        }
+    for (name, size) in &mut dims {
+        *size = crate::literal(program, name).unwrap_or(*size);
     }
     for at in 0..dims.len() {
         let (before, size) = (unmet(&dims), dims[at].1);

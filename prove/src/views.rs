@@ -98,12 +98,12 @@ impl Whole {
     /// # Panics
     /// If it has.
     pub(crate) fn check(self) -> Result<()> {
-        assert!(self.is_intact()?, "an element is written that lies around a view");
+        assert!(self.left_intact()?, "an element is written that lies around a view");
         Ok(())
     }
 
     /// True if a launch has not changed elements around the view.
-    pub(crate) fn is_intact(mut self) -> Result<bool> {
+    pub(crate) fn left_intact(mut self) -> Result<bool> {
         write(&mut self.view, self.dtype, &self.poison)?;
         Ok(download(self.dtype, &self.whole)? == self.before)
     }
