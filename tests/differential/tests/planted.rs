@@ -1,11 +1,14 @@
 //! Faults that are planted into right modules, word by word, as a wrong emitter would write them. Exact arithmetic must refute each that
 //! changes a value. A fault changes a value if random floats show it by far, so this decision does not depend on exact arithmetic.
+//!
+//! One of twelve faults is planted. `TILEWRIGHT_PLANTED=1` plants all of them, 3,400, in a few minutes.
 
 #![allow(clippy::print_stdout, reason = "the table is for a reader")]
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 use tilewright::exact::Rational;
-use tilewright::{Device, Options};
+use tilewright::{Device, Error, Options};
 use tilewright_check::{Fill, Inputs, wanted};
 use tilewright_differential::compile::{self, Variant};
 use tilewright_differential::mutants::{SHARED, Sizes};
@@ -32,7 +35,7 @@ const MORE: [(&str, &str, Sizes); 3] = [
         "fn conv<H, W, C, F>(x: f32[H, W, C], w: f32[3, 3, C, F]) -> y: f32[H - 2, W - 2, F] where H >= 3, W >= 3 {
             y[i, j, f] = sum(a in 0..3, b in 0..3, c in 0..C) { x[i + a, j + b, c] * w[a, b, c, f] };
         }",
-        "V: conv for p { decompose_winograd(i, j, a, b, 4 => v, u, g); }",
+        "V: conv for p where C <= 16 { decompose_winograd(y => v, u, g, m: 4, tolerance: 1e-4); }",
         &[("H", 11), ("W", 8), ("C", 3), ("F", 2)],
     ),
     (
@@ -152,12 +155,16 @@ fn with_words(program: &launch::Program, dispatch: usize, words: &[u32]) -> laun
     program
 }
 
-/// Says whether random floats show by far that a program computes other values, or `None` if it cannot be run.
+/// Returns true if random floats show by far that a program computes other values, and `None` if it cannot be run, or runs too long.
 fn changes_a_value(variant: &Variant, program: &launch::Program, inputs: &Inputs, device: &Device) -> Option<bool> {
     let wanted = wanted(&variant.algorithm, variant.decomposed.as_ref(), &inputs.given).expect("the evaluation");
     // SAFETY: the reference device checks each access.
     let kernel = unsafe { device.load_programs(vec![program.clone()]) }.ok()?;
-    let Ok(results) = launched(&kernel, program, &variant.algorithm, inputs) else { return Some(true) };
+    let results = match launched(&kernel, program, &variant.algorithm, inputs) {
+        Ok(results) => results,
+        Err(Error::Fault { .. } | Error::Unwritten { .. }) => return Some(true),
+        Err(_) => return None,
+    };
     let differs = |(id, values): &(_, Vec<_>)| {
         let wanted: &tilewright_dsl::algorithm::evaluate::Tensor = &wanted[id];
         wanted.values.iter().zip(values).any(|(wanted, got)| {
@@ -169,14 +176,18 @@ fn changes_a_value(variant: &Variant, program: &launch::Program, inputs: &Inputs
     Some(results.iter().any(differs))
 }
 
-/// Says whether exact arithmetic refutes a program.
-fn is_refuted(variant: &Variant, program: &launch::Program, inputs: &Inputs) -> bool {
+/// Runs a program in up to three fields, until one refutes it. A choice can be right by chance in one of them.
+fn judged(variant: &Variant, program: &launch::Program, inputs: &Inputs) -> Outcome {
     let subject = subject(variant, program);
-    // Three orders, because a choice can be right by chance.
-    (1..=3).any(|seed| match run_with(&subject, inputs.clone(), seed) {
-        Ok(case) => matches!(case.outcome, Outcome::Different { .. } | Outcome::Fault(_)),
-        Err(_) => false,
-    })
+    let mut last = Outcome::Equal;
+    for seed in 1..=3 {
+        match run_with(&subject, inputs.clone(), seed).expect("the evaluation").outcome {
+            refuted @ (Outcome::Different { .. } | Outcome::Fault(_)) => return refuted,
+            Outcome::Equal => {}
+            not_shown @ Outcome::NotShown(_) => last = not_shown,
+        }
+    }
+    last
 }
 
 fn subject<'a>(variant: &'a Variant, program: &'a launch::Program) -> Subject<'a> {
@@ -196,35 +207,36 @@ fn subjects() -> impl Iterator<Item = (Variant, Inputs, Sizes)> {
 
 #[test]
 fn every_fault_that_changes_a_value_is_refuted() {
-    let device = Options::new().device("reference").open().expect("the reference device");
+    let options = Options::new().device("reference").timeout(Some(Duration::from_secs(1)));
+    let device = options.open().expect("the reference device");
+    let every =
+        std::env::var("TILEWRIGHT_PLANTED").map_or(12, |every| every.parse().expect("TILEWRIGHT_PLANTED is a whole number"));
     let mut table: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     let mut missed = Vec::new();
     for (variant, inputs, _) in subjects() {
-        assert!(!is_refuted(&variant, &variant.program, &inputs), "{} is right", variant.program.kernel);
+        assert_eq!(judged(&variant, &variant.program, &inputs), Outcome::Equal, "{} is right", variant.program.kernel);
         for (n, dispatch) in variant.program.dispatches.iter().enumerate() {
             let words: Vec<u32> = dispatch.spirv.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-            for fault in planted(&words) {
+            for fault in planted(&words).into_iter().step_by(every) {
                 let program = with_words(&variant.program, n, &fault.words);
                 let Some(changes) = changes_a_value(&variant, &program, &inputs, &device) else { continue };
-                let refuted = is_refuted(&variant, &program, &inputs);
                 let row = table.entry(fault.kind).or_default();
-                row[0] += usize::from(changes);
-                row[1] += usize::from(changes && refuted);
-                row[2] += usize::from(!changes && refuted);
-                if changes && !refuted {
-                    missed.push(format!("{}, dispatch {n}: {}", variant.program.kernel, fault.kind));
+                match (judged(&variant, &program, &inputs), changes) {
+                    (Outcome::Different { .. } | Outcome::Fault(_), changes) => row[if changes { 0 } else { 2 }] += 1,
+                    (Outcome::NotShown(_), true) => row[1] += 1,
+                    (Outcome::NotShown(_), false) => {}
+                    (Outcome::Equal, false) => {}
+                    (Outcome::Equal, true) => missed.push(format!("{}, dispatch {n}: {}", variant.program.kernel, fault.kind)),
                 }
             }
         }
     }
-    for (kind, [changing, refuted, only_exact]) in &table {
-        println!(
-            "{kind:40} {changing:5} change a value, {refuted:5} refuted, {only_exact:5} more are refuted in exact arithmetic only"
-        );
+    for (kind, [refuted, not_shown, only_exact]) in &table {
+        println!("{kind:40} {refuted:4} refuted, {not_shown:2} not shown, {only_exact:3} refuted although floats show them hardly");
     }
-    assert!(missed.is_empty(), "{} are not refuted:\n{}", missed.len(), missed.join("\n"));
-    let changing: usize = table.values().map(|row| row[0]).sum();
-    assert!(changing >= 200, "only {changing} faults change a value");
+    assert!(missed.is_empty(), "{} change a value and are taken for equal:\n{}", missed.len(), missed.join("\n"));
+    let [refuted, not_shown] = [0, 1].map(|column| table.values().map(|row| row[column]).sum::<usize>());
+    assert!(refuted >= 200 && not_shown * 100 < refuted, "{refuted} faults are refuted, {not_shown} are not shown");
 }
 
 /// A constant of a transform that is wrong in the word or in the table of rationals.
