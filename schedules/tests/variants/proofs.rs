@@ -2,9 +2,10 @@
 //! blocks. The tests run these sizes in exact arithmetic. `UPDATE_DOCS=1` chooses the sizes anew and rewrites the page, in a few minutes.
 
 use crate::{compile, key, recompiled, sources};
-use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock};
+use tilewright_launch::Program;
 use tilewright_prove::{Budget, Dims, Proof, Subject, Unreached, prove, prove_at};
 use tilewright_schedules::catalog;
 
@@ -45,7 +46,9 @@ pub fn check(variant: &compile::Variant) {
     let sizes: Vec<Dims> = row[4].split("; ").filter(|sizes| !sizes.is_empty()).map(dims).collect();
     let proof = prove_at(&subject(variant), &Budget::default(), &sizes).unwrap_or_else(|e| panic!("{name:?}: {e}"));
     assert!(proof.wrong.is_none() && proof.not_shown.is_empty(), "{name:?}: {:?} {:?}", proof.wrong, proof.not_shown);
-    assert_eq!([verdict(&proof), &blocks(&proof)], [row[3], row[5]], "{name:?}: run with UPDATE_DOCS=1");
+    // At these sizes alone, there may be nothing to choose.
+    assert!(row[3] == "tested exactly" || verdict(&proof) == row[3], "{name:?}: run with UPDATE_DOCS=1");
+    assert_eq!(blocks(&proof), row[5], "{name:?}: run with UPDATE_DOCS=1");
 }
 
 fn dims(text: &str) -> Dims {
@@ -93,17 +96,34 @@ fn row(variant: &compile::Variant) -> String {
     )
 }
 
+/// Returns the rows of programs, in their order.
+fn rows_of(programs: &[Program]) -> String {
+    let (next, rows) = (AtomicUsize::new(0), Mutex::new(vec![String::new(); programs.len()]));
+    let work = || {
+        // Syntax trees cannot be sent to other threads.
+        let written = sources::schedules();
+        while let Some(n) = Some(next.fetch_add(1, Relaxed)).filter(|n| *n < programs.len()) {
+            let row = row(&recompiled(&programs[n], &written));
+            eprint!("{n} of {}: {row}", programs.len());
+            rows.lock().expect("no thread panicked")[n] = row;
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    rows.into_inner().expect("no thread panicked").concat()
+}
+
 /// The page lists each variant of the catalog, and no others.
 #[test]
 fn the_page_of_proofs_lists_every_variant() {
     let programs: Vec<_> = catalog::ALL.iter().flat_map(|entry| (entry.programs)().expect("they decode")).collect();
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        let written = sources::schedules();
         let mut page = text().split_once(HEADS).map_or_else(|| text().to_owned(), |(before, _)| before.to_owned());
         page += HEADS;
-        for program in &programs {
-            let _ = write!(page, "{}", row(&recompiled(program, &written)));
-        }
+        page += &rows_of(&programs);
         std::fs::write(self::page(), page).expect("docs/proofs.md");
         return;
     }
