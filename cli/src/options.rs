@@ -23,6 +23,12 @@ Tilewright.";
 /// The longest budget. The number is limited, because the clock cannot count to every time that a duration can hold.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
+/// Reads a factor, for example `2.5`.
+fn parse_factor(text: &str) -> Result<f64, String> {
+    let factor: Option<f64> = text.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor > 0.0);
+    factor.ok_or_else(|| format!("`{text}` is not a number above 0"))
+}
+
 /// Reads a budget, for example `10m`.
 fn parse_budget(text: &str) -> Result<Duration, String> {
     let budget = humantime::parse_duration(text).map_err(|error| error.to_string())?;
@@ -324,7 +330,7 @@ pub(crate) struct Prove {
     #[arg(long)]
     pub(crate) all: bool,
     /// The factor by which the usual limit of work at one size is multiplied.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = parse_factor)]
     pub(crate) work: f64,
     /// The seed of the random elements.
     #[arg(long, value_name = "SEED", default_value_t = 1)]

@@ -3,6 +3,7 @@
 
 use crate::exit::{Exit, Problem};
 use crate::options::Prove;
+use crate::sizes::{self, SizedSchedule};
 use crate::{output, variant};
 use anstyle::AnsiColor;
 use serde::Serialize;
@@ -10,7 +11,7 @@ use tilewright_dsl::diag::Errors;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_dsl::variant::compile;
 use tilewright_explain::source::{Source, Subject};
-use tilewright_prove::{Budget, Dims, Outcome, Proof, Unreached};
+use tilewright_prove::{Budget, Dims, Outcome, Proof, Unreached, Verdict, prove, prove_at, text};
 
 /// The result of a schedule, as it is printed.
 #[derive(Serialize)]
@@ -18,7 +19,7 @@ struct Report {
     schedule: String,
     kernel: String,
     profile: String,
-    verdict: &'static str,
+    verdict: String,
     /// The reasons, or the element that differs.
     details: Vec<String>,
     /// The sizes at which all results were equal.
@@ -37,6 +38,17 @@ struct Report {
     seconds: f64,
 }
 
+impl Report {
+    fn is_wrong(&self) -> bool {
+        self.verdict == Verdict::Wrong.to_string()
+    }
+}
+
+/// Returns a number of things: `1 size`, `2 sizes`.
+fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 pub(crate) fn run(options: &Prove) -> Result<Exit, Problem> {
     let source = Source::open(&options.file)?;
     let mut names: Vec<&str> = options.schedule.iter().map(String::as_str).collect();
@@ -46,30 +58,41 @@ pub(crate) fn run(options: &Prove) -> Result<Exit, Problem> {
     if names.is_empty() {
         return Err(Problem::usage(format!("{} does not contain schedules", options.file.display())));
     }
-    let (mut reports, mut is_wrong) = (Vec::new(), false);
+    // If a schedule cannot be read, the others are still proved.
+    let (mut subjects, mut problems) = (Vec::new(), Vec::new());
     for name in names {
-        let report = source.subject(name).map_err(Problem::from).and_then(|subject| proved(&source, &subject, options));
-        match report {
+        match source.subject(name) {
+            Ok(subject) => subjects.push(subject),
+            Err(error) => problems.push(Problem::from(error)),
+        }
+    }
+    if subjects.is_empty()
+        && let Some(problem) = problems.pop()
+    {
+        return Err(problem);
+    }
+    let kernels: Vec<(&str, Vec<String>)> = subjects.iter().map(|s| (s.kernel.name.as_str(), sizes::dims(&s.kernel))).collect();
+    sizes::known(&options.size, kernels.iter().map(|(kernel, dims)| (*kernel, &dims[..])))?;
+    let mut reports = Vec::new();
+    for subject in &subjects {
+        match proved(&source, subject, options) {
             Ok(report) => {
-                is_wrong |= report.verdict == WRONG;
                 if !options.json {
                     output::line(shown(&report));
                 }
                 reports.push(report);
             }
-            Err(problem) => {
-                is_wrong = true;
-                problem.report(options.json);
-            }
+            Err(problem) if subjects.len() == 1 => return Err(problem),
+            Err(problem) => problems.push(problem),
         }
     }
     if options.json {
         output::json(&reports);
     }
-    Ok(if is_wrong { Exit::No } else { Exit::Done })
+    problems.iter().for_each(|problem| problem.report(false));
+    let is_right = problems.is_empty() && reports.iter().all(|report| !report.is_wrong());
+    Ok(if is_right { Exit::Done } else { Exit::No })
 }
-
-const WRONG: &str = "wrong";
 
 /// Proves a schedule.
 fn proved(source: &Source, subject: &Subject, options: &Prove) -> Result<Report, Problem> {
@@ -83,19 +106,22 @@ fn proved(source: &Source, subject: &Subject, options: &Prove) -> Result<Report,
     let nests = made.specialized.iter().chain([&made.nest]).collect();
     let subject = tilewright_prove::Subject::new(&made.program, &algorithm, nests);
     let budget = Budget { all: options.all, scale: options.work, seed: options.seed, ..Budget::default() };
-    let sizes: Vec<Dims> = options.size.iter().map(|sizes| sizes.0.clone()).collect();
-    let proof = if sizes.is_empty() {
-        tilewright_prove::prove(&subject, &budget)
-    } else {
-        tilewright_prove::prove_at(&subject, &budget, &sizes)
+    let dims = sizes::dims(kernel);
+    let sized = SizedSchedule { schedule: &schedule.name.text, kernel: kernel.name.as_str(), dims: &dims, program: &made.program };
+    let asked: Vec<Dims> = match options.size.is_empty() {
+        true => Vec::new(),
+        false => {
+            sizes::given(&options.size, &[sized], &[])?.into_iter().flatten().filter_map(|sizes| Some(sizes.ok()?.0)).collect()
+        }
     };
-    let proof = proof.map_err(Problem::no)?;
+    let proof =
+        if asked.is_empty() { prove(&subject, &budget) } else { prove_at(&subject, &budget, &asked) }.map_err(Problem::no)?;
     let texts = |all: &[Dims]| all.iter().map(text).collect::<Vec<_>>();
     Ok(Report {
         schedule: schedule.name.text.clone(),
         kernel: kernel.name.text.clone(),
         profile: profile.name.clone(),
-        verdict: verdict(&proof),
+        verdict: proof.verdict().to_string(),
         details: details(&proof),
         sizes: proof.equal.iter().map(|(dims, _)| text(dims)).collect(),
         not_shown: proof.not_shown.iter().map(|(dims, _)| text(dims)).collect(),
@@ -108,16 +134,6 @@ fn proved(source: &Source, subject: &Subject, options: &Prove) -> Result<Report,
         probability: proof.probability(),
         seconds: start.elapsed().as_secs_f64(),
     })
-}
-
-/// Returns the verdict in a word or two.
-fn verdict(proof: &Proof) -> &'static str {
-    match (&proof.wrong, proof.equal.is_empty()) {
-        (Some(_), _) => WRONG,
-        (None, true) => "not shown",
-        (None, false) if proof.chose => "tested exactly",
-        (None, false) => "proved",
-    }
 }
 
 fn details(proof: &Proof) -> Vec<String> {
@@ -141,26 +157,28 @@ fn unreached(what: &Unreached) -> String {
         Unreached::Block { dispatch, place: Some(place) } => format!("a block of `{dispatch}` ({place})"),
         Unreached::Block { dispatch, place: None } => format!("a block of `{dispatch}`"),
         Unreached::Version(version) => format!("the version `{version}`, which no small size takes"),
+        Unreached::Tiles(version) => format!("the second tiles of all axes of `{version}` together, which take too much work"),
     }
-}
-
-fn text(dims: &Dims) -> String {
-    let parts: Vec<String> = dims.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    parts.join(",")
 }
 
 fn shown(report: &Report) -> String {
     let Report { schedule, kernel, verdict, blocks, blocks_run, .. } = report;
-    let colour = match *verdict {
-        WRONG => AnsiColor::Red,
-        "proved" | "tested exactly" => AnsiColor::Green,
-        _ => AnsiColor::Yellow,
+    let colour = if report.is_wrong() {
+        AnsiColor::Red
+    } else if report.sizes.is_empty() {
+        AnsiColor::Yellow
+    } else {
+        AnsiColor::Green
     };
-    let paths = if *verdict == "tested exactly" { format!(" on the paths of {} runs", report.runs) } else { String::new() };
+    let paths = if *verdict == Verdict::Tested.to_string() {
+        format!(" on the paths of {}", counted(report.runs as usize, "run"))
+    } else {
+        String::new()
+    };
     let mut lines = vec![format!(
-        "{schedule} ({kernel}): {}{paths} at {} sizes; {blocks_run} of {blocks} blocks; error below 2^{:.0}; {:.1} s",
+        "{schedule} ({kernel}): {}{paths} at {}; {blocks_run} of {blocks} blocks; error below 2^{:.0}; {:.1} s",
         output::coloured(colour, verdict),
-        report.sizes.len(),
+        counted(report.sizes.len(), "size"),
         report.probability,
         report.seconds,
     )];

@@ -5,7 +5,7 @@ use std::fmt;
 use tilewright_dsl::algorithm::signature::signature;
 use tilewright_dsl::diag::did_you_mean;
 use tilewright_dsl::syntax::Kernel;
-use tilewright_launch::{Fact, Program, Size};
+use tilewright_launch::Program;
 use tilewright_runner::Dims;
 
 /// A set of sizes, by name.
@@ -50,7 +50,7 @@ impl Sizes {
     /// # Errors
     /// Returns the option to write if a dim lacks a value.
     fn of(&self, asked: &SizedSchedule<'_>) -> Result<Sizes, String> {
-        let value = |name: &&String| self.get(name).or_else(|| literal(asked.program, &asked.program.facts, name));
+        let value = |name: &&String| self.get(name).or_else(|| asked.program.literal(&asked.program.facts, name));
         let missing: Vec<String> = asked.dims.iter().filter(|name| value(name).is_none()).map(|n| format!("{n}=…")).collect();
         if missing.is_empty() {
             return Ok(Sizes(asked.dims.iter().filter_map(|name| Some((name.clone(), value(&name)?))).collect()));
@@ -63,19 +63,9 @@ impl Sizes {
     /// Explains why a program is not for these sizes: one of its facts gives a dim another literal.
     pub(crate) fn contradict(&self, program: &Program) -> Option<String> {
         self.0.iter().find_map(|(name, value)| {
-            let literal = literal(program, &program.facts, name).filter(|literal| literal != value)?;
+            let literal = program.literal(&program.facts, name).filter(|literal| literal != value)?;
             Some(format!("`{name} == {literal}` does not hold: `{name}` is {value}"))
         })
-    }
-}
-
-/// Returns the literal that facts give a dim of a program.
-pub(crate) fn literal(program: &Program, facts: &[Fact], name: &str) -> Option<i64> {
-    let at = program.dims.iter().position(|dim| dim.name == name)?;
-    match &program.dims[at].derived {
-        Some(Size::Const(literal)) => Some(*literal),
-        Some(_) => None,
-        None => facts.iter().find_map(|fact| fact.condition.equates(at)),
     }
 }
 

@@ -8,4 +8,5 @@ mod devices;
 mod explain;
 mod new;
 mod plan;
+mod prove;
 mod tune;

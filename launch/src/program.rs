@@ -47,6 +47,16 @@ pub struct Program {
 }
 
 impl Program {
+    /// Returns the literal that facts give a dim, or that it is in every launch.
+    pub fn literal(&self, facts: &[Fact], name: &str) -> Option<i64> {
+        let at = self.dims.iter().position(|dim| dim.name == name)?;
+        match &self.dims[at].derived {
+            Some(Size::Const(literal)) => Some(*literal),
+            Some(_) => None,
+            None => facts.iter().find_map(|fact| fact.condition.equates(at)),
+        }
+    }
+
     /// Returns the dim of a tensor's stride, if a launch reads it from the tensor because no shape or argument determines it.
     pub fn free_stride(&self, stride: &Size) -> Option<usize> {
         let Size::Dim(d) = stride else { return None };

@@ -83,8 +83,8 @@ impl Arithmetic for Exact<'_> {
     fn compare(&self, op: Compare, x: Element, y: Element) -> bool {
         let less = |a, b| self.0.is_less(a, b);
         let decision = match op {
-            Compare::Eq => Some(x == y),
-            Compare::Ne => Some(x != y),
+            Compare::Eq => self.0.are_equal(x, y),
+            Compare::Ne => self.0.are_equal(x, y).map(|equal| !equal),
             Compare::Lt => less(x, y),
             Compare::Gt => less(y, x),
             Compare::Le => less(x, y).map(|less| less || x == y),
@@ -98,7 +98,7 @@ impl Arithmetic for Exact<'_> {
     }
 
     fn is_nonzero(&self, x: Element) -> bool {
-        self.decided(&[x], Some(x != Element::ZERO))
+        self.decided(&[x], self.0.are_equal(x, Element::ZERO).map(|zero| !zero))
     }
 
     fn multiply(&self, (): &mut (), _: Element) {}

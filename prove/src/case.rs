@@ -1,21 +1,19 @@
 //! One run of a schedule at given sizes, in one field.
 
 use crate::arithmetic::Exact;
-use crate::launch::Placed;
+use crate::launch::{Placed, inputs};
 use crate::proof::Subject;
-use crate::{Dims, names};
+use crate::{Dims, named, names};
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use tilewright::Device;
 use tilewright::exact::{Covered, Element, Field, ModuleName};
+use tilewright::{Device, Error};
 use tilewright_check::{Fill, Inputs};
 use tilewright_dsl::algorithm::evaluate::{Tensor, Value, evaluate_in};
 use tilewright_dsl::lower::launch::scalar_index;
+use tilewright_dsl::nest::{Program, Space};
 use tilewright_launch::DType;
-
-/// The most elements of a tensor.
-const MOST_ELEMENTS: i64 = 1 << 22;
 
 /// The result of a run.
 #[derive(Clone, Debug)]
@@ -26,7 +24,7 @@ pub struct Case {
     pub degree: u32,
     /// The number of instructions that were executed, counted in each invocation.
     pub executed: u64,
-    /// True if a decision depended on the order of two numbers.
+    /// True if a decision depended on two numbers, or the kernel has integers as arguments. The run then shows one path.
     pub chose: bool,
     /// The blocks of each dispatch that ran.
     pub covered: BTreeMap<ModuleName, Vec<Covered>>,
@@ -50,7 +48,7 @@ pub enum Outcome {
     },
     /// Some results depend on unknown values, for these reasons.
     NotShown(BTreeSet<String>),
-    /// The module committed a fault, or the launch was refused.
+    /// The module committed a fault.
     Fault(String),
 }
 
@@ -59,15 +57,27 @@ pub enum Outcome {
 /// # Errors
 /// If the kernel cannot have these sizes.
 pub fn run(subject: &Subject<'_>, dims: &Dims, seed: u64) -> Result<Case, String> {
+    let scalars = scalars(subject)?;
+    let random = &mut Rng::with_seed(seed);
+    run_with(subject, inputs(subject.algorithm, &named(dims), &scalars, &|_| Fill::Small, random)?, seed)
+}
+
+/// Returns values of the scalars that satisfy the facts. No two floats among them are equal, and none is 0, unless the facts leave no other
+/// value: each is the name of an element, so a module that confuses equal ones would not be refuted.
+fn scalars(subject: &Subject<'_>) -> Result<Vec<f64>, String> {
     let Subject { program, algorithm, .. } = subject;
-    let named: Vec<(&str, i64)> = dims.iter().map(|(name, n)| (name.as_str(), *n)).collect();
-    let scalars = algorithm.scalars.iter().map(|(id, scalar)| {
-        let sample = program.sample(scalar_index(algorithm, id));
-        sample.ok_or_else(|| format!("no value of `{}` was found that satisfies the facts", scalar.name))
-    });
-    let scalars = scalars.collect::<Result<Vec<f64>, _>>()?;
-    let inputs = Inputs::sized(algorithm, &named, &scalars, MOST_ELEMENTS)?;
-    run_with(subject, inputs.filled(algorithm, &|_| Fill::Small, &mut Rng::with_seed(seed)), seed)
+    let mut taken: Vec<f64> = Vec::new();
+    for (id, scalar) in algorithm.scalars.iter() {
+        let n = scalar_index(algorithm, id);
+        let sample =
+            program.sample(n).ok_or_else(|| format!("no value of `{}` was found that satisfies the facts", scalar.name))?;
+        let admitted = |value: &f64| program.facts.iter().all(|fact| fact.condition.holds_of_scalar(n, *value));
+        let beside = (0..64).map(|step| sample + f64::from(step) / 64.0).chain((1..64).map(|step| sample - f64::from(step) / 64.0));
+        let rounded = beside.map(|value| scalar.dtype.from_bits(scalar.dtype.to_bits(value)));
+        let other = rounded.filter(|value| *value != 0.0 && !taken.contains(value)).find(admitted);
+        taken.push(other.filter(|_| scalar.dtype.is_float()).unwrap_or(sample));
+    }
+    Ok(taken)
 }
 
 /// Runs a schedule on given inputs, in a field that is drawn by a seed. Floats of tensors are replaced by random elements.
@@ -88,7 +98,8 @@ pub fn run_with(subject: &Subject<'_>, mut inputs: Inputs, seed: u64) -> Result<
         placed.elements()
     });
     let outcome = match launched {
-        Err(error) => Outcome::Fault(error.to_string()),
+        Err(error @ (Error::Fault { .. } | Error::Unwritten { .. } | Error::Words { .. })) => Outcome::Fault(error.to_string()),
+        Err(error) => Outcome::NotShown([format!("the launch is refused: {error}")].into()),
         Ok((_, false)) => Outcome::Fault("an element is written that lies around a view".to_owned()),
         Ok((results, true)) => {
             let mut outcome = Outcome::Equal;
@@ -105,7 +116,15 @@ pub fn run_with(subject: &Subject<'_>, mut inputs: Inputs, seed: u64) -> Result<
             doubted(outcome, &field)
         }
     };
-    Ok(Case { outcome, degree: field.degree(), executed: field.executed(), chose: field.chose(), covered: field.covered() })
+    let chose = field.chose() || takes_integers(algorithm);
+    Ok(Case { outcome, degree: field.degree(), executed: field.executed(), chose, covered: field.covered() })
+}
+
+/// True if a kernel has arguments other than floats. They are random numbers, so a run tests some of them.
+fn takes_integers(algorithm: &Program) -> bool {
+    let is_given = |space: &Space| matches!(space, Space::Input | Space::Update);
+    let mut tensors = algorithm.buffers.values().filter(|buffer| is_given(&buffer.space)).map(|buffer| buffer.dtype);
+    tensors.any(|dtype| !dtype.is_float()) || algorithm.scalars.values().any(|scalar| !scalar.dtype.is_float())
 }
 
 /// Returns the first outcome that is not equality, and all reasons if both are not shown.

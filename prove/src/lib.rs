@@ -19,17 +19,18 @@ pub mod views;
 
 pub use arithmetic::Exact;
 pub use case::{Case, Outcome, run, run_with};
-pub use proof::{Budget, Proof, Subject, Unreached, prove, prove_at};
+pub use proof::{Budget, Proof, Subject, Unreached, Verdict, prove, prove_at};
 
 /// Sizes by the names of the dims.
 pub type Dims = Vec<(String, i64)>;
 
-/// Returns the literal that facts give a dim of a program.
-fn literal(program: &tilewright_launch::Program, name: &str) -> Option<i64> {
-    let at = program.dims.iter().position(|dim| dim.name == name)?;
-    match &program.dims[at].derived {
-        Some(tilewright_launch::Size::Const(literal)) => Some(*literal),
-        Some(_) => None,
-        None => program.facts.iter().find_map(|fact| fact.condition.equates(at)),
-    }
+/// Returns sizes as pairs of borrowed names.
+fn named(dims: &Dims) -> Vec<(&str, i64)> {
+    dims.iter().map(|(name, size)| (name.as_str(), *size)).collect()
+}
+
+/// Returns sizes as a text: `M=129,N=65`.
+pub fn text(dims: &Dims) -> String {
+    let parts: Vec<String> = dims.iter().map(|(name, size)| format!("{name}={size}")).collect();
+    parts.join(",")
 }

@@ -26,7 +26,6 @@ impl Names {
         let count = self.0.entry(format).or_default();
         let name = *count % (2 * (infinity - 1));
         *count += 1;
-        // A bijective mix, so that neighbours are not alike in a format that has few names.
         let (size, negative) = (1 + name / 2, name % 2 == 1);
         size | if negative { sign } else { 0 }
     }

@@ -1,10 +1,11 @@
 //! The proof of a schedule: runs at several sizes, until each block of its modules has run.
 
+use crate::Dims;
 use crate::arithmetic::format;
 use crate::case::{Case, Outcome, run};
 use crate::sizes::{Candidate, candidates};
-use crate::{Dims, launch::admits};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use tilewright::exact::{Covered, ModuleName, Rational, module_name};
 use tilewright_dsl::expr;
 use tilewright_dsl::nest::Program;
@@ -68,11 +69,11 @@ impl Default for Budget {
 pub struct Proof {
     /// The sizes at which all results were equal, each in the given number of fields.
     pub equal: Vec<(Dims, u64)>,
-    /// The sizes at which results depend on unknown values, and the reasons.
+    /// The sizes at which results depend on unknown values or the launch was refused, and the reasons.
     pub not_shown: Vec<(Dims, BTreeSet<String>)>,
-    /// The sizes at which a result was wrong or the launch failed. It is the last run.
+    /// The sizes at which a result was wrong or a fault was found. It is the last run.
     pub wrong: Option<(Dims, Outcome)>,
-    /// The sizes that reached a block that the sizes before them did not reach.
+    /// The sizes that reached a block that the sizes before them did not reach, and those with points in more than one tile of each axis.
     pub needed: Vec<Dims>,
     /// The blocks that ran, and all blocks of the dispatches that were launched.
     pub blocks: [usize; 2],
@@ -84,6 +85,30 @@ pub struct Proof {
     pub executed: u64,
     /// True if decisions depended on the order of numbers, or on integers of the inputs, so that only the paths of the runs are shown.
     pub chose: bool,
+}
+
+/// The verdict of a proof. It concerns the sizes that were run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All results are equal, and no decision depended on the inputs.
+    Proved,
+    /// All results are equal on the paths that were taken.
+    Tested,
+    /// Results depend on unknown values at all sizes.
+    NotShown,
+    /// A result is another one, or a fault was found.
+    Wrong,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Proved => "proved",
+            Verdict::Tested => "tested exactly",
+            Verdict::NotShown => "not shown",
+            Verdict::Wrong => "wrong",
+        })
+    }
 }
 
 /// The blocks of the modules that ran.
@@ -101,6 +126,8 @@ pub enum Unreached {
     },
     /// A version of the program, by its conditions.
     Version(String),
+    /// The second tiles of all axes of a version together, because they take too much work.
+    Tiles(String),
 }
 
 impl Proof {
@@ -115,6 +142,16 @@ impl Proof {
             degree: 0,
             executed: 0,
             chose: false,
+        }
+    }
+
+    /// Returns the verdict.
+    pub fn verdict(&self) -> Verdict {
+        match (&self.wrong, self.equal.is_empty()) {
+            (Some(_), _) => Verdict::Wrong,
+            (None, true) => Verdict::NotShown,
+            (None, false) if self.chose => Verdict::Tested,
+            (None, false) => Verdict::Proved,
         }
     }
 
@@ -133,23 +170,24 @@ pub fn prove(subject: &Subject<'_>, budget: &Budget) -> Result<Proof, String> {
     let (mut proof, mut covered) = (Proof::new(), Coverage::new());
     for (n, version) in versions.iter().enumerate() {
         let nest = subject.nests.get(n).or(subject.nests.last()).copied().unwrap_or(subject.algorithm);
-        let all = candidates(subject.algorithm, nest, version, budget.scale);
-        let taken: Vec<Candidate> = all.into_iter().filter(|c| takes(&versions, &c.dims) == Some(n)).collect();
+        let taken = candidates(subject.algorithm, nest, &versions, n, budget.scale);
         if taken.is_empty() {
             proof.unreached.push(Unreached::Version(version.variant.clone()));
         }
+        if !taken.is_empty() && !taken.iter().any(|candidate| candidate.is_required) {
+            proof.unreached.push(Unreached::Tiles(version.variant.clone()));
+        }
         let start = proof.executed;
         for candidate in taken {
-            if (proof.executed - start) as f64 > MOST_EXECUTED * budget.scale {
-                break;
-            }
             let ran = |dispatch| covered.get(&module_name(dispatch)).is_some_and(|blocks| blocks.iter().all(|block| block.ran));
             let is_covered = version.dispatches.iter().all(ran);
-            let equal = proof.equal.iter().filter(|(dims, _)| takes(&versions, dims) == Some(n)).count();
-            if proof.wrong.is_some() || is_covered && !budget.all && equal >= 3 {
+            let is_exhausted = (proof.executed - start) as f64 > MOST_EXECUTED * budget.scale;
+            if proof.wrong.is_some() {
                 break;
             }
-            at_sizes(subject, &candidate.dims, budget, &mut proof, &mut covered)?;
+            if candidate.is_required || budget.all || !is_exhausted && !is_covered {
+                at_sizes(subject, &candidate, budget, &mut proof, &mut covered)?;
+            }
         }
     }
     conclude(&mut proof, &covered);
@@ -163,20 +201,22 @@ pub fn prove(subject: &Subject<'_>, budget: &Budget) -> Result<Proof, String> {
 pub fn prove_at(subject: &Subject<'_>, budget: &Budget, sizes: &[Dims]) -> Result<Proof, String> {
     let (mut proof, mut covered) = (Proof::new(), Coverage::new());
     for dims in sizes {
-        at_sizes(subject, dims, budget, &mut proof, &mut covered)?;
+        let candidate = Candidate { dims: dims.clone(), points: 0.0, is_required: true };
+        at_sizes(subject, &candidate, budget, &mut proof, &mut covered)?;
     }
     conclude(&mut proof, &covered);
     Ok(proof)
 }
 
-/// Returns the version that a launch at these sizes takes.
-fn takes(versions: &[launch::Program], dims: &Dims) -> Option<usize> {
-    let named: Vec<(&str, i64)> = dims.iter().map(|(name, n)| (name.as_str(), *n)).collect();
-    versions.iter().position(|version| admits(version, &named) == Some(true))
-}
-
 /// Runs a schedule at sizes, in several fields if it makes choices.
-fn at_sizes(subject: &Subject<'_>, dims: &Dims, budget: &Budget, proof: &mut Proof, covered: &mut Coverage) -> Result<(), String> {
+fn at_sizes(
+    subject: &Subject<'_>,
+    candidate: &Candidate,
+    budget: &Budget,
+    proof: &mut Proof,
+    covered: &mut Coverage,
+) -> Result<(), String> {
+    let dims = &candidate.dims;
     let (mut fields, mut reached) = (0, Coverage::new());
     while fields < budget.fields.max(1) {
         let Case { outcome, degree, executed, chose, covered: blocks } = run(subject, dims, budget.seed + fields)?;
@@ -199,7 +239,7 @@ fn at_sizes(subject: &Subject<'_>, dims: &Dims, budget: &Budget, proof: &mut Pro
             break;
         }
     }
-    if merge(covered, reached) {
+    if merge(covered, reached) | candidate.is_required {
         proof.needed.push(dims.clone());
     }
     proof.equal.push((dims.clone(), fields));

@@ -2,9 +2,10 @@
 //!
 //! The tiles come from the splits of the compiled nest. For each tile `t` of an axis, the sizes are those at which the axis has 0, 1,
 //! `t - 1`, `t`, `t + 1`, `2 t - 1`, `2 t` or `2 t + 1` points. If facts exclude a size, the next one that they admit is taken.
+//! The tiles of an axis that is fused with others are tried for each dim apart.
 
-use crate::Dims;
-use crate::launch::admits;
+use crate::launch::{admits, dim_values};
+use crate::{Dims, named};
 use std::collections::{BTreeMap, BTreeSet};
 use tilewright_dsl::algorithm::evaluate::{Given, indices};
 use tilewright_dsl::expr::{Expr, ExprId, Exprs};
@@ -14,9 +15,6 @@ use tilewright_launch as launch;
 /// The most points of all stages at one size.
 const MOST_POINTS: f64 = 5e6;
 
-/// The most candidates.
-const MOST_CANDIDATES: usize = 96;
-
 /// The most steps of 1 by which a size is moved until facts admit it.
 const REACH: i64 = 256;
 
@@ -25,43 +23,63 @@ const REACH: i64 = 256;
 pub(crate) struct Candidate {
     pub(crate) dims: Dims,
     pub(crate) points: f64,
+    /// True if all axes have points in more than one tile. These sizes are run even if smaller ones have reached each block, because at
+    /// one point, all elements are the same.
+    pub(crate) is_required: bool,
 }
 
-/// Returns the sizes for a version of a program, least first. `nest` is the version's nest. `scale` multiplies the limit of the work.
-pub(crate) fn candidates(algorithm: &Program, nest: &Program, program: &launch::Program, scale: f64) -> Vec<Candidate> {
+/// Returns the sizes at which a launch takes a version, least first. `nest` is the version's nest. `scale` multiplies the limit of the
+/// work.
+pub(crate) fn candidates(
+    algorithm: &Program,
+    nest: &Program,
+    versions: &[launch::Program],
+    version: usize,
+    scale: f64,
+) -> Vec<Candidate> {
     let names: Vec<&str> = symbolic(algorithm).collect();
     let tiles = tiles(algorithm, nest);
     let of = |name: &str| tiles.get(name).cloned().unwrap_or_default();
-    let mut wanted: Vec<Dims> = Vec::new();
+    let mut wanted: Vec<(Dims, bool)> = Vec::new();
     let dims = |value: &dyn Fn(&str) -> i64| names.iter().map(|name| ((*name).to_owned(), value(name))).collect::<Dims>();
-    for class in CLASSES {
+    for (n, class) in CLASSES.into_iter().enumerate() {
         for last in [true, false] {
-            wanted.push(dims(&|name| around(algorithm, nest, name, class(nth(&of(name), last)))));
+            let together = dims(&|name| around(algorithm, nest, name, class(nth(&of(name).own, last))));
+            wanted.push((together, (n, last) == (0, true) || (n, last) == (1, false)));
         }
     }
     for apart in &names {
-        for (tile, class) in of(apart).into_iter().chain([1]).flat_map(|tile| CLASSES.map(|class| (tile, class))) {
-            let base = |name: &str| around(algorithm, nest, name, nth(&of(name), false) + 1);
-            wanted.push(dims(&|name| if name == *apart { around(algorithm, nest, name, class(tile)) } else { base(name) }));
+        let Tiles { own, fused } = of(apart);
+        for (tile, class) in own.union(&fused).chain([&1]).flat_map(|tile| CLASSES.map(|class| (*tile, class))) {
+            let base = |name: &str| around(algorithm, nest, name, nth(&of(name).own, false) + 1);
+            let value = |name: &str| if name == *apart { around(algorithm, nest, name, class(tile)) } else { base(name) };
+            wanted.push((dims(&value), false));
         }
     }
     let mut found: Vec<Candidate> = Vec::new();
-    for dims in wanted {
-        let Some(dims) = admitted(program, dims) else { continue };
+    for (dims, is_required) in wanted {
+        let Some(dims) = taken(versions, version, dims) else { continue };
         let Some(points) = points(algorithm, &dims).filter(|points| *points <= MOST_POINTS * scale) else { continue };
-        if found.iter().all(|known| known.dims != dims) {
-            found.push(Candidate { dims, points });
+        match found.iter_mut().find(|known| known.dims == dims) {
+            Some(known) => known.is_required |= is_required,
+            None => found.push(Candidate { dims, points, is_required }),
         }
     }
     found.sort_by(|a, b| a.points.total_cmp(&b.points).then_with(|| a.dims.cmp(&b.dims)));
-    found.truncate(MOST_CANDIDATES);
     found
 }
 
 /// The numbers of points around the boundaries of a tile.
-const CLASSES: [fn(i64) -> i64; 8] = [|t| t + 1, |_| 1, |t| 2 * t + 1, |t| t, |t| t - 1, |t| 2 * t - 1, |t| 2 * t, |_| 0];
+const CLASSES: [fn(i64) -> i64; 8] = [|t| t + 1, |t| 2 * t + 1, |_| 1, |t| t, |t| t - 1, |t| 2 * t - 1, |t| 2 * t, |_| 0];
 
-/// Returns the largest or the least tile of a dim; 1 if it has none.
+/// The tiles of a dim: of axes over it alone, and of axes that are fused with others.
+#[derive(Clone, Debug, Default)]
+struct Tiles {
+    own: BTreeSet<i64>,
+    fused: BTreeSet<i64>,
+}
+
+/// Returns the largest or the least tile; 1 if there is none.
 fn nth(tiles: &BTreeSet<i64>, last: bool) -> i64 {
     (if last { tiles.last() } else { tiles.first() }).copied().unwrap_or(1)
 }
@@ -88,19 +106,21 @@ fn roots(nest: &Program) -> impl Iterator<Item = ExprId> {
 }
 
 /// Returns the tiles of each dim.
-fn tiles(algorithm: &Program, nest: &Program) -> BTreeMap<String, BTreeSet<i64>> {
-    let mut tiles: BTreeMap<String, BTreeSet<i64>> = BTreeMap::new();
+fn tiles(algorithm: &Program, nest: &Program) -> BTreeMap<String, Tiles> {
+    let mut tiles: BTreeMap<String, Tiles> = BTreeMap::new();
     for (id, axis) in nest.axes.iter() {
         let Fate::Split(split) = &axis.fate else { continue };
+        let names: Vec<String> =
+            dims_of(nest, id).into_iter().filter(|name| symbolic(algorithm).any(|known| known == name)).collect();
         let mut size = 1i64;
         for part in split.parts.iter().skip(1).rev() {
             size = size.saturating_mul(nest.exprs.as_int(nest.axes[*part].extent).unwrap_or(1));
-            if (2..=4096).contains(&size) {
-                for name in dims_of(nest, id) {
-                    if symbolic(algorithm).any(|known| known == name) {
-                        tiles.entry(name).or_default().insert(size);
-                    }
-                }
+            if !(2..=4096).contains(&size) {
+                continue;
+            }
+            for name in &names {
+                let of = tiles.entry(name.clone()).or_default();
+                if names.len() == 1 { &mut of.own } else { &mut of.fused }.insert(size);
             }
         }
     }
@@ -141,32 +161,30 @@ fn operands(exprs: &Exprs, id: ExprId) -> Vec<ExprId> {
     }
 }
 
-/// Moves sizes upwards, dim by dim, until a program admits them. Returns `None` if that does not succeed.
-fn admitted(program: &launch::Program, mut dims: Dims) -> Option<Dims> {
+/// Moves sizes upwards, dim by dim, until a launch takes a version at them. Returns `None` if that does not succeed.
+fn taken(versions: &[launch::Program], version: usize, mut dims: Dims) -> Option<Dims> {
+    let program = versions.get(version)?;
+    let admit = |dims: &Dims| versions[..version].iter().filter(|earlier| admits(earlier, &named(dims)) == Some(true)).count();
     let unmet = |dims: &Dims| {
-        let named: Vec<(&str, i64)> = dims.iter().map(|(name, n)| (name.as_str(), *n)).collect();
-        let values = crate::launch::dim_values(program, &named);
-        values.map_or(usize::MAX, |values| program.facts.iter().filter(|fact| !fact.condition.holds_of_sizes(&values)).count())
+        let values = dim_values(program, &named(dims));
+        let own = values.map(|values| program.facts.iter().filter(|fact| !fact.condition.holds_of_sizes(&values)).count());
+        own.map_or(usize::MAX, |own| own + admit(dims))
     };
     for (name, size) in &mut dims {
-        *size = crate::literal(program, name).unwrap_or(*size);
+        *size = program.literal(&program.facts, name).unwrap_or(*size);
     }
     for at in 0..dims.len() {
         let (before, size) = (unmet(&dims), dims[at].1);
-        if before == 0 {
-            break;
-        }
         let moved = |size: i64| {
             let mut dims = dims.clone();
             dims[at].1 = size;
             (unmet(&dims), size)
         };
         let far = (0..24).flat_map(|power| [1i64, 3].map(|n| n << power)).filter(|far| *far >= size + REACH);
-        let best = (size..size + REACH).chain(far).map(moved).min().filter(|(unmet, _)| *unmet < before);
-        dims[at].1 = best.map_or(size, |(_, size)| size);
+        let best = if before > 0 { (size..size + REACH).chain(far).map(moved).min() } else { None };
+        dims[at].1 = best.filter(|(unmet, _)| *unmet < before).map_or(size, |(_, size)| size);
     }
-    let named: Vec<(&str, i64)> = dims.iter().map(|(name, n)| (name.as_str(), *n)).collect();
-    (admits(program, &named) == Some(true)).then_some(dims)
+    (unmet(&dims) == 0).then_some(dims)
 }
 
 /// Returns the number of points of all stages of an algorithm.

@@ -58,7 +58,7 @@ fn a_maximum_is_one_of_a_total_order() {
         assert_eq!(field.max(a, b), field.max(b, a));
         assert_eq!(field.max(a, b).plus(field.min(a, b)), a.plus(b));
         assert_eq!((field.max(a, a), field.is_less(a, a)), (a, Some(false)));
-        assert_eq!([field.max(LEAST, a), field.min(GREATEST, a), field.max(Element::Lowest, a)], [a; 3]);
+        assert_eq!([field.max(LEAST, a), field.min(GREATEST, a)], [a; 2]);
         greater += u32::from(field.max(a, Element::ZERO) == a);
     }
     // Otherwise a rectifier would be the identity, or 0.
@@ -91,6 +91,27 @@ fn whole_numbers_have_their_own_order() {
 }
 
 #[test]
+fn a_decision_by_equality_is_a_choice() {
+    let field = field(2);
+    let [a, b] = elements(&field, 1);
+    assert_eq!((field.are_equal(Element::of(1), Element::of(2)), field.chose()), (Some(false), false));
+    assert_eq!((field.are_equal(a, Element::ZERO), field.chose()), (Some(false), true));
+    assert_eq!((field.are_equal(a.plus(b), b.plus(a)), field.are_equal(a, Element::Unknown(Reason::Nan))), (Some(true), None));
+}
+
+#[test]
+fn equal_elements_have_one_place_in_the_order() {
+    let field = field(4);
+    let [a] = elements(&field, 1);
+    for n in [-3, 0, 7] {
+        let computed = a.plus(Element::of(n)).minus(a);
+        for other in [-4, -3, 0, 5, 7, 8] {
+            assert_eq!(field.is_less(computed, Element::of(other)), Some(n < other), "{n} and {other}");
+        }
+    }
+}
+
+#[test]
 fn constants_are_the_numbers_that_their_bits_mean() {
     let field = field(3);
     for (a, b, sum) in [(0.5, 0.25, 0.75), (1e-30, 0.0, 1e-30), (-3.5, 1.25, -2.25), (1.0e10, 1024.0, 10_000_001_024.0)] {
@@ -103,7 +124,7 @@ fn constants_are_the_numbers_that_their_bits_mean() {
         [1.0, 5.960_464_5e-8, -5.0].map(|v| constant(&field, v))
     );
     assert_eq!(field.constant(Format::BF16, 0x4040), Element::of(3));
-    assert_eq!([constant(&field, f32::NEG_INFINITY), constant(&field, f32::MIN)], [LEAST, Element::Lowest]);
+    assert_eq!([constant(&field, f32::NEG_INFINITY), constant(&field, f32::MIN).negated()], [LEAST, constant(&field, f32::MAX)]);
     assert!(matches!(constant(&field, f32::NAN), Element::Unknown(Reason::Nan)));
 }
 
@@ -132,7 +153,6 @@ fn laws_of_infinities_are_few() {
     assert_eq!([field.exp(LEAST), field.exp2(LEAST), a.over(GREATEST)], [Element::ZERO; 3]);
     assert!(matches!(LEAST.minus(LEAST), Element::Unknown(Reason::InfinityLessInfinity)));
     assert!(matches!(LEAST.times(a), Element::Unknown(Reason::InfinityInArithmetic)));
-    assert_eq!((Element::Lowest.minus(Element::Lowest), Element::Lowest.minus(a)), (Element::ZERO, Element::Lowest));
     assert!(matches!(a.over(Element::ZERO), Element::Unknown(Reason::DivisionByZero)));
 }
 

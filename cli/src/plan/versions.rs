@@ -1,7 +1,7 @@
 //! Plans a kernel: its dtypes, and the directives of each version.
 
 use crate::exit::Problem;
-use crate::sizes::{dims, literal};
+use crate::sizes::dims;
 use serde_json::{Value, json};
 use tilewright_dsl::diag::Errors;
 use tilewright_dsl::plan::{Block, Plan};
@@ -86,7 +86,7 @@ fn versions(subject: &Subject) -> Result<Vec<Version>, Errors> {
     let Subject { kernel, schedule, profile, .. } = subject;
     let made = variant::compile(kernel, schedule, profile, &Choice::default(), &|_| None, tilewright_spirv::compile)?;
     let program = &made.program;
-    let dims = |facts: &[Fact]| dims(kernel).into_iter().filter(|name| literal(program, facts, name).is_none()).collect();
+    let dims = |facts: &[Fact]| dims(kernel).into_iter().filter(|name| program.literal(facts, name).is_none()).collect();
     let special = program.specialized.iter().map(|version| (version.under.clone(), dims(&version.facts))).zip(made.plans);
     let version = |((facts, dims), plan): ((String, Vec<String>), Plan)| {
         let open = variant::unplanned(kernel, schedule, &facts, &plan)?;

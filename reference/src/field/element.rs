@@ -13,8 +13,6 @@ pub enum Element {
         /// True for minus infinity.
         negative: bool,
     },
-    /// The least finite number of a type. It stands for minus infinity where a difference of two of them must be 0.
-    Lowest,
     /// A value that depends on a law that the field lacks.
     Unknown(Reason),
 }
@@ -68,8 +66,6 @@ pub enum Reason {
     BitsOfFloat,
     /// A float that is made of the bits of an integer.
     FloatOfBits,
-    /// A result that depends on the smaller range or precision of a type.
-    Rounding,
 }
 
 impl fmt::Display for Reason {
@@ -83,7 +79,6 @@ impl fmt::Display for Reason {
             Reason::ToInteger => "a float that is converted to an integer",
             Reason::BitsOfFloat => "integer arithmetic on the bits of a float",
             Reason::FloatOfBits => "a float of the bits of an integer",
-            Reason::Rounding => "rounding",
         })
     }
 }
@@ -95,7 +90,6 @@ impl PartialEq for Element {
         match (self, other) {
             (Element::Number(a), Element::Number(b)) => a.value == b.value,
             (Element::Infinite { negative: a }, Element::Infinite { negative: b }) => a == b,
-            (Element::Lowest, Element::Lowest) => true,
             _ => false,
         }
     }
@@ -109,7 +103,6 @@ impl fmt::Display for Element {
                 None => write!(f, "#{:016x}", n.value),
             },
             Element::Infinite { negative } => f.write_str(if *negative { "-inf" } else { "inf" }),
-            Element::Lowest => f.write_str("the least finite number"),
             Element::Unknown(reason) => write!(f, "not shown ({reason})"),
         }
     }
@@ -135,15 +128,12 @@ impl Element {
     /// Returns the sum.
     #[must_use]
     pub fn plus(self, other: Element) -> Element {
-        use Element::{Infinite, Lowest, Number as N, Unknown};
+        use Element::{Infinite, Number as N, Unknown};
         match (self, other) {
             (N(a), N(b)) => N(a.combined(b, Values::add, Exponents::add)),
             (Unknown(reason), _) | (_, Unknown(reason)) => Unknown(reason),
             (Infinite { negative: a }, Infinite { negative: b }) if a != b => Unknown(Reason::InfinityLessInfinity),
             (Infinite { negative }, _) | (_, Infinite { negative }) => Infinite { negative },
-            (Lowest, Lowest) => Infinite { negative: true },
-            // The least finite number absorbs every number that is small beside it.
-            (Lowest, N(_)) | (N(_), Lowest) => Lowest,
         }
     }
 
@@ -153,7 +143,6 @@ impl Element {
         match self {
             Element::Number(n) => Element::Number(n.negated()),
             Element::Infinite { negative } => Element::Infinite { negative: !negative },
-            Element::Lowest => Element::Unknown(Reason::InfinityInArithmetic),
             Element::Unknown(reason) => Element::Unknown(reason),
         }
     }
@@ -161,14 +150,7 @@ impl Element {
     /// Returns the difference.
     #[must_use]
     pub fn minus(self, other: Element) -> Element {
-        match (self, other) {
-            (Element::Lowest, Element::Lowest) => Element::ZERO,
-            (Element::Lowest | Element::Infinite { negative: true }, Element::Number(_)) => self,
-            (Element::Infinite { negative: true }, Element::Lowest) => self,
-            // A number is small beside it, so the difference exceeds every exponential's range.
-            (Element::Number(_), Element::Lowest) => Element::Infinite { negative: false },
-            _ => self.plus(other.negated()),
-        }
+        self.plus(other.negated())
     }
 
     /// Returns the product.
@@ -190,11 +172,11 @@ impl Element {
     /// Returns the quotient.
     #[must_use]
     pub fn over(self, other: Element) -> Element {
-        use Element::{Infinite, Lowest, Number as N, Unknown};
+        use Element::{Infinite, Number as N, Unknown};
         match (self, other) {
             (N(a), N(b)) => a.over(b).map_or(Unknown(Reason::DivisionByZero), N),
             (Unknown(reason), _) | (_, Unknown(reason)) => Unknown(reason),
-            (N(_), Infinite { .. } | Lowest) => Element::ZERO,
+            (N(_), Infinite { .. }) => Element::ZERO,
             _ => Unknown(Reason::InfinityInArithmetic),
         }
     }
@@ -212,12 +194,14 @@ impl Number {
         Number::of(numerator).over(Number::of(denominator))
     }
 
-    /// Returns the whole number of at most 32 bits that it is, if it is made of constants only.
+    /// True if it is made of constants only.
+    pub(super) fn is_constant(self) -> bool {
+        self.degree == [0, 0]
+    }
+
+    /// Returns the whole number of at most 32 bits that it is.
     pub(super) fn small(self) -> Option<i64> {
         const MOST: u64 = 1 << 32;
-        if self.degree != [0, 0] {
-            return None;
-        }
         let away = Values::PRIME - self.value;
         match (self.value <= MOST, away <= MOST) {
             (true, _) => Some(self.value as i64),

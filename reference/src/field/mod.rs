@@ -169,9 +169,6 @@ impl Field {
         if value.is_infinite() {
             return Element::Infinite { negative: value < 0.0 };
         }
-        if value == lowest(format) {
-            return Element::Lowest;
-        }
         Element::Number(dyadic(value))
     }
 
@@ -193,7 +190,7 @@ impl Field {
                 Element::Number(Number { value, exponent: None, degree, sign: Some(Sign::Positive) })
             }
             Element::Number(Number { exponent: None, .. }) => Element::Unknown(Reason::ExpOfExp),
-            Element::Infinite { negative: true } | Element::Lowest => Element::ZERO,
+            Element::Infinite { negative: true } => Element::ZERO,
             Element::Infinite { negative: false } => x,
             Element::Unknown(reason) => Element::Unknown(reason),
         }
@@ -242,25 +239,33 @@ impl Field {
         }
     }
 
-    /// True if a number is before another one in the order. `None` if one of them is not known. Whole numbers that a kernel computes
-    /// from constants and indices have their own order. All other numbers are at random places between them.
+    /// True if a number is before another one in the order. `None` if one of them is not known. Whole numbers of 32 bits have their own
+    /// order. All other numbers are at random places between them.
     pub fn is_less(&self, a: Element, b: Element) -> Option<bool> {
         let place = |x: Element| match x {
             Element::Infinite { negative: true } => Some((0, 0)),
-            Element::Lowest => Some((1, 0)),
-            Element::Number(n) => Some((2, n.small().map_or_else(|| self.draw(Drawn::Order, n.value), place_of))),
-            Element::Infinite { negative: false } => Some((3, 0)),
+            Element::Number(n) => Some((1, n.small().map_or_else(|| self.draw(Drawn::Order, n.value), place_of))),
+            Element::Infinite { negative: false } => Some((2, 0)),
             Element::Unknown(_) => None,
         };
+        self.choose(a, b);
+        Some(place(a)? < place(b)?)
+    }
+
+    /// True if two numbers are equal. `None` if one of them is not known.
+    pub fn are_equal(&self, a: Element, b: Element) -> Option<bool> {
+        self.choose(a, b);
+        let is_known = |x: Element| !matches!(x, Element::Unknown(_));
+        (is_known(a) && is_known(b)).then_some(a == b)
+    }
+
+    /// Notes a decision by two numbers, unless both are constants.
+    fn choose(&self, a: Element, b: Element) {
         if let (Element::Number(a), Element::Number(b)) = (a, b)
-            && (a.small().is_none() || b.small().is_none())
+            && !(a.is_constant() && b.is_constant())
         {
             self.chose.store(true, Relaxed);
         }
-        if a == b {
-            return Some(false);
-        }
-        Some(place(a)? < place(b)?)
     }
 
     /// Returns the lesser one of two numbers.
@@ -282,7 +287,7 @@ impl Field {
         }
     }
 
-    /// True if a decision depended on the order of two numbers.
+    /// True if a decision depended on the order or the equality of two numbers.
     pub fn chose(&self) -> bool {
         self.chose.load(Relaxed)
     }
@@ -350,15 +355,6 @@ fn value_of(format: Format, bits: u32) -> f64 {
         Format::F32 => f32::from_bits(bits).into(),
         Format::F16 => crate::half::float(bits & 0xffff).into(),
         Format::BF16 => f32::from_bits(bits << 16).into(),
-    }
-}
-
-/// Returns the least finite number of a format.
-fn lowest(format: Format) -> f64 {
-    match format {
-        Format::F32 => f32::MIN.into(),
-        Format::F16 => -65504.0,
-        Format::BF16 => f32::from_bits(0xff7f_0000).into(),
     }
 }
 

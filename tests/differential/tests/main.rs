@@ -8,5 +8,6 @@ mod functions;
 mod mutants;
 mod plans;
 mod planted;
+mod proofs;
 mod shrinks;
 mod tokens;

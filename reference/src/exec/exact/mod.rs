@@ -1,0 +1,329 @@
+//! The number system of exact arithmetic ([`crate::field`]).
+//!
+//! A word of the file is an integer, a float, or [`bits`] that are neither. [`maths`] has the arithmetic, and [`cells`] the words of a
+//! tensor's memory.
+
+mod bits;
+mod cells;
+mod maths;
+
+pub(crate) use cells::Cell;
+
+use super::group;
+use super::numbers::Numbers;
+use super::partial;
+use super::tensor::mask;
+use crate::code::{Binary, Code, Combine, Partial, Slot, Ternary, Unary};
+use crate::field::{Element, Field, Format, Reason};
+use crate::form::Form;
+use crate::memory::device::Memory;
+use bits::{Bits, SIGN};
+use cells::format;
+use std::cell::RefCell;
+
+/// A value of 32 bits, or of a 16-bit float.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Word {
+    /// An integer or a bool that the module computes.
+    Int(u32),
+    /// A word that the caller passes: an integer, or the name of an f32.
+    Named(u32),
+    Float(Element),
+    /// Bits, by their number in the table of the thread.
+    Bits(u32),
+}
+
+impl Default for Word {
+    fn default() -> Word {
+        Word::Int(0)
+    }
+}
+
+impl PartialEq for Word {
+    fn eq(&self, other: &Word) -> bool {
+        match (self, other) {
+            (Word::Int(a) | Word::Named(a), Word::Int(b) | Word::Named(b)) => a == b,
+            (Word::Float(a), Word::Float(b)) => a == b,
+            (Word::Bits(a), Word::Bits(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+/// Exact arithmetic in a thread.
+pub(crate) struct Exact<'a> {
+    field: &'a Field,
+    /// The bits of the current workgroup.
+    bits: RefCell<Vec<Bits>>,
+}
+
+impl<'a> Exact<'a> {
+    pub(crate) fn new(field: &'a Field) -> Exact<'a> {
+        Exact { field, bits: RefCell::default() }
+    }
+
+    fn bits(&self, bits: Bits) -> Word {
+        let mut table = self.bits.borrow_mut();
+        table.push(bits);
+        Word::Bits(table.len() as u32 - 1)
+    }
+
+    fn bits_of(&self, word: Word) -> Option<Bits> {
+        match word {
+            Word::Bits(n) => self.bits.borrow().get(n as usize).copied(),
+            _ => None,
+        }
+    }
+
+    /// Returns an integer, if the word is one.
+    fn int(&self, word: Word) -> Option<u32> {
+        match word {
+            Word::Int(i) | Word::Named(i) => Some(i),
+            Word::Float(_) => None,
+            Word::Bits(_) => match self.bits_of(word)? {
+                Bits::Xor(a, b) => Some(self.int(a)? ^ self.int(b)?),
+                Bits::Halves([low, high]) => Some(self.int(low)? | self.int(high)? << 16),
+                Bits::Magnitude(_) | Bits::Sign(_) => None,
+            },
+        }
+    }
+
+    /// Returns the float in a word.
+    fn float(&self, word: Word) -> Element {
+        match word {
+            Word::Float(element) => element,
+            Word::Named(name) => self.field.input(Format::F32, name),
+            // An integer that is computed from the name of a float, for example to round it, is not its value.
+            Word::Int(_) => Element::Unknown(Reason::FloatOfBits),
+            Word::Bits(_) => match self.bits_of(word) {
+                Some(Bits::Xor(x, Word::Int(SIGN)) | Bits::Xor(Word::Int(SIGN), x)) => self.float(x).negated(),
+                _ => Element::Unknown(Reason::FloatOfBits),
+            },
+        }
+    }
+
+    /// Returns a 16-bit float, given its value or its bits.
+    fn half(&self, word: Word, format: Format) -> Element {
+        match word {
+            Word::Named(bits) => self.field.input(format, bits),
+            _ => self.float(word),
+        }
+    }
+
+    fn unknown(reason: Reason) -> Word {
+        Word::Float(Element::Unknown(reason))
+    }
+
+    /// Returns the reason for which a word is not an integer.
+    fn reason(&self, word: Word) -> Option<Reason> {
+        match word {
+            Word::Float(Element::Unknown(reason)) => Some(reason),
+            _ if self.int(word).is_some() => None,
+            _ => Some(Reason::BitsOfFloat),
+        }
+    }
+
+    /// Computes an integer. It is unknown if an operand is not an integer.
+    fn integers<const N: usize>(&self, operands: [Word; N], f: impl FnOnce([u32; N]) -> u32) -> Word {
+        match operands.iter().find_map(|word| self.reason(*word)) {
+            Some(reason) => Exact::unknown(reason),
+            None => Word::Int(f(operands.map(|word| self.int(word).unwrap_or(0)))),
+        }
+    }
+
+    /// Returns a truth, or an unknown word if an operand is unknown.
+    fn truth(&self, operands: &[Element], truth: Option<bool>) -> Word {
+        let unknown = operands.iter().find_map(|x| if let Element::Unknown(reason) = x { Some(*reason) } else { None });
+        unknown.map_or(Word::Int(u32::from(truth == Some(true))), Exact::unknown)
+    }
+}
+
+impl Numbers for Exact<'_> {
+    const IS_EXACT: bool = true;
+    type Word = Word;
+    type Row = Vec<Option<(Form, Word)>>;
+
+    fn image(&self, code: &Code) -> Vec<Word> {
+        let mut words: Vec<Word> = code.image.iter().map(|word| Word::Int(*word)).collect();
+        for (range, format) in &code.floats {
+            for (word, kept) in words[range.clone()].iter_mut().zip(&code.image[range.clone()]) {
+                let bits = match format {
+                    Format::F32 => *kept,
+                    Format::F16 => Form::Half.bits(*kept),
+                    Format::BF16 => Form::BFloat.bits(*kept),
+                };
+                *word = Word::Float(self.field.constant(*format, bits));
+            }
+        }
+        words
+    }
+
+    fn begin(&self) {
+        self.bits.borrow_mut().clear();
+    }
+
+    fn look(&self, word: Word) {
+        if let Some(reason) = self.reason(word) {
+            self.field.doubt(reason);
+        }
+    }
+
+    fn word(integer: u32) -> Word {
+        Word::Int(integer)
+    }
+
+    fn integer(&self, word: Word) -> u32 {
+        self.int(word).unwrap_or(0)
+    }
+
+    fn unary(&self, words: &mut [Word], op: Unary, dst: Slot, a: Slot, len: u32) {
+        for n in 0..len {
+            words[(dst + n) as usize] = self.one(op, words[(a + n) as usize]);
+        }
+    }
+
+    fn binary(&self, words: &mut [Word], op: Binary, dst: Slot, [a, b]: [Slot; 2], len: u32) {
+        for n in 0..len {
+            words[(dst + n) as usize] = self.two(op, words[(a + n) as usize], words[(b + n) as usize]);
+        }
+    }
+
+    fn ternary(&self, words: &mut [Word], op: Ternary, dst: Slot, [a, b, c]: [Slot; 3], len: u32) {
+        for n in 0..len {
+            let operands = [a, b, c].map(|slot| words[(slot + n) as usize]);
+            words[(dst + n) as usize] = self.three(op, operands[0], operands[1], operands[2]);
+        }
+    }
+
+    fn function(&self, words: &mut [Word], name: &str, dst: Slot, operands: &[Slot], len: u32) -> bool {
+        for n in 0..len {
+            let operands: Vec<Element> = operands.iter().map(|slot| self.float(words[(slot + n) as usize])).collect();
+            words[(dst + n) as usize] = Word::Float(self.field.function(name, &operands));
+        }
+        true
+    }
+
+    fn partial(&self, op: Partial, [a, b]: [Word; 2], byte: bool) -> Option<Word> {
+        match op {
+            Partial::FToS | Partial::FToU => Some(Exact::unknown(Reason::ToInteger)),
+            _ => match [a, b].iter().find_map(|word| self.reason(*word)) {
+                Some(reason) => Some(Exact::unknown(reason)),
+                None => partial::compute(op, self.integer(a), self.integer(b), byte).map(Word::Int),
+            },
+        }
+    }
+
+    fn combine(&self, combine: Combine, a: Word, b: Word) -> Word {
+        let op = match combine {
+            Combine::IAdd => Binary::IAdd,
+            Combine::ISub => Binary::ISub,
+            Combine::FAdd => Binary::FAdd,
+            Combine::IMul => Binary::IMul,
+            Combine::FMul => Binary::FMul,
+            Combine::SMin => Binary::SMin,
+            Combine::UMin => Binary::UMin,
+            Combine::FMin => Binary::FMin,
+            Combine::SMax => Binary::SMax,
+            Combine::UMax => Binary::UMax,
+            Combine::FMax => Binary::FMax,
+            Combine::And | Combine::LogicalAnd => Binary::And,
+            Combine::Or => Binary::Or,
+            Combine::Xor => Binary::Xor,
+        };
+        self.two(op, a, b)
+    }
+
+    fn identity(&self, combine: Combine) -> Word {
+        match combine {
+            Combine::FAdd => Word::Float(Element::ZERO),
+            Combine::FMul => Word::Float(Element::of(1)),
+            Combine::FMin | Combine::FMax => Word::Float(Element::Infinite { negative: combine == Combine::FMax }),
+            _ => Word::Int(group::identity(combine)),
+        }
+    }
+
+    fn poison(&self, _: u32) -> Word {
+        Exact::unknown(Reason::FloatOfBits)
+    }
+
+    fn halved(&self, word: Word) -> Word {
+        word
+    }
+
+    fn product(&self, [a, b, c]: [&[Word]; 3], [n, k]: [usize; 2], _: Form) -> Vec<Word> {
+        let floats = |words: &[Word]| -> Vec<Element> { words.iter().map(|word| self.float(*word)).collect() };
+        let (a, b, mut sums) = (floats(a), floats(b), floats(c));
+        for (sums, a) in sums.chunks_exact_mut(n).zip(a.chunks_exact(k)) {
+            for (a, b) in a.iter().zip(b.chunks_exact(n)) {
+                sums.iter_mut().zip(b).for_each(|(sum, b)| *sum = sum.plus(a.times(*b)));
+            }
+        }
+        sums.into_iter().map(Word::Float).collect()
+    }
+
+    fn parameter(&self, word: u32, byte: usize, form: Form) -> Word {
+        let bits = word >> (8 * (byte % 4));
+        match format(form) {
+            Some(format) => Word::Float(self.field.input(format, bits & 0xffff)),
+            None if form == Form::Byte => Word::Named(bits & 0xff),
+            None => Word::Named(bits),
+        }
+    }
+
+    fn load(&self, memory: &Memory, byte: usize, form: Form) -> Word {
+        match memory.kept(byte) {
+            Some(cells) => self.of_cells(cells, memory.load(byte / 4), byte, form),
+            None => self.parameter(memory.load(byte / 4), byte, form),
+        }
+    }
+
+    fn store(&self, memory: &Memory, byte: usize, form: Form, word: Word) {
+        let bits = self.int(word).unwrap_or(0);
+        memory.store(byte / 4, bits << (8 * (byte % 4)), mask(byte, form));
+        memory.keep(byte, &mut |cells, raw| match form {
+            Form::Word => *cells = self.cells_of(word),
+            Form::Half | Form::BFloat => {
+                let mut halves = self.cells_as_halves(*cells, raw, form);
+                halves[byte % 4 / 2] = Cell::Half(word);
+                *cells = halves;
+            }
+            Form::Byte => *cells = [Cell::Passed; 2],
+        });
+    }
+
+    fn update(&self, memory: &Memory, byte: usize, f: impl Fn(Word) -> Option<Word>) -> Word {
+        let mut old = Word::default();
+        memory.keep(byte, &mut |cells, raw| {
+            old = self.of_cells(*cells, raw, byte, Form::Word);
+            if let Some(new) = f(old) {
+                memory.store(byte / 4, self.int(new).unwrap_or(0), 0xf);
+                *cells = self.cells_of(new);
+            }
+        });
+        old
+    }
+
+    fn row(bytes: usize) -> Self::Row {
+        vec![None; bytes]
+    }
+
+    fn put(&self, row: &mut Self::Row, at: usize, form: Form, word: Word) {
+        row[at..at + form.bytes() as usize].fill(None);
+        row[at] = Some((form, word));
+    }
+
+    fn get(&self, row: &Self::Row, at: usize, form: Form) -> Word {
+        match (row[at], row.get(at & !3).copied().flatten(), form) {
+            (Some((kept, word)), ..) if kept == form => word,
+            (_, Some((Form::Word, word)), Form::Half | Form::BFloat) => match self.split(word) {
+                Some(halves) => Word::Float(self.half(halves[at % 4 / 2], format(form).unwrap_or(Format::F16))),
+                None => Exact::unknown(Reason::FloatOfBits),
+            },
+            (Some((Form::Half | Form::BFloat, low)), _, Form::Word) => match row.get(at + 2).copied().flatten() {
+                Some((_, high)) => self.bits(Bits::Halves([low, high])),
+                None => Exact::unknown(Reason::BitsOfFloat),
+            },
+            _ => Exact::unknown(Reason::BitsOfFloat),
+        }
+    }
+}
