@@ -271,8 +271,9 @@ pub enum Error {
         /// The reason, and what to pass instead.
         reason: String,
     },
-    /// The reference device found that a kernel violated a rule, for example by an access out of bounds. Compiled schedules never
-    /// do this, so it is a bug of the compiler.
+    /// A kernel violated a rule, for example by an access out of bounds. The reference device finds this, and so does a kernel that
+    /// checks its accesses ([`Options::checks`](crate::Options::checks)). Compiled schedules never do this, so it is a bug of the
+    /// compiler.
     #[error("`{variant}`, dispatch `{dispatch}`: {fault}")]
     Fault {
         /// The kernel and the variant.
@@ -297,6 +298,16 @@ pub enum Error {
     /// The reference device cannot run the SPIR-V module.
     #[error("`{variant}`, dispatch `{dispatch}`: {reason}")]
     Words {
+        /// The kernel and the variant.
+        variant: String,
+        /// The dispatch.
+        dispatch: String,
+        /// The reason.
+        reason: tilewright_reference::DecodeError,
+    },
+    /// Checks cannot be added to the SPIR-V module ([`Options::checks`](crate::Options::checks)).
+    #[error("`{variant}`, dispatch `{dispatch}`: checks cannot be added: {reason}")]
+    NotChecked {
         /// The kernel and the variant.
         variant: String,
         /// The dispatch.

@@ -30,6 +30,7 @@ mod reference;
 mod tensor;
 mod vulkan;
 
+pub use device::checks::Checks;
 pub use device::{Device, DeviceInfo, DeviceKind, Limits, Options};
 pub use error::{Cause, Error, Refusal, Result};
 pub use half::{bf16, f16};

@@ -149,8 +149,8 @@ pub enum FaultKind {
         at: Element,
         /// The direction of the other, earlier access.
         other_access: Access,
-        /// The other invocation.
-        other: Invocation,
+        /// The other invocation. `None` if several invocations of the same workgroup read the element.
+        other: Option<Invocation>,
     },
     /// It waits at a barrier that other invocations of its workgroup do not reach.
     Barrier {
@@ -251,7 +251,11 @@ impl fmt::Display for Fault {
                 write!(f, "{} {at}, which is out of bounds: there are {} {unit}", access.verb(), at.of.elements)
             }
             FaultKind::Unwritten { at } => write!(f, "reads {at}, which was never written"),
-            FaultKind::Race { access, at, other_access, other } => {
+            FaultKind::Race { access, at, other: None, .. } => {
+                let others = "several invocations of the same workgroup read too, with no barrier in between";
+                write!(f, "{} {at}, which {others}", access.verb())
+            }
+            FaultKind::Race { access, at, other_access, other: Some(other) } => {
                 write!(f, "{} {at}, which {} ", access.verb(), Other(self.by, *other))?;
                 f.write_str(other_access.verb())?;
                 if self.by == *other {

@@ -73,6 +73,7 @@
 //! its elements are consecutive) if that is less.
 
 mod analysis;
+pub mod checked;
 mod code;
 mod exec;
 mod fault;

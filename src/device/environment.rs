@@ -1,5 +1,6 @@
 //! Reads the options of a device from environment variables. An unknown value is an error that names its variable.
 
+use super::checks::Checks;
 use super::folder;
 use crate::device::Options;
 use crate::error::{Error, Result};
@@ -18,6 +19,7 @@ pub(crate) fn options(lookup: Lookup<'_>) -> Result<Options> {
         device: text(lookup, "TILEWRIGHT_DEVICE", "text that names a device")?,
         validation: flag(lookup, "TILEWRIGHT_VALIDATION")?,
         debug: flag(lookup, "TILEWRIGHT_DEBUG")?,
+        checks: checks(lookup)?,
         staging: flag(lookup, "TILEWRIGHT_STAGING")?,
         cache: cache(lookup)?,
         timeout: timeout(lookup, options.timeout)?,
@@ -53,6 +55,18 @@ fn flag(lookup: Lookup<'_>, name: &'static str) -> Result<bool> {
     const WANTED: &str = "1, true, yes or on, or 0, false, no or off";
     let Some(word) = text(lookup, name, WANTED)? else { return Ok(false) };
     switch(&word).ok_or_else(|| wrong(name, word.as_ref(), WANTED))
+}
+
+fn checks(lookup: Lookup<'_>) -> Result<Checks> {
+    const NAME: &str = "TILEWRIGHT_CHECK";
+    const WANTED: &str = "`on`, `bounds` or `off`";
+    let Some(word) = text(lookup, NAME, WANTED)? else { return Ok(Checks::Off) };
+    match switch(&word) {
+        Some(true) => Ok(Checks::All),
+        Some(false) => Ok(Checks::Off),
+        None if word.trim().eq_ignore_ascii_case("bounds") => Ok(Checks::Bounds),
+        None => Err(wrong(NAME, word.as_ref(), WANTED)),
+    }
 }
 
 /// Returns the folder of the pipeline cache; `None` if it is switched off, or if the platform lacks a folder for caches.
@@ -184,6 +198,17 @@ mod tests {
                 Err(format!("the environment variable TILEWRIGHT_TIMEOUT is {word:?}; it should be {wanted}"))
             );
         }
+    }
+
+    #[test]
+    fn checks_are_of_bounds_or_of_all() {
+        let checks = |value| with("TILEWRIGHT_CHECK", value).map(|o| o.checks);
+        let known = [("", Checks::Off), ("off", Checks::Off), ("Bounds", Checks::Bounds), ("on", Checks::All), ("1", Checks::All)];
+        for (word, wanted) in known {
+            assert_eq!(checks(word), Ok(wanted), "{word}");
+        }
+        let error = "the environment variable TILEWRIGHT_CHECK is \"races\"; it should be `on`, `bounds` or `off`";
+        assert_eq!(checks("races"), Err(error.to_owned()));
     }
 
     #[test]

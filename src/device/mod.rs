@@ -2,6 +2,7 @@
 
 pub(super) mod access;
 pub(super) mod backend;
+pub(super) mod checks;
 mod environment;
 pub(super) mod folder;
 pub(super) mod listening;
@@ -15,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::exact;
 use access::{Access, Refusal};
 use backend::{Backend, LaunchStep, Pipeline};
+use checks::Checks;
 use memory::{Memory, Pool, Quota, allocated, lock};
 use parking::{Parking, Wait};
 use region::Region;
@@ -154,6 +156,7 @@ pub struct Options {
     pub(crate) device: Option<String>,
     pub(crate) validation: bool,
     pub(crate) debug: bool,
+    pub(crate) checks: Checks,
     pub(crate) staging: bool,
     pub(crate) queues: Option<NonZeroU32>,
     pub(crate) cache: Option<PathBuf>,
@@ -182,6 +185,7 @@ impl Options {
             device: None,
             validation: false,
             debug: false,
+            checks: Checks::Off,
             staging: false,
             cache: None,
             memory: None,
@@ -197,6 +201,7 @@ impl Options {
     /// - `TILEWRIGHT_DEVICE`: see [`Options::device`];
     /// - `TILEWRIGHT_VALIDATION`: `1` turns the Khronos validation layer on;
     /// - `TILEWRIGHT_DEBUG`: `1` gives the driver and its tools the lines of the schedule: see [`Options::debug`];
+    /// - `TILEWRIGHT_CHECK`: `on` makes kernels check their accesses, and `bounds` only their indices: see [`Options::checks`];
     /// - `TILEWRIGHT_STAGING`: `1` copies through staging buffers even where memory is shared with the host;
     /// - `TILEWRIGHT_CACHE`: the folder of the pipeline cache, or `off`; by default it is `tilewright` in the platform's
     ///   folder for caches. An empty value is an error, because it could mean either;
@@ -234,6 +239,17 @@ impl Options {
     /// always given (`docs/debugging.md`).
     pub fn debug(mut self, on: bool) -> Options {
         self.debug = on;
+        self
+    }
+
+    /// Makes kernels check their own accesses on a Vulkan device. The first access out of bounds or race that a launch commits becomes
+    /// [`Error::Fault`] of the call that waits for it, with the line of the schedule. The results of that launch are lost, but no memory
+    /// outside of its tensors was accessed. The reference device always checks its accesses, and more than these (`docs/debugging.md`).
+    ///
+    /// Checks are added to the SPIR-V module when a kernel is loaded. On an H100, [`Checks::Bounds`] makes the bundled schedules 1.0 to 2.5
+    /// times as slow, and [`Checks::All`] up to 140 times.
+    pub fn checks(mut self, checks: Checks) -> Options {
+        self.checks = checks;
         self
     }
 

@@ -5,6 +5,7 @@ use super::destroy::Destroyer;
 use super::failed;
 use super::instance::Instance;
 use super::queues::Queues;
+use crate::device::checks::Checks;
 use crate::device::listening::is_listening;
 use crate::device::{DeviceInfo, Options};
 use crate::error::Result;
@@ -27,6 +28,8 @@ pub(super) struct Context {
     names: Option<ext::debug_utils::Device>,
     /// True if SPIR-V modules are given source lines.
     pub(super) lines: bool,
+    /// The checks that are added to SPIR-V modules.
+    pub(super) checks: Checks,
     /// The number of pipelines that the driver is compiling.
     compiling: AtomicUsize,
     destroyer: Destroyer,
@@ -54,8 +57,23 @@ impl Context {
         let address_khr = by_extension.then(|| khr::buffer_device_address::Device::new(instance.raw(), &device));
         let names = has_names(&instance, &device).then(|| ext::debug_utils::Device::new(instance.raw(), &device));
         let lines = options.debug || instance.is_validating();
+        let checks = options.checks;
         let (compiling, destroyer) = (AtomicUsize::new(0), Destroyer::default());
-        Ok(Context { device, info, details, physical, family, queues, address_khr, names, lines, compiling, destroyer, instance })
+        Ok(Context {
+            device,
+            info,
+            details,
+            physical,
+            family,
+            queues,
+            address_khr,
+            names,
+            lines,
+            checks,
+            compiling,
+            destroyer,
+            instance,
+        })
     }
 
     /// Returns the messages of the validation layers since the last call as an error.

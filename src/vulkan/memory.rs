@@ -24,6 +24,10 @@ pub(super) enum Purpose {
     Download,
     /// Parameter blocks, which the host writes and dispatches read.
     Params,
+    /// Records of checks, which the host writes and reads, and dispatches read and write.
+    Records,
+    /// The memory in which checks record accesses to shared memory.
+    Accesses,
 }
 
 /// The memory of a device.
@@ -217,6 +221,10 @@ fn describe(heap: &Heap, purpose: Purpose) -> (vk::BufferUsageFlags, MemoryLocat
         Purpose::Upload => (Usage::TRANSFER_SRC, MemoryLocation::CpuToGpu, "an upload"),
         Purpose::Download => (Usage::TRANSFER_DST, MemoryLocation::GpuToCpu, "a download"),
         Purpose::Params => (Usage::STORAGE_BUFFER, MemoryLocation::CpuToGpu, "parameters"),
+        Purpose::Records => (Usage::STORAGE_BUFFER, MemoryLocation::CpuToGpu, "the records of checks"),
+        Purpose::Accesses => {
+            (Usage::STORAGE_BUFFER | Usage::TRANSFER_DST, MemoryLocation::GpuOnly, "the record of accesses to shared memory")
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod budget;
 mod cache;
+mod checks;
 mod choose;
 mod context;
 mod destroy;
@@ -25,6 +26,7 @@ mod transfer;
 mod validation;
 
 use crate::device::backend::{Backend, Buffer, LaunchStep, Pipeline};
+use crate::device::checks::Checks;
 use crate::device::listening::{check_not_listening, is_listening};
 use crate::device::parking::Wait;
 use crate::device::region::Region;
@@ -38,7 +40,7 @@ use session::Sessions;
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
-use tilewright_launch::{Dispatch, Program};
+use tilewright_launch::{Addressing, Dispatch, Program};
 
 /// Lists the devices.
 pub(crate) fn list(options: &Options) -> Result<Vec<DeviceInfo>> {
@@ -115,14 +117,16 @@ impl Backend for VulkanDevice {
         label: &str,
         wait: &Wait,
     ) -> Result<Box<dyn Pipeline>> {
-        let label = format!("{label}/{}", dispatch.name);
+        let checked = self.checked(program, dispatch, constants, label)?;
         let words = pipeline::Words {
             dispatch: dispatch.clone(),
             subgroup: program.requires.subgroup,
             constants: constants.into(),
             shown: shown(program, dispatch),
+            checked,
         };
-        let pipeline = pipeline::ComputePipeline::within(wait, &self.context, &self.cache, words, label)?;
+        let pipeline =
+            pipeline::ComputePipeline::within(wait, &self.context, &self.cache, words, format!("{label}/{}", dispatch.name))?;
         self.context.check_messages()?;
         Ok(Box::new(pipeline))
     }
@@ -143,6 +147,36 @@ impl Backend for VulkanDevice {
         let spans = submit::submit(self, steps, timed, wait)?;
         self.context.check_messages()?;
         Ok(spans)
+    }
+}
+
+impl VulkanDevice {
+    /// Returns the module of a dispatch with the checks that this device was opened for.
+    fn checked(
+        &self,
+        program: &Program,
+        dispatch: &Dispatch,
+        constants: &[u32],
+        variant: &str,
+    ) -> Result<Option<checks::CheckedModule>> {
+        if self.context.checks == Checks::Off {
+            return Ok(None);
+        }
+        let limits = &self.context.info.limits;
+        let subgroup = program.requires.subgroup.unwrap_or(limits.subgroup);
+        let races = self.context.checks == Checks::All;
+        let checked = checks::CheckedModule::new((program, dispatch), (subgroup, constants), races, variant)?;
+        let own = match dispatch.addressing {
+            Addressing::Descriptor => dispatch.buffers.len() as u64 + u64::from(dispatch.spilled),
+            Addressing::Address => 0,
+        };
+        let (size, limit) = (own + u64::from(checked.bindings()), limits.storage_buffers.into());
+        match size > limit {
+            true => {
+                Err(Error::TooLarge { what: format!("the storage buffers of `{}` with its checks", dispatch.name), size, limit })
+            }
+            false => Ok(Some(checked)),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Pipelines: compiled dispatches.
 
 use super::cache::PipelineCache;
+use super::checks::CheckedModule;
 use super::context::Context;
 use super::failed;
 use super::queues::Moment;
@@ -23,6 +24,10 @@ pub(super) struct ComputePipeline {
     /// Null if buffers are accessed by address.
     pub(super) set_layout: vk::DescriptorSetLayout,
     pub(super) addressing: Addressing,
+    /// Null if the module does not check its accesses.
+    pub(super) check_layout: vk::DescriptorSetLayout,
+    /// The module, if it checks its accesses.
+    pub(super) checked: Option<CheckedModule>,
     /// True if its parameters are in a buffer.
     pub(super) spilled: bool,
     /// The name by which tools show its dispatch.
@@ -42,6 +47,8 @@ pub(super) struct Words {
     pub(super) constants: Vec<u32>,
     /// The name by which tools show the dispatch.
     pub(super) shown: String,
+    /// The module to compile instead of the dispatch's, if it checks its accesses.
+    pub(super) checked: Option<CheckedModule>,
 }
 
 /// The stack size of a thread that compiles, because drivers expect as much as a main thread has.
@@ -59,11 +66,11 @@ impl ComputePipeline {
         made_of: Words,
         label: String,
     ) -> Result<ComputePipeline> {
-        let Some(limit) = wait.timeout() else { return ComputePipeline::new(context, cache, &made_of) };
+        let Some(limit) = wait.timeout() else { return ComputePipeline::new(context, cache, made_of) };
         let what = format!("the driver's compilation of `{label}`");
         let (send, receive) = sync_channel(1);
         let (context, cache) = (context.clone(), cache.clone());
-        let work = move || drop(send.send(ComputePipeline::new(&context, &cache, &made_of)));
+        let work = move || drop(send.send(ComputePipeline::new(&context, &cache, made_of)));
         let thread = Builder::new().name("tilewright-compile".to_owned()).stack_size(STACK).spawn(work);
         let thread = thread.map_err(|e| Error::OutOfMemory { what: format!("a thread for {what}: {e}") })?;
         let made = receive.recv_timeout(limit);
@@ -75,13 +82,16 @@ impl ComputePipeline {
         made.unwrap_or_else(|_| Err(Error::OutOfMemory { what }))
     }
 
-    fn new(context: &Arc<Context>, cache: &PipelineCache, made_of: &Words) -> Result<ComputePipeline> {
+    fn new(context: &Arc<Context>, cache: &PipelineCache, mut made_of: Words) -> Result<ComputePipeline> {
+        let checked = made_of.checked.take();
         let dispatch = &made_of.dispatch;
         // Built before anything can fail, so that whatever was made is destroyed: destroying a null handle does nothing.
         let mut pipeline = ComputePipeline {
             raw: vk::Pipeline::null(),
             layout: vk::PipelineLayout::null(),
             set_layout: vk::DescriptorSetLayout::null(),
+            check_layout: vk::DescriptorSetLayout::null(),
+            checked,
             addressing: dispatch.addressing,
             spilled: dispatch.spilled,
             shown: CString::new(made_of.shown.replace('\0', "")).unwrap_or_default(),
@@ -90,13 +100,17 @@ impl ComputePipeline {
         };
         pipeline.create_layouts(dispatch)?;
         context.name(pipeline.layout, &made_of.shown);
-        let bytes = if context.lines { dispatch.words_with_lines() } else { Cow::Borrowed(&dispatch.spirv[..]) };
+        let bytes = match &pipeline.checked {
+            Some(checked) => Cow::Borrowed(checked.module.words()),
+            None if context.lines => dispatch.words_with_lines(),
+            None => Cow::Borrowed(&dispatch.spirv[..]),
+        };
         let words: Vec<u32> = bytes.chunks_exact(4).filter_map(|w| w.first_chunk()).map(|w| u32::from_le_bytes(*w)).collect();
         let info = vk::ShaderModuleCreateInfo::default().code(&words);
         // SAFETY: the device lives; the words come from the compiler.
         let module = unsafe { context.device.create_shader_module(&info, None) }.map_err(failed("vkCreateShaderModule"))?;
         context.name(module, &made_of.shown);
-        let created = pipeline.create(module, cache, made_of);
+        let created = pipeline.create(module, cache, &made_of);
         // SAFETY: made above, no longer needed.
         unsafe { context.device.destroy_shader_module(module, None) };
         pipeline.raw = created?;
@@ -108,37 +122,26 @@ impl ComputePipeline {
     fn create_layouts(&mut self, dispatch: &Dispatch) -> Result<()> {
         let device = &self.context.device;
         let by_descriptor = dispatch.addressing == Addressing::Descriptor;
+        let mut sets = Vec::new();
         if by_descriptor {
-            let count = dispatch.buffers.len() as u32 + u32::from(dispatch.spilled);
-            let binding = |i| {
-                let ty = vk::DescriptorType::STORAGE_BUFFER;
-                vk::DescriptorSetLayoutBinding::default()
-                    .binding(i)
-                    .descriptor_type(ty)
-                    .descriptor_count(1)
-                    .stage_flags(vk::ShaderStageFlags::COMPUTE)
-            };
-            let bindings: Vec<_> = (0..count).map(binding).collect();
-            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-            // SAFETY (this function): the device lives.
-            let layout = unsafe { device.create_descriptor_set_layout(&info, None) };
-            self.set_layout = layout.map_err(failed("vkCreateDescriptorSetLayout"))?;
+            self.set_layout = set_layout(device, dispatch.buffers.len() as u32 + u32::from(dispatch.spilled))?;
+            sets.push(self.set_layout);
+        }
+        if let Some(checked) = &self.checked {
+            self.check_layout = set_layout(device, checked.bindings())?;
+            sets.push(self.check_layout);
         }
         let bytes = match (dispatch.spilled, by_descriptor) {
             (false, _) => dispatch.param_bytes,
             (true, false) => 8,
             (true, true) => 0,
         };
-        let sets = [self.set_layout];
         let push = [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE).size(bytes)];
-        let mut info = vk::PipelineLayoutCreateInfo::default();
-        if by_descriptor {
-            info = info.set_layouts(&sets);
-        }
+        let mut info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets);
         if bytes > 0 {
             info = info.push_constant_ranges(&push);
         }
-        // SAFETY: as above.
+        // SAFETY: the device lives.
         self.layout = unsafe { device.create_pipeline_layout(&info, None) }.map_err(failed("vkCreatePipelineLayout"))?;
         Ok(())
     }
@@ -165,10 +168,13 @@ impl ComputePipeline {
                 stage = stage.flags(vk::PipelineShaderStageCreateFlags::REQUIRE_FULL_SUBGROUPS);
             }
         }
-        let info = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(self.layout)];
+        let mut info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(self.layout);
+        if self.checked.as_ref().is_some_and(CheckedModule::has_races) {
+            info = info.flags(vk::PipelineCreateFlags::DISPATCH_BASE);
+        }
         let _counted = self.context.compiles();
         // SAFETY: the module fits the layout, by the compiler.
-        let created = unsafe { self.context.device.create_compute_pipelines(cache.raw(), &info, None) };
+        let created = unsafe { self.context.device.create_compute_pipelines(cache.raw(), &[info], None) };
         let mut made = created.map_err(|(made, code)| {
             for p in made {
                 // SAFETY: it was made here and is null or unused.
@@ -180,14 +186,27 @@ impl ComputePipeline {
     }
 }
 
+/// Creates the layout of a descriptor set of storage buffers.
+fn set_layout(device: &ash::Device, buffers: u32) -> Result<vk::DescriptorSetLayout> {
+    let binding = |i| {
+        let ty = vk::DescriptorType::STORAGE_BUFFER;
+        let binding = vk::DescriptorSetLayoutBinding::default().binding(i).descriptor_type(ty).descriptor_count(1);
+        binding.stage_flags(vk::ShaderStageFlags::COMPUTE)
+    };
+    let bindings: Vec<_> = (0..buffers).map(binding).collect();
+    let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+    // SAFETY: the device lives.
+    unsafe { device.create_descriptor_set_layout(&info, None) }.map_err(failed("vkCreateDescriptorSetLayout"))
+}
+
 impl Drop for ComputePipeline {
     fn drop(&mut self) {
-        let (raw, layout, set_layout) = (self.raw, self.layout, self.set_layout);
+        let (raw, layout, set_layouts) = (self.raw, self.layout, [self.set_layout, self.check_layout]);
         // SAFETY: made by `new`, destroyed once; a pipeline that a submission uses is not dropped before the submission has ended.
         self.context.destroy(move |device| unsafe {
             device.destroy_pipeline(raw, None);
             device.destroy_pipeline_layout(layout, None);
-            device.destroy_descriptor_set_layout(set_layout, None);
+            set_layouts.into_iter().for_each(|set_layout| device.destroy_descriptor_set_layout(set_layout, None));
         });
     }
 }

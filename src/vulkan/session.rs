@@ -122,7 +122,8 @@ pub(super) struct Session {
     descriptor_room: (u32, u32),
     pub(super) queries: vk::QueryPool,
     query_room: u32,
-    params: Option<Buffer>,
+    /// Buffers for the commands' own use, at most one for each purpose.
+    kept: Vec<(Purpose, Buffer)>,
     /// Buffers that the commands use and that are kept alive only here.
     holds: Vec<Arc<Buffer>>,
     pub(super) context: Arc<Context>,
@@ -140,7 +141,7 @@ impl Session {
             descriptor_room: (0, 0),
             queries: vk::QueryPool::null(),
             query_room: 0,
-            params: None,
+            kept: Vec::new(),
             holds: Vec::new(),
             context,
             heap,
@@ -257,14 +258,18 @@ impl Session {
         Ok(())
     }
 
-    /// Returns a buffer of at least `bytes` bytes for parameter blocks.
-    pub(super) fn params(&mut self, bytes: u64) -> Result<&Buffer> {
-        let kept = self.params.take().filter(|b| b.bytes >= bytes);
-        let buffer = match kept {
-            Some(buffer) => buffer,
-            None => Buffer::new(&self.heap, bytes.next_power_of_two().max(4096), Purpose::Params)?,
-        };
-        Ok(self.params.insert(buffer))
+    /// Makes sure that there is a buffer of at least `bytes` bytes for a purpose.
+    pub(super) fn keep(&mut self, purpose: Purpose, bytes: u64) -> Result<()> {
+        if self.kept(purpose).is_none_or(|buffer| buffer.bytes < bytes) {
+            self.kept.retain(|(of, _)| *of != purpose);
+            self.kept.push((purpose, Buffer::new(&self.heap, bytes.next_power_of_two().max(4096), purpose)?));
+        }
+        Ok(())
+    }
+
+    /// Returns the buffer for a purpose.
+    pub(super) fn kept(&self, purpose: Purpose) -> Option<&Buffer> {
+        self.kept.iter().find(|(of, _)| *of == purpose).map(|(_, buffer)| buffer)
     }
 }
 

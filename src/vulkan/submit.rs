@@ -1,6 +1,7 @@
 //! Records steps into a command buffer and runs it, with barriers between hazards and timestamps if requested.
 
-use super::memory::Buffer;
+use super::checks::Checkup;
+use super::memory::{Buffer, Purpose};
 use super::pipeline::ComputePipeline;
 use super::session::{Session, Stages};
 use super::{VulkanDevice, failed, own};
@@ -29,6 +30,8 @@ pub(super) fn submit(device: &VulkanDevice, steps: &[LaunchStep], timed: Timed, 
     let what = || backend::named(steps);
     let steps: Vec<Own<'_>> = steps.iter().map(own_step).collect::<Result<_>>()?;
     let spill = Spill::plan(device, &steps);
+    let pairs: Vec<(&LaunchStep, &ComputePipeline)> = steps.iter().map(|own| (own.step, own.pipeline)).collect();
+    let checkup = Checkup::plan(&pairs, device.context.details.storage_offset_alignment);
     // With NVIDIA's driver a pipeline that is launched at once may run the code of another one (`docs/drivers.md`).
     let youngest = steps.iter().map(|s| s.pipeline.made).max().filter(|_| device.context.details.is_nvidia);
     device.sessions.run(
@@ -37,7 +40,8 @@ pub(super) fn submit(device: &VulkanDevice, steps: &[LaunchStep], timed: Timed, 
         what,
         |session| {
             let spilled = spill.write(session, &steps)?;
-            let pool = descriptor_pool(session, &steps)?;
+            checkup.write(session, &pairs)?;
+            let pool = descriptor_pool(session, &steps, &checkup)?;
             let queries = queries(timed, steps.len());
             if queries > 0 {
                 session.reset_queries(queries)?;
@@ -60,14 +64,17 @@ pub(super) fn submit(device: &VulkanDevice, steps: &[LaunchStep], timed: Timed, 
                             session.context.device.cmd_bind_pipeline(session.commands, vk::PipelineBindPoint::COMPUTE, bound)
                         };
                     }
-                    record(session, own, pool, &spilled, &mut offsets)?;
+                    record(session, (i, own), (pool, &checkup), &spilled, &mut offsets)?;
                     stamp(session, after);
                     Ok(())
                 })?;
             }
             Ok(())
         },
-        |session| read_spans(session, queries(timed, steps.len())),
+        |session| {
+            checkup.result(session, &pairs)?;
+            read_spans(session, queries(timed, steps.len()))
+        },
     )
 }
 
@@ -117,7 +124,8 @@ impl Spill {
         if self.offsets.is_empty() {
             return Ok(Spilled::default());
         }
-        let buffer = session.params(self.bytes)?;
+        session.keep(Purpose::Params, self.bytes)?;
+        let Some(buffer) = session.kept(Purpose::Params) else { return Ok(Spilled::default()) };
         for (piece, offset) in Spill::pieces(steps).zip(&self.offsets) {
             if !buffer.store(*offset, &piece.params) {
                 return Err(failed("mapping device memory")(vk::Result::ERROR_MEMORY_MAP_FAILED));
@@ -127,9 +135,9 @@ impl Spill {
     }
 }
 
-/// Returns a pool with room for the descriptor sets of all steps that do not access buffers by address.
-fn descriptor_pool(session: &mut Session, steps: &[Own<'_>]) -> Result<vk::DescriptorPool> {
-    let (mut sets, mut buffers) = (0u64, 0u64);
+/// Returns a pool with room for the descriptor sets of the checks, and of all steps that do not access buffers by address.
+fn descriptor_pool(session: &mut Session, steps: &[Own<'_>], checkup: &Checkup) -> Result<vk::DescriptorPool> {
+    let (mut sets, mut buffers) = (checkup.sets(), 2 * checkup.sets());
     for own in steps.iter().filter(|s| s.pipeline.addressing == Addressing::Descriptor) {
         let count = if own.pipeline.spilled { own.step.pieces.len() as u64 } else { 1 };
         sets += count;
@@ -146,8 +154,8 @@ fn descriptor_pool(session: &mut Session, steps: &[Own<'_>]) -> Result<vk::Descr
 /// Records the pieces of one step. Its pipeline must be bound.
 fn record(
     session: &Session,
-    own: &Own<'_>,
-    pool: vk::DescriptorPool,
+    (n, own): (usize, &Own<'_>),
+    (pool, checkup): (vk::DescriptorPool, &Checkup),
     spilled: &Spilled,
     offsets: &mut dyn Iterator<Item = u64>,
 ) -> Result<()> {
@@ -156,13 +164,17 @@ fn record(
     if by_descriptor && !pipeline.spilled {
         bind(session, own, pool, None)?;
     }
-    for piece in &own.step.pieces {
+    for (p, piece) in own.step.pieces.iter().enumerate() {
         let block = if pipeline.spilled { offsets.next() } else { None };
         let address = block.map(|offset| (spilled.address + offset).to_le_bytes());
         match (block, &address) {
             (Some(offset), _) if by_descriptor => bind(session, own, pool, Some((spilled.raw, offset, piece.params.len() as u64)))?,
             (_, Some(address)) => push(session, pipeline, address),
             _ => push(session, pipeline, &piece.params),
+        }
+        if pipeline.checked.is_some() {
+            checkup.dispatch(session, (n, p), pipeline, pool)?;
+            continue;
         }
         let [x, y, z] = piece.groups;
         // SAFETY: recording; buffers and sets are this device's and live until the submission has ended, and the groups are within its limits.

@@ -5,6 +5,7 @@
 #![allow(unreachable_pub, reason = "items of a test are not used elsewhere")]
 
 mod batches;
+mod checks;
 mod devices;
 mod given_up;
 mod injector;

@@ -29,7 +29,7 @@ impl<N: Numbers> Worker<'_, N> {
         let own = Invocation { local: self.local(lane), workgroup: self.place, piece: self.launch.several(self.piece) };
         let (by, access, other, other_access) =
             if conflict.group > self.group { (other, conflict.access, own, access) } else { (own, access, other, conflict.access) };
-        let kind = FaultKind::Race { access, at, other_access, other };
+        let kind = FaultKind::Race { access, at, other_access, other: Some(other) };
         Err(Box::new(Fault { by, kind, word, place: self.code.lines.place(word) }))
     }
 

@@ -6,7 +6,7 @@ use crate::analysis::is_atomic;
 use crate::analysis::pointers::{self, Pointer};
 use crate::analysis::uniform::is_uniform;
 use crate::code::{AccessInfo, Input, Op, Part, Register, Root, Term, Written};
-use crate::fault::{Object, Space};
+use crate::fault::Space;
 use crate::form::Form;
 use crate::module::types::Scalar;
 use crate::words::{Id, Inst, Result, malformed, unknown};
@@ -69,12 +69,7 @@ impl Lower<'_> {
     }
 
     fn object(&mut self, id: Id, space: Space, elements: u32) -> u32 {
-        let name = self.module.name(id);
-        let (name, first) = match part_of(&name) {
-            Some((name, first)) if space == Space::Register => (name.to_owned(), Some(first)),
-            _ => (name, None),
-        };
-        self.code.objects.push(Object { space, name, elements: elements.into(), first });
+        self.code.objects.push(self.module.object(id, space, elements));
         self.code.objects.len() as u32 - 1
     }
 
@@ -332,12 +327,6 @@ impl Lower<'_> {
         let planes = self.module.types.planes(pointer.of)?;
         Ok((0..planes).map(|n| Part { offset: n, size: 1, form: Form::Word, wanted: wanted(n) }).collect())
     }
-}
-
-/// Splits the name of a part of a register. For example, `acc[8]` is the part of `acc` that begins with element 8.
-fn part_of(name: &str) -> Option<(&str, u64)> {
-    let (name, first) = name.strip_suffix(']')?.rsplit_once('[')?;
-    Some((name, first.parse().ok()?))
 }
 
 /// True if an instruction loads or stores a cooperative matrix.

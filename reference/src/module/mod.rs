@@ -8,6 +8,7 @@ pub(crate) mod types;
 
 pub(crate) use read::read;
 
+use crate::fault::{Object, Space};
 use crate::lines::Lines;
 use crate::words::{Id, Inst, Result, malformed};
 use functions::Callee;
@@ -80,6 +81,16 @@ impl Module {
         self.names.get(&id).cloned().unwrap_or_else(|| format!("%{id}"))
     }
 
+    /// Returns a variable of a number of scalars as the object that faults name.
+    pub(crate) fn object(&self, id: Id, space: Space, elements: u32) -> Object {
+        let name = self.name(id);
+        let (name, first) = match part_of(&name) {
+            Some((name, first)) if space == Space::Register => (name.to_owned(), Some(first)),
+            _ => (name, None),
+        };
+        Object { space, name, elements: elements.into(), first }
+    }
+
     /// Returns the type of a value.
     pub(crate) fn type_of(&self, id: Id) -> Result<Id> {
         let constant = || self.constants.get(&id).map(|(ty, _)| *ty);
@@ -113,4 +124,10 @@ impl Block {
             _ => Vec::new(),
         }
     }
+}
+
+/// Splits the name of a part of a register. For example, `acc[8]` is the part of `acc` that begins with element 8.
+fn part_of(name: &str) -> Option<(&str, u64)> {
+    let (name, first) = name.strip_suffix(']')?.rsplit_once('[')?;
+    Some((name, first.parse().ok()?))
 }

@@ -3,6 +3,7 @@
 
 #![allow(unreachable_pub, reason = "a test binary has no users")]
 
+mod checked;
 mod fixed;
 mod functions;
 mod mutants;

@@ -64,6 +64,7 @@ mod op {
     pub(super) const F_MUL: u32 = 133;
     pub(super) const F_DIV: u32 = 136;
     pub(super) const SELECT: u32 = 169;
+    pub(super) const CONTROL_BARRIER: u32 = 224;
     pub(super) const BRANCH_CONDITIONAL: u32 = 250;
     pub(super) const FLOAT: u32 = 22;
     pub(super) const EXP: u32 = 27;
@@ -74,13 +75,13 @@ mod op {
 }
 
 /// A module with one fault.
-struct Planted {
-    kind: &'static str,
-    words: Vec<u32>,
+pub(super) struct Planted {
+    pub(super) kind: &'static str,
+    pub(super) words: Vec<u32>,
 }
 
 /// Returns all faults of a module, each by itself.
-fn planted(words: &[u32]) -> Vec<Planted> {
+pub(super) fn planted(words: &[u32]) -> Vec<Planted> {
     let mut all = Vec::new();
     let mut floats = Vec::new();
     let mut at = 5;
@@ -122,6 +123,7 @@ fn planted(words: &[u32]) -> Vec<Planted> {
             op::I_MUL => plant("a stride is added", &other(op::I_ADD)),
             op::SELECT => plant("a selection is turned round", &swapped(4, 5)),
             op::STORE => plant("a store is dropped", &vec![1 << 16 | op::NOP; count]),
+            op::CONTROL_BARRIER => plant("a barrier is dropped", &vec![1 << 16 | op::NOP; count]),
             op::BRANCH_CONDITIONAL => plant("a branch is turned round", &swapped(2, 3)),
             op::CONSTANT if floats.contains(&inst[1]) => {
                 plant("a constant is one step too large", &[inst[0], inst[1], inst[2], inst[3] + 1]);
@@ -149,7 +151,7 @@ fn planted(words: &[u32]) -> Vec<Planted> {
 }
 
 /// Returns a program in which one dispatch has other words.
-fn with_words(program: &launch::Program, dispatch: usize, words: &[u32]) -> launch::Program {
+pub(super) fn with_words(program: &launch::Program, dispatch: usize, words: &[u32]) -> launch::Program {
     let mut program = program.clone();
     program.dispatches[dispatch].spirv = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     program
@@ -195,7 +197,7 @@ fn subject<'a>(variant: &'a Variant, program: &'a launch::Program) -> Subject<'a
 }
 
 /// A pair of a kernel and a schedule, compiled, and its inputs.
-fn subjects() -> impl Iterator<Item = (Variant, Inputs, Sizes)> {
+pub(super) fn subjects() -> impl Iterator<Item = (Variant, Inputs, Sizes)> {
     SHARED.iter().chain(&MORE).map(|(kernel, schedule, sizes)| {
         let profile = if schedule.contains("mma(") { Profile::mesa_lavapipe_26() } else { Profile::mesa_lavapipe() };
         let variant = compile::variant(kernel, schedule, &profile).unwrap_or_else(|refusal| panic!("{}", refusal.text));
