@@ -248,12 +248,20 @@ impl Formula {
 
     pub(super) fn shifted_up(&mut self, a: Part, by: u32) -> Part {
         let by = self.word(by);
+        self.shifted_up_by(a, by)
+    }
+
+    pub(super) fn shifted_up_by(&mut self, a: Part, by: Part) -> Part {
         self.compute(DType::U32, Instruction::ShiftLeft, &[a, by])
     }
 
     /// The quotient of a signed integer and a power of two, rounded to minus infinity.
     pub(super) fn shifted_down(&mut self, a: Part, by: u32) -> Part {
         let by = self.word(by);
+        self.shifted_down_by(a, by)
+    }
+
+    pub(super) fn shifted_down_by(&mut self, a: Part, by: Part) -> Part {
         self.compute(DType::U32, Instruction::ShiftRight, &[a, by])
     }
 
@@ -274,6 +282,13 @@ impl Formula {
 
     pub(super) fn same_bits(&mut self, a: Part, b: Part) -> Part {
         self.compute(DType::Bool, Instruction::IntEqual, &[a, b])
+    }
+
+    /// The lesser of two unsigned integers.
+    pub(super) fn at_most(&mut self, a: Part, most: u32) -> Part {
+        let most = self.word(most);
+        let is_more = self.greater(a, most);
+        self.select(is_more, most, a)
     }
 
     /// True if an unsigned integer is greater than `b`.

@@ -62,6 +62,11 @@ pub fn function_of(op: ValueOp) -> Option<Function> {
     }
 }
 
+/// Returns the function that rounds to the nearest number of f16.
+pub fn nearest_half() -> Function {
+    Function { name: "nearest_half", operands: 1, write: rounding::nearest_half }
+}
+
 impl Function {
     /// Returns the formula, and the instruction that computes the result.
     pub fn formula(&self) -> (Formula, Part) {
