@@ -149,7 +149,7 @@ pub enum FaultKind {
         at: Element,
         /// The direction of the other, earlier access.
         other_access: Access,
-        /// The other invocation. `None` if several invocations of the same workgroup read the element.
+        /// The other invocation. `None` if it is one of several of the same workgroup.
         other: Option<Invocation>,
     },
     /// It waits at a barrier that other invocations of its workgroup do not reach.
@@ -251,9 +251,13 @@ impl fmt::Display for Fault {
                 write!(f, "{} {at}, which is out of bounds: there are {} {unit}", access.verb(), at.of.elements)
             }
             FaultKind::Unwritten { at } => write!(f, "reads {at}, which was never written"),
-            FaultKind::Race { access, at, other: None, .. } => {
-                let others = "several invocations of the same workgroup read too, with no barrier in between";
-                write!(f, "{} {at}, which {others}", access.verb())
+            FaultKind::Race { access, at, other_access, other: None } => {
+                let verb = other_access.verb();
+                write!(
+                    f,
+                    "{} {at}, which another invocation of the same workgroup {verb} too, with no barrier between the two",
+                    access.verb()
+                )
             }
             FaultKind::Race { access, at, other_access, other: Some(other) } => {
                 write!(f, "{} {at}, which {} ", access.verb(), Other(self.by, *other))?;

@@ -41,6 +41,10 @@
 //! million a second. With an invocation for each element, in workgroups of 64, it takes 0.28 s on both cores. With register tiles and vectors, which need fewer
 //! instructions, it takes less than 0.1 s. Workgroups with few invocations are slower, in proportion to their size.
 //!
+//! # Other devices
+//!
+//! [`checked`] adds the checks of indices, and of races in shared memory, to a module that runs on another device.
+//!
 //! # Supported modules
 //!
 //! The device supports the modules that Tilewright's compiler emits: integers of 32 and 8 bits, `f32`, `f16` and `bfloat16`, vectors,

@@ -170,6 +170,15 @@ fn functions_are_random_functions_of_their_operands() {
 }
 
 #[test]
+fn rounding_to_halves_changes_nothing() {
+    let field = field(3);
+    let [a] = elements(&field, 1);
+    assert_eq!(field.function("nearest_half", &[a]), a);
+    assert_eq!(field.function("nearest_half", &[LEAST]), LEAST);
+    assert_ne!(field.function("round", &[a]), a);
+}
+
+#[test]
 fn degrees_bound_the_polynomials() {
     let field = field(7);
     let [a, b, c] = elements(&field, 1);

@@ -242,9 +242,9 @@ impl Options {
         self
     }
 
-    /// Makes kernels check their own accesses on a Vulkan device. The first access out of bounds or race that a launch commits becomes
-    /// [`Error::Fault`] of the call that waits for it, with the line of the schedule. The results of that launch are lost, but no memory
-    /// outside of its tensors was accessed. The reference device always checks its accesses, and more than these (`docs/debugging.md`).
+    /// Makes kernels check their own accesses on a Vulkan device. An access out of bounds, or a race, becomes [`Error::Fault`] of the call
+    /// that waits for the launch, with the line of the schedule. An access out of bounds is moved to the start of its tensor. The results of
+    /// that launch are lost. The reference device always checks its accesses, and more than these (`docs/debugging.md`).
     ///
     /// Checks are added to the SPIR-V module when a kernel is loaded. On an H100, [`Checks::Bounds`] makes the bundled schedules 1.0 to 2.5
     /// times as slow, and [`Checks::All`] up to 140 times.

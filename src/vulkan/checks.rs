@@ -1,7 +1,7 @@
 //! Checked dispatches: modules that check their own accesses, and the records in which they report faults.
 //!
-//! A checked dispatch has a descriptor set of its own, with a record and, if accesses to shared memory are recorded, memory for these. That
-//! memory holds a limited number of workgroups, so that a large grid is dispatched in chunks. Each chunk has its own record. The host reads
+//! A checked dispatch has a descriptor set of its own, with a record and, if accesses to shared memory are recorded, a buffer for these. The
+//! buffer holds a limited number of workgroups, so that a large grid is dispatched in chunks. Each chunk has its own record. The host reads
 //! the records when the submission has ended.
 
 use super::failed;
@@ -16,6 +16,9 @@ use tilewright_reference::checked::{Checked, Chunk, Tensor};
 
 /// The most bytes in which accesses to shared memory are recorded at a time.
 const MOST_BYTES: u64 = 64 << 20;
+
+/// The most checked dispatches of a submission. Each has a descriptor set, for which lavapipe maps memory.
+const MOST_PARTS: u64 = 1 << 15;
 
 /// The module of a checked dispatch, and the names for its faults.
 pub(super) struct CheckedModule {
@@ -81,13 +84,17 @@ pub(super) struct Checkup {
 
 impl Checkup {
     /// Divides the grids of steps. Records begin at multiples of `alignment`.
-    pub(super) fn plan(steps: &[(&LaunchStep, &ComputePipeline)], alignment: u64) -> Checkup {
+    pub(super) fn plan(steps: &[(&LaunchStep, &ComputePipeline)], alignment: u64) -> Result<Checkup> {
         let mut plan = Checkup::default();
         for (n, (step, pipeline)) in steps.iter().enumerate() {
             let Some(checked) = &pipeline.checked else { continue };
             let (each, bytes) = (checked.module.group_bytes(), checked.module.record_bytes());
             let most = MOST_BYTES.checked_div(each).map_or(u64::MAX, |groups| groups.max(1));
             for (p, piece) in step.pieces.iter().enumerate() {
+                let size = count_chunks(piece.groups, most) + plan.parts.len() as u64;
+                if size > MOST_PARTS {
+                    return Err(Error::TooLarge { what: format!("the checked parts of `{}`", step.name), size, limit: MOST_PARTS });
+                }
                 for chunk in chunks(piece.groups, most) {
                     let groups: u64 = chunk.groups.iter().map(|n| u64::from(*n)).product();
                     plan.parts.push(Part { step: n, piece: p, chunk, offset: plan.bytes });
@@ -96,7 +103,7 @@ impl Checkup {
                 }
             }
         }
-        plan
+        Ok(plan)
     }
 
     /// Returns the number of descriptor sets, each with at most two buffers.
@@ -205,14 +212,24 @@ fn bind(session: &Session, part: &Part, pipeline: &ComputePipeline, pool: vk::De
     Ok(())
 }
 
-/// Divides a grid into chunks of at most `most` workgroups.
-fn chunks([x, y, z]: [u32; 3], most: u64) -> Vec<Chunk> {
-    // Whole planes if they fit, else whole rows, else parts of rows.
+/// Returns the workgroups of a chunk in x, y, z: whole planes if they fit, else whole rows, else a part of a row.
+fn chunk_size([x, y, z]: [u32; 3], most: u64) -> [u64; 3] {
     let width = most.min(x.into()).max(1);
     let height = (most / width).min(y.into()).max(1);
     let height = if width < u64::from(x) { 1 } else { height };
     let depth = (most / width / height).min(z.into()).max(1);
     let depth = if height < u64::from(y) || width < u64::from(x) { 1 } else { depth };
+    [width, height, depth]
+}
+
+/// Returns the number of chunks of a grid.
+fn count_chunks(groups: [u32; 3], most: u64) -> u64 {
+    groups.into_iter().zip(chunk_size(groups, most)).map(|(size, step)| u64::from(size).div_ceil(step)).product()
+}
+
+/// Divides a grid into chunks of at most `most` workgroups.
+fn chunks([x, y, z]: [u32; 3], most: u64) -> Vec<Chunk> {
+    let [width, height, depth] = chunk_size([x, y, z], most);
     let starts = |size: u32, step: u64| (0..size).step_by(step as usize).map(move |at| (at, (size - at).min(step as u32)));
     let mut list = Vec::new();
     for (at_z, depth) in starts(z, depth) {
@@ -225,7 +242,7 @@ fn chunks([x, y, z]: [u32; 3], most: u64) -> Vec<Chunk> {
 
 #[cfg(test)]
 mod tests {
-    use super::chunks;
+    use super::{chunks, count_chunks};
     use std::collections::HashSet;
 
     #[test]
@@ -243,6 +260,7 @@ mod tests {
                     }
                 }
                 assert_eq!(seen.len() as u32, grid.iter().product::<u32>(), "{grid:?} by {most}");
+                assert_eq!(count_chunks(grid, most), chunks(grid, most).len() as u64, "{grid:?} by {most}");
             }
         }
     }

@@ -136,7 +136,12 @@ impl Backend for VulkanDevice {
     }
 
     fn most_steps(&self) -> usize {
-        submit::MOST_STEPS
+        match self.context.checks {
+            Checks::Off => submit::MOST_STEPS,
+            // The checks of a step have descriptor sets of their own: one, or one for each chunk of its grid.
+            Checks::Bounds => submit::MOST_STEPS / 2,
+            Checks::All => submit::MOST_STEPS / 128,
+        }
     }
 
     fn reclaim(&self, wait: &Wait) {

@@ -31,7 +31,7 @@ pub(super) fn submit(device: &VulkanDevice, steps: &[LaunchStep], timed: Timed, 
     let steps: Vec<Own<'_>> = steps.iter().map(own_step).collect::<Result<_>>()?;
     let spill = Spill::plan(device, &steps);
     let pairs: Vec<(&LaunchStep, &ComputePipeline)> = steps.iter().map(|own| (own.step, own.pipeline)).collect();
-    let checkup = Checkup::plan(&pairs, device.context.details.storage_offset_alignment);
+    let checkup = Checkup::plan(&pairs, device.context.details.storage_offset_alignment)?;
     // With NVIDIA's driver a pipeline that is launched at once may run the code of another one (`docs/drivers.md`).
     let youngest = steps.iter().map(|s| s.pipeline.made).max().filter(|_| device.context.details.is_nvidia);
     device.sessions.run(

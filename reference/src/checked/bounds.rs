@@ -26,11 +26,19 @@ impl Footprint {
     }
 }
 
-/// A pointer that is in bounds, and the stride of its footprint.
+/// A pointer that is in bounds, the stride of its footprint, and a value that is true if the pointer of the module is out of bounds.
 #[derive(Clone, Copy)]
 pub(super) struct Safe {
     pub(super) pointer: Id,
     pub(super) stride: Option<Id>,
+    pub(super) is_bad: Option<Id>,
+}
+
+/// An index that is in bounds, the stride of a footprint if it is another one, and a value that is true if the index is another one.
+struct SafeIndex {
+    index: Id,
+    stride: Option<Id>,
+    is_bad: Id,
 }
 
 /// The number of elements that an index is compared with.
@@ -45,21 +53,25 @@ enum Length {
 }
 
 impl Rewriter<'_> {
-    /// Returns a pointer for an access that is in bounds: `pointer` itself if it is.
-    pub(super) fn checked(&mut self, inst: &Inst, pointer: Id) -> Result<Id> {
+    /// Returns a pointer for an access of one element that is in bounds.
+    pub(super) fn checked(&mut self, inst: &Inst, pointer: Id) -> Result<Safe> {
         if let Some(known) = self.block.checked.get(&pointer) {
             return Ok(*known);
         }
-        let safe = self.safe(inst, pointer, None)?.pointer;
+        let safe = self.safe(inst, pointer, None)?;
         self.block.checked.insert(pointer, safe);
         Ok(safe)
     }
 
     /// Returns a pointer for an access of one element, or of a footprint, that is in bounds.
     pub(super) fn safe(&mut self, inst: &Inst, pointer: Id, footprint: Option<Footprint>) -> Result<Safe> {
-        let unchanged = Safe { pointer, stride: footprint.map(|f| f.stride) };
-        let Some(made) = self.made(pointer).filter(|_| self.is_computed(pointer)) else { return Ok(unchanged) };
+        let unchanged = Safe { pointer, stride: footprint.map(|f| f.stride), is_bad: None };
         let whole = self.pointers.get(self.module, pointer)?;
+        let made = match self.made(pointer).filter(|_| self.is_computed(pointer)) {
+            Some(made) => made,
+            None if whole.class == StorageClass::PhysicalStorageBuffer => return unknown("an access to the start of an address"),
+            None => return Ok(unchanged),
+        };
         if matches!(whole.class, StorageClass::Input | StorageClass::PushConstant) {
             return Ok(unchanged);
         }
@@ -76,6 +88,7 @@ impl Rewriter<'_> {
     fn safe_chain(&mut self, inst: &Inst, chain: &Inst, footprint: Option<Footprint>) -> Result<Safe> {
         let base = self.pointers.get(self.module, chain.arg(0)?)?;
         let (mut of, mut args, mut stride) = (base.of, chain.args.clone(), footprint.map(|f| f.stride));
+        let mut is_bad = None;
         let last = args.len() - 1;
         for (n, place) in args.iter_mut().enumerate().skip(1) {
             let (part, length) = match self.module.types.get(of)? {
@@ -101,12 +114,16 @@ impl Rewriter<'_> {
                 continue;
             }
             let target = self.target(&base, length, of)?;
-            let (index, safe) = self.safe_index(inst, *place, (length, target), footprint)?;
-            *place = index;
-            stride = safe.or(stride);
+            let index = self.safe_index(inst, *place, (length, target), footprint)?;
+            *place = index.index;
+            stride = index.stride.or(stride);
+            is_bad = Some(match is_bad {
+                Some(is_bad) => self.bool(Op::LogicalOr, &[is_bad, index.is_bad]),
+                None => index.is_bad,
+            });
         }
         let pointer = if args == chain.args { chain.id } else { self.ins(chain.op, chain.ty, &args) };
-        Ok(Safe { pointer, stride })
+        Ok(Safe { pointer, stride, is_bad })
     }
 
     /// Returns the object that is reported for an index. `of` is the type of its elements.
@@ -128,8 +145,8 @@ impl Rewriter<'_> {
         index: Id,
         (length, target): (Length, Target),
         footprint: Option<Footprint>,
-    ) -> Result<(Id, Option<Id>)> {
-        // If the extent of a footprint is known, it is one comparison, and the stride stays a constant, which drivers need for fast loads.
+    ) -> Result<SafeIndex> {
+        // A known extent needs one comparison. In a shared array the stride stays a constant, which drivers need for fast loads.
         let extent = footprint.and_then(|f| f.extent(self));
         let need = extent.or(footprint.map(|f| f.row)).unwrap_or(1);
         let span = match length {
@@ -150,7 +167,7 @@ impl Rewriter<'_> {
         let low = self.as_uint(index)?;
         self.note(is_bad, site, [low, zero]);
         let stride = footprint.filter(|_| !fits).map(|f| self.zero_if(is_bad, f.stride)).transpose()?;
-        Ok((self.zero_if(is_bad, index)?, stride))
+        Ok(SafeIndex { index: self.zero_if(is_bad, index)?, stride, is_bad })
     }
 
     /// Returns a value, or zero under a condition.
@@ -166,7 +183,7 @@ impl Rewriter<'_> {
         let (Root::Address(start), Some(stride)) = (pointer.root, self.element_bytes(pointer.of)?) else {
             return unknown("a computed address that is not of a buffer");
         };
-        if chain.args[1..].iter().any(|index| self.module.literal(*index).is_ok_and(|at| at != 0)) {
+        if !chain.args[1..].iter().all(|index| self.module.literal(*index).is_ok_and(|at| at == 0)) {
             return unknown("a computed address from which an index is counted");
         }
         let buffer = self.buffer_of(pointer.root)?;
@@ -193,7 +210,7 @@ impl Rewriter<'_> {
         let block = self.ins(Op::ConvertUToPtr, address.ty, &[safe]);
         let args = [&[block], &chain.args[1..]].concat();
         let stride = footprint.map(|f| self.zero_if(is_bad, f.stride)).transpose()?;
-        Ok(Safe { pointer: self.ins(chain.op, chain.ty, &args), stride })
+        Ok(Safe { pointer: self.ins(chain.op, chain.ty, &args), stride, is_bad: Some(is_bad) })
     }
 
     /// Returns the bytes of an element of a block, if the block is an array.

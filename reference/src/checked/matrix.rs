@@ -18,7 +18,7 @@ impl Rewriter<'_> {
         let pointer = inst.arg(0)?;
         let access = self.matrix_access(inst)?;
         let safe = self.safe(inst, pointer, Some(access.footprint))?;
-        self.record_matrix(inst, pointer, &access)?;
+        self.record_matrix(inst, pointer, &access, safe.is_bad)?;
         let mut args = inst.args.clone();
         args[0] = safe.pointer;
         args[access.stride_at] = safe.stride.unwrap_or(access.footprint.stride);

@@ -41,6 +41,7 @@ pub struct Checked {
     local: [u32; 3],
     /// The words in which a workgroup records accesses to shared memory.
     group_words: u32,
+    clock: races::Clock,
 }
 
 impl Checked {

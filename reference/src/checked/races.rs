@@ -9,9 +9,11 @@
 //! - the invocation.
 //!
 //! Two accesses are in a race if they are in the same epoch, are of different invocations, and one of them writes. Within a subgroup, they
-//! must be in the same phase, too. The accesses of a block are listed, and are recorded at its end or at a barrier. An access replaces the word by the larger one of it and its own word, in one atomic operation, and
-//! compares the word that was there. If that word and its own word must both be remembered, a second operation raises the word. A race can
-//! be missed if another access comes in between. None is reported that is not one.
+//! must be in the same phase, too.
+//!
+//! The accesses of a block are listed, and are recorded at its end or at a barrier. An access replaces the word by the larger one of it and
+//! its own word, in one atomic operation, and compares the word that was there. If that word and its own word must both be remembered, a
+//! second operation raises the word. A race can be missed if another access comes in between. Every race that is reported exists.
 //!
 //! Once an epoch does not fit its bits, the invocation finds no more races. Within a phase that does not fit, races inside of a subgroup are
 //! not found.
@@ -31,7 +33,7 @@ const WHO: u32 = 10;
 const FLAGS: u32 = 4;
 const PHASE: u32 = 4;
 
-/// Flag: a whole subgroup accessed the unit, or several of its invocations.
+/// Flag: more than one invocation of a subgroup accessed the unit, for example to load a matrix.
 const WHOLE: u32 = 1 << WHO;
 /// Flag: several subgroups read the unit. If subgroups do not matter, several invocations.
 const SEVERAL: u32 = 2 << WHO;
@@ -54,17 +56,11 @@ pub(super) struct Clock {
     lane: u32,
 }
 
-/// The invocation of a recorded access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
-    One(u32),
-    Several,
-}
-
 impl Clock {
-    /// Returns the invocation that a word names.
-    pub(super) fn seen(word: u32) -> Seen {
-        if word & SEVERAL == 0 { Seen::One(word & ((1 << WHO) - 1)) } else { Seen::Several }
+    /// Returns the invocation that a word names, if it is only one. The invocations of subgroups have numbers of their own.
+    pub(super) fn one(self, word: u32) -> Option<u32> {
+        let is_one = self.phase == 0 && word & (WHOLE | SEVERAL | WROTE) == 0;
+        is_one.then_some(word & ((1 << WHO) - 1))
     }
 
     /// True if a word is of a write.
@@ -205,7 +201,10 @@ impl Rewriter<'_> {
                 let [group, lane] = builtins.map(|variable| self.builtin(variable));
                 let size = self.declared.constant(size);
                 let before = self.uint(Op::IMul, &[group, size]);
-                self.uint(Op::IAdd, &[before, lane])
+                let number = self.uint(Op::IAdd, &[before, lane]);
+                // Subgroups that are not full can have greater numbers, and must not change the flags.
+                let most = self.declared.constant((1 << WHO) - 1);
+                self.uint(Op::BitwiseAnd, &[number, most])
             }
         };
         self.code.op(Op::Store, &[who, number]);
@@ -256,7 +255,7 @@ impl Rewriter<'_> {
     }
 
     /// Records a load or store, if it is of a shared array.
-    pub(super) fn record_access(&mut self, inst: &Inst, pointer: Id) -> Result<()> {
+    pub(super) fn record_access(&mut self, inst: &Inst, pointer: Id, is_bad: Option<Id>) -> Result<()> {
         if !matches!(inst.op, Op::Load | Op::Store) {
             return Ok(());
         }
@@ -270,13 +269,14 @@ impl Rewriter<'_> {
         for n in 0..count {
             let offset = self.declared.constant(n);
             let at = if n == 0 { at } else { self.uint(Op::IAdd, &[at, offset]) };
+            let at = self.nowhere_if(is_bad, at);
             self.record_unit(inst, &pointer, at, flags)?;
         }
         Ok(())
     }
 
     /// Records a load or store of a matrix, if it is in a shared array. Each invocation of the subgroup records some of the elements.
-    pub(super) fn record_matrix(&mut self, inst: &Inst, pointer: Id, access: &MatrixAccess) -> Result<()> {
+    pub(super) fn record_matrix(&mut self, inst: &Inst, pointer: Id, access: &MatrixAccess, is_bad: Option<Id>) -> Result<()> {
         let Some((at, pointer)) = self.unit(pointer)? else { return Ok(()) };
         let Some(([_, lane], size)) = self.races.as_ref().and_then(|races| races.subgroup) else { return Ok(()) };
         let (scalars, ..) = self.array(&pointer)?;
@@ -300,9 +300,17 @@ impl Rewriter<'_> {
             let place = self.uint(Op::IAdd, &[at, place]);
             let is_one = self.bool(Op::ULessThan, &[unit, total]);
             let place = self.uint(Op::Select, &[is_one, place, past]);
+            let place = self.nowhere_if(is_bad, place);
             self.record_unit(inst, &pointer, place, flags)?;
         }
         Ok(())
+    }
+
+    /// Returns a unit, or one that does not exist if the access is out of bounds, because it then accesses another element.
+    fn nowhere_if(&mut self, is_bad: Option<Id>, at: Id) -> Id {
+        let Some(is_bad) = is_bad else { return at };
+        let nowhere = self.declared.constant(u32::MAX);
+        self.uint(Op::Select, &[is_bad, nowhere, at])
     }
 
     fn array(&self, pointer: &Pointer) -> Result<(u32, u32)> {

@@ -4,7 +4,7 @@
 //! after them: the chunk of the grid, and the spans of the tensors.
 
 use super::Checked;
-use super::races::{Clock, Seen};
+use super::races::Clock;
 use crate::fault::{Access, Element, Fault, FaultKind, Invocation, Object, SourcePosition, Space};
 
 /// The words of the record.
@@ -79,7 +79,7 @@ pub(super) struct Site {
 /// The object that is accessed, and the unit in which its index is counted.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
-    /// A buffer of the dispatch, in bytes of a unit. The index is signed, unless it has 64 bits.
+    /// A buffer of the dispatch, and the bytes of a unit. The index is signed.
     Tensor { buffer: usize, unit: u32, is_wide: bool },
     /// An array, in elements of a unit. The units are counted from `first` on.
     Array { object: Object, unit: u32, first: u32 },
@@ -137,10 +137,7 @@ impl Checked {
         let at = site.target.element(word(word::LOW), word(word::HIGH), tensors);
         let by = invocation(word(word::LOCAL));
         let kind = if site.is_race {
-            let other = match Clock::seen(word(word::HIGH)) {
-                Seen::One(local) => Some(invocation(local)),
-                Seen::Several => None,
-            };
+            let other = self.clock.one(word(word::HIGH)).map(invocation);
             let other_access = if Clock::writes(word(word::HIGH)) { Access::Write } else { Access::Read };
             FaultKind::Race { access: site.access, at, other_access, other }
         } else {

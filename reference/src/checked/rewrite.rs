@@ -1,12 +1,13 @@
 //! Writes a module again, with checks before the accesses of its entry point.
 
 use super::Checked;
+use super::bounds::Safe;
 use super::declare::{Code, Declarations};
 use super::races::Races;
 use super::report::{Site, Span, Target, word};
 use crate::analysis::graph::Graph;
 use crate::analysis::pointers::{Pointers, Root};
-use crate::analysis::{is_atomic, is_chain};
+use crate::analysis::{is_atomic, is_chain, operands};
 use crate::fault::{Access, Object, Space};
 use crate::module::Module;
 use crate::module::types::Type;
@@ -50,6 +51,7 @@ pub(super) fn rewrite(
         sites,
         spans,
         local: module.local,
+        clock: races.as_ref().map(|r| r.clock).unwrap_or_default(),
         group_words: races.map_or(0, |r| r.words()),
     })
 }
@@ -96,8 +98,8 @@ pub(super) struct Record {
 /// The checks of a block so far.
 #[derive(Default)]
 pub(super) struct BlockState {
-    /// The checked pointers, by the pointer of the module, and by the footprint of a matrix.
-    pub(super) checked: HashMap<Id, Id>,
+    /// The checked pointers, by the pointer of the module.
+    pub(super) checked: HashMap<Id, Safe>,
     /// The first fault of the invocation as values, and true if the variables do not have these values yet.
     pending: Option<[Id; 3]>,
     is_changed: bool,
@@ -211,19 +213,25 @@ impl<'m> Rewriter<'m> {
             Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR => return self.matrix(inst),
             Op::Load | Op::Store => return self.access(inst),
             op if is_atomic(op) => return self.access(inst),
-            Op::CopyMemory => return unknown("OpCopyMemory"),
+            op if is_chain(op) || matches!(op, Op::Bitcast | Op::ConvertPtrToU | Op::Line | Op::NoLine) => {}
+            op if operands(inst).iter().any(|id| self.is_pointer(*id)) => return unknown(format!("Op{op:?} of a pointer")),
             _ => {}
         }
         self.code.inst(inst);
         Ok(())
     }
 
+    fn is_pointer(&self, id: Id) -> bool {
+        let is_one = |ty| matches!(self.module.types.get(ty), Ok(Type::Pointer { .. }));
+        self.module.variables.contains_key(&id) || self.module.type_of(id).is_ok_and(is_one)
+    }
+
     fn access(&mut self, inst: &Inst) -> Result<()> {
         let pointer = inst.arg(0)?;
         let checked = self.checked(inst, pointer)?;
-        self.record_access(inst, pointer)?;
+        self.record_access(inst, pointer, checked.is_bad)?;
         let mut args = inst.args.clone();
-        args[0] = checked;
+        args[0] = checked.pointer;
         self.code.inst(&Inst { args, ..inst.clone() });
         Ok(())
     }
@@ -299,7 +307,7 @@ impl<'m> Rewriter<'m> {
         *self.block.pending.insert(values)
     }
 
-    /// Notes a fault of a site if `is_bad` and the invocation has none yet. The second word is 0, or what the site says more.
+    /// Notes a fault of a site if `is_bad` and the invocation has none yet. The second word is 0, the high word of a byte offset, or the earlier access of a race.
     pub(super) fn note(&mut self, is_bad: Id, site: Site, index: [Id; 2]) {
         let number = self.site(site);
         let number = self.declared.constant(number);
