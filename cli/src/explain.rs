@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Problem};
 use crate::options::Explain;
 use crate::output;
-use crate::{example, sizes};
+use crate::{example, prove, sizes};
 use anstyle::{AnsiColor, Style as Colour};
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::{Source, SourceError, Subject};
@@ -53,6 +53,11 @@ pub(crate) fn run(options: &Explain) -> Result<Exit, Problem> {
         (given, told)
     };
     let (given, mut told): (Vec<Given>, Vec<Explanation>) = subjects.iter().map(told).unzip();
+    if options.prove {
+        for (subject, told) in subjects.iter().zip(&mut told).filter(|(_, told)| told.errors.is_empty()) {
+            told.exact = Some(prove::described(&source, subject, &choice)?);
+        }
+    }
     if options.brief {
         let versions = told.iter_mut().flat_map(|told| &mut told.versions);
         versions.for_each(|version| _ = version.steps.drain(..version.steps.len().saturating_sub(1)));

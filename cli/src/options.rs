@@ -297,6 +297,9 @@ pub(crate) struct Explain {
     /// Shows only the last nest, without the steps that lead to it.
     #[arg(long)]
     pub(crate) brief: bool,
+    /// Also runs the schedules in exact arithmetic, as `tilewright prove` does, and shows the verdicts.
+    #[arg(long, conflicts_with = "compare")]
+    pub(crate) prove: bool,
     /// Writes a page with all results, for a browser.
     #[arg(long, value_name = "OUT", conflicts_with = "compare")]
     pub(crate) html: Option<PathBuf>,

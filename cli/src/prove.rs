@@ -3,7 +3,7 @@
 
 use crate::exit::{Exit, Problem};
 use crate::options::Prove;
-use crate::sizes::{self, SizedSchedule};
+use crate::sizes::{self, SizedSchedule, Sizes};
 use crate::{output, variant};
 use anstyle::AnsiColor;
 use serde::Serialize;
@@ -73,9 +73,11 @@ pub(crate) fn run(options: &Prove) -> Result<Exit, Problem> {
     }
     let kernels: Vec<(&str, Vec<String>)> = subjects.iter().map(|s| (s.kernel.name.as_str(), sizes::dims(&s.kernel))).collect();
     sizes::known(&options.size, kernels.iter().map(|(kernel, dims)| (*kernel, &dims[..])))?;
+    let choice = Choice(options.tune.iter().flat_map(|values| values.0.iter().cloned()).collect());
+    let budget = Budget { all: options.all, scale: options.work, seed: options.seed, ..Budget::default() };
     let mut reports = Vec::new();
     for subject in &subjects {
-        match proved(&source, subject, options) {
+        match proved(&source, subject, &choice, &budget, &options.size) {
             Ok(report) => {
                 if !options.json {
                     output::line(shown(&report));
@@ -94,28 +96,30 @@ pub(crate) fn run(options: &Prove) -> Result<Exit, Problem> {
     Ok(if is_right { Exit::Done } else { Exit::No })
 }
 
-/// Proves a schedule.
-fn proved(source: &Source, subject: &Subject, options: &Prove) -> Result<Report, Problem> {
+/// Proves a schedule with the usual limits, and describes the result in a line.
+pub(crate) fn described(source: &Source, subject: &Subject, choice: &Choice) -> Result<String, Problem> {
+    let report = proved(source, subject, choice, &Budget::default(), &[])?;
+    let details = report.details.iter().chain(&report.unreached);
+    Ok([summary(&report, &report.verdict)].iter().chain(details).cloned().collect::<Vec<_>>().join("; "))
+}
+
+/// Proves a schedule, at the given sizes if there are any.
+fn proved(source: &Source, subject: &Subject, choice: &Choice, budget: &Budget, size: &[Sizes]) -> Result<Report, Problem> {
     let start = std::time::Instant::now();
     let wrong = |errors: Errors| Problem::no(source.place(errors.texts(&subject.spans).trim_end()));
-    let choice = Choice(options.tune.iter().flat_map(|values| values.0.iter().cloned()).collect());
     let place = |at| subject.place(at);
     let Subject { kernel, schedule, profile, .. } = subject;
-    let made = compile(kernel, schedule, profile, &choice, &place, tilewright_spirv::compile).map_err(wrong)?;
+    let made = compile(kernel, schedule, profile, choice, &place, tilewright_spirv::compile).map_err(wrong)?;
     let algorithm = variant::algorithm(source, subject)?;
     let nests = made.specialized.iter().chain([&made.nest]).collect();
     let subject = tilewright_prove::Subject::new(&made.program, &algorithm, nests);
-    let budget = Budget { all: options.all, scale: options.work, seed: options.seed, ..Budget::default() };
     let dims = sizes::dims(kernel);
     let sized = SizedSchedule { schedule: &schedule.name.text, kernel: kernel.name.as_str(), dims: &dims, program: &made.program };
-    let asked: Vec<Dims> = match options.size.is_empty() {
+    let asked: Vec<Dims> = match size.is_empty() {
         true => Vec::new(),
-        false => {
-            sizes::given(&options.size, &[sized], &[])?.into_iter().flatten().filter_map(|sizes| Some(sizes.ok()?.0)).collect()
-        }
+        false => sizes::given(size, &[sized], &[])?.into_iter().flatten().filter_map(|sizes| Some(sizes.ok()?.0)).collect(),
     };
-    let proof =
-        if asked.is_empty() { prove(&subject, &budget) } else { prove_at(&subject, &budget, &asked) }.map_err(Problem::no)?;
+    let proof = if asked.is_empty() { prove(&subject, budget) } else { prove_at(&subject, budget, &asked) }.map_err(Problem::no)?;
     let texts = |all: &[Dims]| all.iter().map(text).collect::<Vec<_>>();
     Ok(Report {
         schedule: schedule.name.text.clone(),
@@ -161,8 +165,19 @@ fn unreached(what: &Unreached) -> String {
     }
 }
 
+/// Returns a line for a report, with the verdict as it is to be shown.
+fn summary(report: &Report, verdict: &str) -> String {
+    let Report { blocks, blocks_run, probability, .. } = report;
+    let paths = if report.verdict == Verdict::Tested.to_string() {
+        format!(" on the paths of {}", counted(report.runs as usize, "run"))
+    } else {
+        String::new()
+    };
+    let sizes = counted(report.sizes.len(), "size");
+    format!("{verdict}{paths} at {sizes}; {blocks_run} of {blocks} blocks; error below 2^{probability:.0}")
+}
+
 fn shown(report: &Report) -> String {
-    let Report { schedule, kernel, verdict, blocks, blocks_run, .. } = report;
     let colour = if report.is_wrong() {
         AnsiColor::Red
     } else if report.sizes.is_empty() {
@@ -170,18 +185,9 @@ fn shown(report: &Report) -> String {
     } else {
         AnsiColor::Green
     };
-    let paths = if *verdict == Verdict::Tested.to_string() {
-        format!(" on the paths of {}", counted(report.runs as usize, "run"))
-    } else {
-        String::new()
-    };
-    let mut lines = vec![format!(
-        "{schedule} ({kernel}): {}{paths} at {}; {blocks_run} of {blocks} blocks; error below 2^{:.0}; {:.1} s",
-        output::coloured(colour, verdict),
-        counted(report.sizes.len(), "size"),
-        report.probability,
-        report.seconds,
-    )];
+    let Report { schedule, kernel, seconds, .. } = report;
+    let summary = summary(report, &output::coloured(colour, &report.verdict));
+    let mut lines = vec![format!("{schedule} ({kernel}): {summary}; {seconds:.1} s")];
     lines.extend(report.details.iter().map(|detail| format!("  {detail}")));
     lines.extend(report.unreached.iter().map(|what| format!("  not reached: {what}")));
     lines.join("\n")

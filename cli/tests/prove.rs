@@ -19,6 +19,18 @@ fn right_schedules_are_proved() {
 }
 
 #[test]
+fn an_explanation_has_the_verdict_on_request() {
+    let file = product();
+    let path = file.arg("src/schedules.rs");
+    let text = run(&["explain", &path, "--schedule", "TILED", "--brief", "--prove"]).ends(0).out;
+    assert!(text.contains("  in exact arithmetic: proved at ") && text.contains(" blocks; error below 2^-58\n"), "{text}");
+    let told = run(&["explain", &path, "--schedule", "TILED", "--json", "--prove"]).ends(0).json();
+    assert!(told[0]["exact"].as_str().is_some_and(|exact| exact.starts_with("proved at ")), "{told}");
+    let told = run(&["explain", &path, "--schedule", "TILED", "--json"]).ends(0).json();
+    assert!(told[0]["exact"].is_null(), "{told}");
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     let file = product();
     let path = file.arg("src/schedules.rs");

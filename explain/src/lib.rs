@@ -68,6 +68,8 @@ pub struct Explanation {
     pub profile: Profile,
     /// The sizes of the figures, if they are only an example.
     pub example: Option<Example>,
+    /// The verdict of a run in exact arithmetic, if the caller made one: `proved at 11 sizes; …`.
+    pub exact: Option<String>,
     /// The schedule's tuned constants; empty if the schedule is wrong.
     pub tuned: Vec<Tuned>,
     /// The schedule as it is written, and then its versions under more facts: of each `specialize` that changes something, or of the
@@ -170,6 +172,7 @@ pub fn explain(subject: &Subject, given: &Given) -> Explanation {
         kernel: kernel.name.text.clone(),
         profile: profile.clone(),
         example: None,
+        exact: None,
         tuned: Vec::new(),
         versions: steps.into_iter().enumerate().map(version).collect(),
         errors: Vec::new(),

@@ -66,6 +66,9 @@ impl Explanation {
             let all = candidates.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
             lines.push(Text::of(Style::Plain, format!("  {name} = {value}")).and(Style::Faint, format!("  of {all}")));
         }
+        if let Some(exact) = &self.exact {
+            lines.push(Text::of(Style::Plain, format!("  in exact arithmetic: {exact}")));
+        }
         if self.versions.len() > 1 {
             lines.push(Text::of(Style::Faint, "  the version that runs if the facts of no other version hold"));
         }

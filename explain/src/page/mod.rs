@@ -53,6 +53,7 @@ fn report_parts(report: &Report) -> Vec<Element> {
         .with(element("h1").with(text(&report.schedule)))
         .with(element("p").with(text(&format!("{} for {}", report.kernel, report.profile.name))))
         .all(note("at", report.dims.iter().map(|(name, value)| format!("{name} = {value}")).collect()))
+        .all(note("in exact arithmetic:", report.exact.iter().cloned().collect()))
         .all(note("tuned", report.tuned.iter().map(|t| format!("{} = {}", t.name, t.value)).collect()));
     let mut parts = vec![head];
     for (heading, class, texts) in [("Errors", "bad", &report.errors), ("Warnings", "fair", &report.warnings)] {
