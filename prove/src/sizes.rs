@@ -180,7 +180,9 @@ fn taken(versions: &[launch::Program], version: usize, mut dims: Dims) -> Option
             dims[at].1 = size;
             (unmet(&dims), size)
         };
-        let far = (0..24).flat_map(|power| [1i64, 3].map(|n| n << power)).filter(|far| *far >= size + REACH);
+        // A sum keeps the position of the size within its tiles.
+        let far = (0..24).flat_map(|power| [1i64, 3].map(|n| n << power));
+        let far = far.flat_map(|far| [far, far + size]).filter(|far| *far >= size + REACH);
         let best = if before > 0 { (size..size + REACH).chain(far).map(moved).min() } else { None };
         dims[at].1 = best.filter(|(unmet, _)| *unmet < before).map_or(size, |(_, size)| size);
     }
