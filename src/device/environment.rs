@@ -127,7 +127,7 @@ mod tests {
     fn with(name: &'static str, value: &str) -> Result<Options, String> {
         let lookup = |wanted: &'static str| match wanted {
             _ if wanted == name => Some(OsString::from(value)),
-            "XDG_CACHE_HOME" | "LOCALAPPDATA" | "HOME" => Some(std::env::temp_dir().into_os_string()),
+            "XDG_CACHE_HOME" | "LOCALAPPDATA" | "HOME" => Some(std::env::temp_dir().join("tilewright-caches").into_os_string()),
             _ => None,
         };
         options(&lookup).map_err(|e| e.to_string())
