@@ -23,7 +23,7 @@ pub(super) fn apply(cursor: &mut Cursor<'_>, word: SpanId, library: &Library) ->
     };
     limits::applications(cursor.spans().explanations(), place)?;
     let before = cursor.spans().last();
-    let items = cursor.other(tokens, |cursor| head::applied(cursor, given));
+    let items = cursor.other(tokens, |cursor| head::applied(cursor, Some(given)));
     let with = if values.is_empty() { String::new() } else { format!(" with {}", values.join(", ")) };
     cursor.spans().explain(before, place, format!("`{text}` is applied{with}"));
     items

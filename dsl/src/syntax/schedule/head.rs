@@ -15,7 +15,9 @@ impl Schedule {
         let prefix = Prefix::parse(cursor)?;
         let name = cursor.name("the variant's name")?;
         let numbers = numbers::declared(cursor)?;
-        let rest = numbers::valued(cursor.rest(), &numbers);
+        let rest = cursor.rest();
+        numbers::check_used(&numbers, rest.clone())?;
+        let rest = numbers::valued(rest, &numbers);
         let numbers = numbers.into_iter().map(|number| number.name).collect();
         cursor.other(rest, |cursor| {
             let schedule = Schedule { prefix, name, numbers, ..Schedule::of_header(cursor)? };
@@ -50,19 +52,26 @@ pub(crate) fn check(cursor: &mut Cursor<'_>) -> Result<(), Error> {
         numbers::declared(cursor)?;
         Ok(cursor.peek_group(Delimiter::Brace))
     });
-    if is_list == Some(true) { applied(cursor, Vec::new()).map(drop) } else { Schedule::parse(cursor).map(drop) }
+    if is_list == Some(true) { applied(cursor, None).map(drop) } else { Schedule::parse(cursor).map(drop) }
 }
 
 /// Reads a whole `schedule!` that others apply, with the given values of its numbers, and returns its items. Its header, if it has one, does
-/// not count.
-pub(super) fn applied(cursor: &mut Cursor<'_>, given: Vec<Given>) -> Result<Vec<Item>, Error> {
+/// not count. Without values, the `schedule!` is only checked, and each of its numbers must be used.
+pub(super) fn applied(cursor: &mut Cursor<'_>, given: Option<Vec<Given>>) -> Result<Vec<Item>, Error> {
     let library = Library::read(cursor)?;
     Prefix::parse(cursor)?;
     let name = cursor.name("the name of a list of directives")?;
     let numbers = numbers::declared(cursor)?;
-    let numbers = numbers::given(&name, numbers, given)?;
     cursor.skip_to_group(Delimiter::Brace);
-    let rest = numbers::valued(cursor.rest(), &numbers);
+    let rest = cursor.rest();
+    let numbers = match given {
+        Some(given) => numbers::given(&name, numbers, given)?,
+        None => {
+            numbers::check_used(&numbers, rest.clone())?;
+            numbers
+        }
+    };
+    let rest = numbers::valued(rest, &numbers);
     cursor.other(rest, |cursor| {
         let (items, _) = cursor.group(Delimiter::Brace, |inside| Ok(items::items(inside, &library)))?;
         let items = items.unwrap_or_default();

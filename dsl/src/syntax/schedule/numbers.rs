@@ -73,6 +73,27 @@ pub(super) fn given(of: &Name, mut numbers: Vec<Number>, given: Vec<Given>) -> R
     Ok(numbers)
 }
 
+/// Checks that each number is written after the schedule's name, or in the value of a later number.
+pub(super) fn check_used(numbers: &[Number], rest: TokenStream) -> Result<(), Error> {
+    for (n, number) in numbers.iter().enumerate() {
+        let later = numbers[n + 1..].iter().map(|later| later.value.clone());
+        if !later.chain([rest.clone()]).any(|tokens| names(tokens, &number.name.text)) {
+            let error = Error::new(number.name.span, format!("the number `{}` is not used", number.name));
+            return Err(error.help("remove it, or write its name in place of a literal"));
+        }
+    }
+    Ok(())
+}
+
+/// True if a number's name is among tokens.
+fn names(tokens: TokenStream, number: &str) -> bool {
+    tokens.into_iter().any(|tree| match tree {
+        TokenTree::Ident(name) => name == number,
+        TokenTree::Group(group) => names(group.stream(), number),
+        _ => false,
+    })
+}
+
 /// Returns the tokens with the values of numbers instead of their names.
 pub(super) fn valued(tokens: TokenStream, numbers: &[Number]) -> TokenStream {
     let mut values: Vec<(&str, TokenStream)> = Vec::new();
