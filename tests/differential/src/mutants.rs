@@ -12,7 +12,7 @@ use tilewright::{Device, Error};
 use tilewright_check::{Fill, Inputs, wanted};
 use tilewright_dsl::algorithm::evaluate::Tensor;
 use tilewright_dsl::launch;
-use tilewright_dsl::nest::{BufferId, Program};
+use tilewright_dsl::nest::{BufferId, Program, Space};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::verify::verify;
 use tilewright_prove::launch::{admits, inputs as inputs_of, launch as launched};
@@ -217,6 +217,13 @@ impl Subject {
             Subject::of(&pair, device)?.ok_or_else(refused)
         };
         SHARED.iter().map(subject).collect()
+    }
+
+    /// True if no launch has a result with elements, because facts pin an extent to 0. Then no mutant can do anything.
+    pub fn is_empty(&self) -> bool {
+        let is_result = |id: BufferId| matches!(self.variant.algorithm.buffers[id].space, Space::Output | Space::Update);
+        let mut results = self.launches.iter().flat_map(|(_, wanted)| wanted).filter(|(id, _)| is_result(*id));
+        results.all(|(_, tensor)| tensor.values.is_empty())
     }
 
     fn of(pair: &Pair, device: &Device) -> Result<Option<Subject>, String> {
