@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Problem};
 use crate::options::Explain;
 use crate::output;
-use crate::{example, prove, sizes};
+use crate::{example, prove, variant};
 use anstyle::{AnsiColor, Style as Colour};
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::{Source, SourceError, Subject};
@@ -16,31 +16,10 @@ pub(crate) fn run(options: &Explain) -> Result<Exit, Problem> {
         return compared(options, &source, &choice);
     }
     let dims: Vec<(String, i64)> = options.size.iter().flat_map(|sizes| sizes.0.iter().cloned()).collect();
-    let mut names: Vec<&str> = options.schedule.iter().map(String::as_str).collect();
-    if names.is_empty() {
-        names = source.schedules();
-    }
-    if names.is_empty() {
-        return Err(Problem::usage(format!("{} does not contain schedules", options.file.display())));
-    }
     if let Some((_, (name, _))) = dims.iter().enumerate().find(|(n, dim)| dims[..*n].iter().any(|(other, _)| *other == dim.0)) {
         return Err(Problem::usage(format!("`{name}` has two values; several sets of sizes are for `--compare`")));
     }
-    // If a schedule cannot be read, the others are still explained.
-    let (mut subjects, mut unread) = (Vec::new(), Vec::new());
-    for name in names {
-        match source.subject(name) {
-            Ok(subject) => subjects.push(subject),
-            Err(error) => unread.push(Problem::from(error)),
-        }
-    }
-    if subjects.is_empty()
-        && let Some(problem) = unread.pop()
-    {
-        return Err(problem);
-    }
-    let kernels: Vec<(&str, Vec<String>)> = subjects.iter().map(|s| (s.kernel.name.as_str(), sizes::dims(&s.kernel))).collect();
-    sizes::known(&options.size, kernels.iter().map(|(kernel, dims)| (*kernel, &dims[..])))?;
+    let (subjects, mut problems) = variant::selected(&source, &options.file, &options.schedule, &options.size)?;
     let told = |subject: &Subject| {
         let example = if dims.is_empty() { example::sizes(&options.file, subject) } else { None };
         let (dims, from) = example.map_or((dims.clone(), None), |(sizes, from)| (sizes.0, Some(from)));
@@ -53,9 +32,16 @@ pub(crate) fn run(options: &Explain) -> Result<Exit, Problem> {
         (given, told)
     };
     let (given, mut told): (Vec<Given>, Vec<Explanation>) = subjects.iter().map(told).unzip();
+    let mut is_proved = true;
     if options.prove {
         for (subject, told) in subjects.iter().zip(&mut told).filter(|(_, told)| told.errors.is_empty()) {
-            told.exact = Some(prove::described(&source, subject, &choice)?);
+            match prove::described(&source, subject, &choice) {
+                Ok((exact, is_right)) => {
+                    told.exact = Some(exact);
+                    is_proved &= is_right;
+                }
+                Err(problem) => problems.push(problem),
+            }
         }
     }
     if options.brief {
@@ -74,8 +60,8 @@ pub(crate) fn run(options: &Explain) -> Result<Exit, Problem> {
         let texts: Vec<String> = told.iter().map(|told| shown(&told.lines(), &source)).collect();
         output::text(texts.join("\n\n"));
     }
-    unread.iter().for_each(|problem| problem.report(false));
-    Ok(if unread.is_empty() && told.iter().all(|told| told.errors.is_empty()) { Exit::Done } else { Exit::No })
+    problems.iter().for_each(|problem| problem.report(false));
+    Ok(if problems.is_empty() && is_proved && told.iter().all(|told| told.errors.is_empty()) { Exit::Done } else { Exit::No })
 }
 
 impl From<CompareError> for Problem {

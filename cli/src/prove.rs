@@ -51,28 +51,7 @@ fn counted(count: usize, thing: &str) -> String {
 
 pub(crate) fn run(options: &Prove) -> Result<Exit, Problem> {
     let source = Source::open(&options.file)?;
-    let mut names: Vec<&str> = options.schedule.iter().map(String::as_str).collect();
-    if names.is_empty() {
-        names = source.schedules();
-    }
-    if names.is_empty() {
-        return Err(Problem::usage(format!("{} does not contain schedules", options.file.display())));
-    }
-    // If a schedule cannot be read, the others are still proved.
-    let (mut subjects, mut problems) = (Vec::new(), Vec::new());
-    for name in names {
-        match source.subject(name) {
-            Ok(subject) => subjects.push(subject),
-            Err(error) => problems.push(Problem::from(error)),
-        }
-    }
-    if subjects.is_empty()
-        && let Some(problem) = problems.pop()
-    {
-        return Err(problem);
-    }
-    let kernels: Vec<(&str, Vec<String>)> = subjects.iter().map(|s| (s.kernel.name.as_str(), sizes::dims(&s.kernel))).collect();
-    sizes::known(&options.size, kernels.iter().map(|(kernel, dims)| (*kernel, &dims[..])))?;
+    let (subjects, mut problems) = variant::selected(&source, &options.file, &options.schedule, &options.size)?;
     let choice = Choice(options.tune.iter().flat_map(|values| values.0.iter().cloned()).collect());
     let budget = Budget { all: options.all, scale: options.work, seed: options.seed, ..Budget::default() };
     let mut reports = Vec::new();
@@ -96,11 +75,12 @@ pub(crate) fn run(options: &Prove) -> Result<Exit, Problem> {
     Ok(if is_right { Exit::Done } else { Exit::No })
 }
 
-/// Proves a schedule with the usual limits, and describes the result in a line.
-pub(crate) fn described(source: &Source, subject: &Subject, choice: &Choice) -> Result<String, Problem> {
+/// Proves a schedule with the usual limits. Returns a line about the result, and false if the schedule is wrong.
+pub(crate) fn described(source: &Source, subject: &Subject, choice: &Choice) -> Result<(String, bool), Problem> {
     let report = proved(source, subject, choice, &Budget::default(), &[])?;
     let details = report.details.iter().chain(&report.unreached);
-    Ok([summary(&report, &report.verdict)].iter().chain(details).cloned().collect::<Vec<_>>().join("; "))
+    let line = [summary(&report, &report.verdict)].iter().chain(details).cloned().collect::<Vec<_>>().join("; ");
+    Ok((line, !report.is_wrong()))
 }
 
 /// Proves a schedule, at the given sizes if there are any.

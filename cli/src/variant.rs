@@ -1,7 +1,7 @@
 //! Compiles schedules of files with a choice of their tuned constants, and identifies their modules.
 
 use crate::exit::Problem;
-use crate::sizes::Sizes;
+use crate::sizes::{self, Sizes};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use tilewright_codegen::cost::{Cost, cost};
@@ -22,6 +22,38 @@ impl From<SourceError> for Problem {
     fn from(error: SourceError) -> Problem {
         Problem::usage(error.to_string())
     }
+}
+
+/// Returns the schedules of a file with these names, or all of them, and the problems of those that cannot be read. It is an error if none
+/// can be read, or if a size is not one of their kernels'.
+pub(crate) fn selected(
+    source: &Source,
+    file: &Path,
+    names: &[String],
+    size: &[Sizes],
+) -> Result<(Vec<Subject>, Vec<Problem>), Problem> {
+    let names: Vec<&str> = match names.is_empty() {
+        true => source.schedules(),
+        false => names.iter().map(String::as_str).collect(),
+    };
+    if names.is_empty() {
+        return Err(Problem::usage(format!("{} does not contain schedules", file.display())));
+    }
+    let (mut subjects, mut problems) = (Vec::new(), Vec::new());
+    for name in names {
+        match source.subject(name) {
+            Ok(subject) => subjects.push(subject),
+            Err(error) => problems.push(Problem::from(error)),
+        }
+    }
+    if subjects.is_empty()
+        && let Some(problem) = problems.pop()
+    {
+        return Err(problem);
+    }
+    let kernels: Vec<(&str, Vec<String>)> = subjects.iter().map(|s| (s.kernel.name.as_str(), sizes::dims(&s.kernel))).collect();
+    sizes::known(size, kernels.iter().map(|(kernel, dims)| (*kernel, &dims[..])))?;
+    Ok((subjects, problems))
 }
 
 /// A variant.

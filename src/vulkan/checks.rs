@@ -8,6 +8,7 @@ use super::failed;
 use super::memory::{Buffer, Purpose};
 use super::pipeline::ComputePipeline;
 use super::session::{Session, Stages};
+use super::submit::Own;
 use crate::device::backend::LaunchStep;
 use crate::error::{Error, Result};
 use ash::vk;
@@ -54,13 +55,9 @@ impl CheckedModule {
         1 + u32::from(self.has_races())
     }
 
-    fn tensors(&self, step: &LaunchStep) -> Vec<Tensor> {
-        let tensor = |((name, element), used): (&(String, u32), &crate::device::backend::Use)| Tensor {
-            name: name.clone(),
-            element: *element,
-            bytes: used.region.bytes(),
-        };
-        self.tensors.iter().zip(&step.uses).map(tensor).collect()
+    fn tensors<'a>(&'a self, step: &LaunchStep) -> Vec<Tensor<'a>> {
+        let all = self.tensors.iter().zip(&step.uses);
+        all.map(|((name, element), used)| Tensor { name, element: *element, bytes: used.region.bytes() }).collect()
     }
 }
 
@@ -84,9 +81,9 @@ pub(super) struct Checkup {
 
 impl Checkup {
     /// Divides the grids of steps. Records begin at multiples of `alignment`.
-    pub(super) fn plan(steps: &[(&LaunchStep, &ComputePipeline)], alignment: u64) -> Result<Checkup> {
+    pub(super) fn plan(steps: &[Own<'_>], alignment: u64) -> Result<Checkup> {
         let mut plan = Checkup::default();
-        for (n, (step, pipeline)) in steps.iter().enumerate() {
+        for (n, Own { step, pipeline, .. }) in steps.iter().enumerate() {
             let Some(checked) = &pipeline.checked else { continue };
             let (each, bytes) = (checked.module.group_bytes(), checked.module.record_bytes());
             let most = MOST_BYTES.checked_div(each).map_or(u64::MAX, |groups| groups.max(1));
@@ -112,7 +109,7 @@ impl Checkup {
     }
 
     /// Writes the records, and makes room for accesses to shared memory.
-    pub(super) fn write(&self, session: &mut Session, steps: &[(&LaunchStep, &ComputePipeline)]) -> Result<()> {
+    pub(super) fn write(&self, session: &mut Session, steps: &[Own<'_>]) -> Result<()> {
         if self.parts.is_empty() {
             return Ok(());
         }
@@ -122,7 +119,7 @@ impl Checkup {
         }
         let Some(records) = session.kept(Purpose::Records) else { return Ok(()) };
         for part in &self.parts {
-            let (step, pipeline) = steps[part.step];
+            let Own { step, pipeline, .. } = &steps[part.step];
             let Some(checked) = &pipeline.checked else { continue };
             let record = checked.module.record(&part.chunk, &checked.tensors(step));
             if !records.store(part.offset, &record) {
@@ -159,12 +156,12 @@ impl Checkup {
     }
 
     /// Returns the first fault of the steps as an error.
-    pub(super) fn result(&self, session: &Session, steps: &[(&LaunchStep, &ComputePipeline)]) -> Result<()> {
+    pub(super) fn result(&self, session: &Session, steps: &[Own<'_>]) -> Result<()> {
         let Some(records) = session.kept(Purpose::Records) else { return Ok(()) };
         for part in &self.parts {
-            let (step, pipeline) = steps[part.step];
+            let Own { step, pipeline, .. } = &steps[part.step];
             let Some(checked) = &pipeline.checked else { continue };
-            let mut record = vec![0; checked.module.record_bytes() as usize];
+            let mut record = vec![0; Checked::REPORT_BYTES];
             if !records.load(part.offset, &mut record) {
                 return Err(failed("mapping device memory")(vk::Result::ERROR_MEMORY_MAP_FAILED));
             }

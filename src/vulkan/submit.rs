@@ -15,9 +15,9 @@ use std::any::Any;
 use tilewright_launch::Addressing;
 
 /// A step with this backend's own types.
-struct Own<'a> {
-    step: &'a LaunchStep,
-    pipeline: &'a ComputePipeline,
+pub(super) struct Own<'a> {
+    pub(super) step: &'a LaunchStep,
+    pub(super) pipeline: &'a ComputePipeline,
     buffers: Vec<&'a Buffer>,
 }
 
@@ -30,8 +30,7 @@ pub(super) fn submit(device: &VulkanDevice, steps: &[LaunchStep], timed: Timed, 
     let what = || backend::named(steps);
     let steps: Vec<Own<'_>> = steps.iter().map(own_step).collect::<Result<_>>()?;
     let spill = Spill::plan(device, &steps);
-    let pairs: Vec<(&LaunchStep, &ComputePipeline)> = steps.iter().map(|own| (own.step, own.pipeline)).collect();
-    let checkup = Checkup::plan(&pairs, device.context.details.storage_offset_alignment)?;
+    let checkup = Checkup::plan(&steps, device.context.details.storage_offset_alignment)?;
     // With NVIDIA's driver a pipeline that is launched at once may run the code of another one (`docs/drivers.md`).
     let youngest = steps.iter().map(|s| s.pipeline.made).max().filter(|_| device.context.details.is_nvidia);
     device.sessions.run(
@@ -40,7 +39,7 @@ pub(super) fn submit(device: &VulkanDevice, steps: &[LaunchStep], timed: Timed, 
         what,
         |session| {
             let spilled = spill.write(session, &steps)?;
-            checkup.write(session, &pairs)?;
+            checkup.write(session, &steps)?;
             let pool = descriptor_pool(session, &steps, &checkup)?;
             let queries = queries(timed, steps.len());
             if queries > 0 {
@@ -72,7 +71,7 @@ pub(super) fn submit(device: &VulkanDevice, steps: &[LaunchStep], timed: Timed, 
             Ok(())
         },
         |session| {
-            checkup.result(session, &pairs)?;
+            checkup.result(session, &steps)?;
             read_spans(session, queries(timed, steps.len()))
         },
     )

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tilewright::Argument;
 use tilewright_launch::{Dispatch, Fact, ParamValue, Program, Role, Size, Tensor};
-use tilewright_reference::{Buffer, Kernel, Launch, Memory, Piece, address};
+use tilewright_reference::checked::Checked;
+use tilewright_reference::{Buffer, DecodeError, Kernel, Launch, Memory, Piece, address};
 use tilewright_schedules::catalog;
 
 /// The number of instructions that an invocation may run. It is enough for the unchanged programs here, and an infinite loop soon
@@ -17,6 +18,9 @@ const BUDGET: u64 = 1 << 17;
 
 /// The number of times that each dispatch and each launch program is damaged.
 const SEEDS: u64 = 100;
+
+/// Checks are added to one of this many damaged modules.
+const CHECKED: u64 = 10;
 
 #[test]
 fn damaged_words_are_refused_or_faulty_or_run() {
@@ -27,7 +31,10 @@ fn damaged_words_are_refused_or_faulty_or_run() {
     let mut outcomes: BTreeMap<Outcome, u64> = BTreeMap::new();
     for subject in &subjects {
         assert_eq!(subject.run(&subject.words()), Outcome::Ran, "{}", subject.name);
+        subject.check(&subject.words()).unwrap_or_else(|e| panic!("{}: checks cannot be added: {e}", subject.name));
         for seed in 0..SEEDS {
+            let is_checked = seed % CHECKED == 0;
+            assert!(!is_checked || subject.check_damaged(seed), "checks of {} panic, with seed {seed}", subject.name);
             let outcome = subject.run_damaged(seed).unwrap_or_else(|| panic!("{} panics, with seed {seed}", subject.name));
             *outcomes.entry(outcome).or_default() += 1;
         }
@@ -174,6 +181,18 @@ impl Subject {
             Ok(_) => Outcome::Ran,
             Err(_) => Outcome::Faulty,
         }
+    }
+
+    /// Adds checks to these words.
+    fn check(&self, words: &[u32]) -> Result<Checked, DecodeError> {
+        let spirv = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        Checked::new(&Dispatch { spirv, ..self.dispatch.clone() }, self.subgroup, &self.constants, true)
+    }
+
+    /// Adds checks to damaged words. Returns false if this panics.
+    fn check_damaged(&self, seed: u64) -> bool {
+        let words = damaged(&self.words(), &mut fastrand::Rng::with_seed(seed));
+        catch_unwind(AssertUnwindSafe(|| drop(self.check(&words)))).is_ok()
     }
 
     /// Runs damaged words. Returns `None` if this panics.

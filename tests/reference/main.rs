@@ -13,17 +13,13 @@ mod speed;
 mod support;
 
 use programs::{WAYS, axpy, axpy_past_the_end, axpy_twice, bin, bump, ceil_div, dim, lit, mark};
-use support::{load, numbers};
+use support::{args, load, numbers};
 use tilewright::{AnyTensor, Argument, Device, DeviceKind, Error, Options};
 use tilewright_dsl::profile::Profile;
 use tilewright_launch::{Feature, ParamValue, Size};
 
 fn reference() -> Device {
     Options::new().device("reference").open().expect("it needs nothing")
-}
-
-fn args<'a>(x: &'a AnyTensor, y: &'a AnyTensor, alpha: f32) -> [Argument<'a>; 3] {
-    [x.into(), y.into(), alpha.into()]
 }
 
 #[test]

@@ -4,10 +4,6 @@ use super::programs::*;
 use super::support::*;
 use tilewright::{AnyTensor, Argument, Error};
 
-fn args<'a>(x: &'a AnyTensor, y: &'a AnyTensor, alpha: f32) -> [Argument<'a>; 3] {
-    [x.into(), y.into(), alpha.into()]
-}
-
 #[test]
 fn launches_of_a_batch_see_what_those_before_them_wrote() {
     for way in WAYS {

@@ -1,18 +1,14 @@
 //! Kernels that check their own accesses.
 
-use super::programs::{WAYS, axpy, axpy_past_the_end, axpy_twice, bump, mark};
-use super::support::{load, numbers, options};
+use super::programs::{WAYS, axpy, axpy_past_the_end, axpy_twice, bump, mark, mirror};
+use super::support::{args, load, numbers, options};
 use std::sync::OnceLock;
-use tilewright::{AnyTensor, Argument, Checks, Device, Error};
+use tilewright::{Argument, Checks, Device, Error};
 
 /// Returns a device whose kernels check their accesses.
 fn checked() -> Device {
     static SHARED: OnceLock<Device> = OnceLock::new();
     SHARED.get_or_init(|| options().checks(Checks::All).open().expect("a Vulkan device")).clone()
-}
-
-fn args<'a>(x: &'a AnyTensor, y: &'a AnyTensor, alpha: f32) -> [Argument<'a>; 3] {
-    [x.into(), y.into(), alpha.into()]
 }
 
 #[test]
@@ -89,6 +85,29 @@ fn a_grid_that_is_cut_up_is_checked() {
     let mut marks = device.upload([2, width], &vec![7u32; 2 * width]).expect("uploads").into_any();
     load(&device, vec![mark([true, true])]).expect("loads").run([Argument::from(&mut marks)]).expect("runs");
     assert!(marks.download::<u32>().expect("downloads").iter().all(|m| *m == 8));
+}
+
+/// The record of accesses to shared memory holds 4,095 workgroups, so that this grid runs in three chunks.
+#[test]
+fn a_grid_with_shared_memory_runs_in_chunks() {
+    let n = 64 * 9001;
+    let data = numbers(n, 41);
+    let x = checked().upload([n], &data).expect("uploads").into_any();
+    let outputs = load(&checked(), vec![mirror(true)]).expect("loads").run([(&x).into()]).expect("runs");
+    let wanted: Vec<f32> = data.chunks(64).flat_map(|part| part.iter().rev().copied()).collect();
+    assert!(outputs[0].download::<f32>().expect("downloads") == wanted);
+}
+
+#[test]
+fn a_race_in_shared_memory_is_an_error() {
+    for workgroups in [1, 5000] {
+        let x = checked().upload([64 * workgroups], &numbers(64 * workgroups, 42)).expect("uploads").into_any();
+        let error = load(&checked(), vec![mirror(false)]).expect("loads").run([(&x).into()]).expect_err("a race");
+        let text = error.to_string();
+        assert!(text.starts_with("`mirror/MIRROR`, dispatch `out`: invocation ["), "{text}");
+        assert!(text.contains(" the shared array `tile`[") && text.contains(", which invocation ["), "{text}");
+        assert!(text.ends_with("s too, with no barrier between the two"), "{text}");
+    }
 }
 
 #[test]

@@ -13,10 +13,6 @@ fn upload<T: Element>(shape: &[usize], values: &[T]) -> AnyTensor {
     device().upload(shape, values).expect("uploads").into_any()
 }
 
-fn args<'a>(x: &'a AnyTensor, y: &'a AnyTensor, alpha: f32) -> [Argument<'a>; 3] {
-    [x.into(), y.into(), alpha.into()]
-}
-
 #[track_caller]
 fn one<T: Element>(outputs: Vec<AnyTensor>) -> Vec<T> {
     let [output]: [AnyTensor; 1] = outputs.try_into().expect("one output");

@@ -140,6 +140,24 @@ pub fn axpy_past_the_end(way: Way) -> Program {
     program
 }
 
+/// `mirror(x: f32[N]) -> out: f32[N]` for multiples of 64: each 64 elements in reverse, through shared memory. Without a barrier, it has races.
+pub fn mirror(has_barrier: bool) -> Program {
+    let way = WAYS[2];
+    let mut program = axpy(way);
+    let is_kept = |line: &&str| has_barrier || !line.contains("OpControlBarrier");
+    let words: Vec<&str> = include_str!("kernels/mirror.spvasm").lines().filter(is_kept).collect();
+    (program.kernel, program.variant) = ("mirror".into(), "MIRROR".into());
+    program.arguments = vec![Argument::Tensor(0)];
+    program.tensors.remove(1);
+    program.scalars.clear();
+    program.requires.shared_bytes = 4 * 4096;
+    let buffers = vec![read(0), write(1)];
+    let dispatch = program.dispatches.remove(0);
+    let spirv = assemble(&words.join("\n"));
+    program.dispatches = vec![Dispatch { spirv, buffers, params: vec![], param_bytes: 0, ..dispatch }];
+    program
+}
+
 /// [`axpy`] twice, through a temporary: out = alpha * (alpha * x + y) + y.
 pub fn axpy_twice(way: Way) -> Program {
     let mut program = axpy(way);

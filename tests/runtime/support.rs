@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
-use tilewright::{Device, DynKernel, Options};
+use tilewright::{AnyTensor, Argument, Device, DynKernel, Options};
 use tilewright_launch::Program;
 
 /// Returns the options of all tests: the device that the environment selects, validation on, and no cache on disk.
@@ -51,6 +51,11 @@ pub fn assemble(text: &str) -> Vec<u8> {
     let output = child.wait_with_output().expect("spirv-as ends");
     assert!(output.status.success(), "spirv-as refuses the module");
     output.stdout
+}
+
+/// Returns the arguments of [`axpy`](super::programs::axpy).
+pub fn args<'a>(x: &'a AnyTensor, y: &'a AnyTensor, alpha: f32) -> [Argument<'a>; 3] {
+    [x.into(), y.into(), alpha.into()]
 }
 
 /// Floats that differ from test to test, and are exact under a few sums and products.

@@ -11,10 +11,6 @@ fn devices() -> [Device; 3] {
     [device(), staged, Options::new().device("reference").open().expect("it needs nothing")]
 }
 
-fn args<'a>(x: &'a AnyTensor, y: &'a AnyTensor, alpha: f32) -> [Argument<'a>; 3] {
-    [x.into(), y.into(), alpha.into()]
-}
-
 fn view<T>(made: tilewright::Result<T>) -> T {
     made.expect("a view")
 }

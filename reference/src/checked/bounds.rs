@@ -150,7 +150,7 @@ impl Rewriter<'_> {
         let extent = footprint.and_then(|f| f.extent(self));
         let need = extent.or(footprint.map(|f| f.row)).unwrap_or(1);
         let span = match length {
-            Length::Fixed(count) => self.declared.constant((count + 1).saturating_sub(need)),
+            Length::Fixed(count) => self.declared.constant(count.saturating_add(1).saturating_sub(need)),
             Length::Tensor { buffer, stride } => self.span(Span { buffer, unit: stride, need }, false),
         };
         let mut is_bad = self.bool(Op::UGreaterThanEqual, &[index, span]);
@@ -188,7 +188,7 @@ impl Rewriter<'_> {
         }
         let buffer = self.buffer_of(pointer.root)?;
         let (wide, computed) = (self.declared.wide(), address.arg(0)?);
-        let need = footprint.map_or(1, |f| f.row) * stride;
+        let need = footprint.map_or(1, |f| f.row).saturating_mul(stride);
         let span = self.span(Span { buffer, unit: 1, need }, true);
         let start = self.ins(Op::ConvertPtrToU, wide, &[start]);
         let offset = self.ins(Op::ISub, wide, &[computed, start]);

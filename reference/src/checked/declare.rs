@@ -1,5 +1,6 @@
 //! The declarations that checks add to a module: types, constants and variables. A type or constant that the module has is used again.
 
+use crate::module::Module;
 use crate::words::{Id, Inst};
 use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
 use std::collections::HashMap;
@@ -160,8 +161,11 @@ impl Declarations {
         self.variable(StorageClass::Private, array)
     }
 
-    /// Adds a variable for the value of a built-in of type `of`.
-    pub(super) fn builtin(&mut self, builtin: BuiltIn, of: Id) -> Id {
+    /// Returns the module's variable for the value of a built-in, or adds one of type `of`.
+    pub(super) fn builtin(&mut self, module: &Module, builtin: BuiltIn, of: Id) -> Id {
+        if let Some((id, _)) = module.variables.iter().find(|(_, v)| v.builtin == Some(builtin)) {
+            return *id;
+        }
         let id = self.variable(StorageClass::Input, of);
         self.decorate(id, Decoration::BuiltIn, &[builtin as u32]);
         id

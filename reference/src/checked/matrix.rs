@@ -46,7 +46,7 @@ impl Rewriter<'_> {
     /// Returns the number of elements of a pointer that `count` components of a matrix are.
     fn row_elements(&self, pointer: Id, matrix: Matrix, count: u32) -> Result<u32> {
         let of = self.pointers.get(self.module, pointer)?.of;
-        let bytes = self.module.types.planes(of)? * self.module.types.scalar(of)?.bytes();
-        Ok((count * self.module.types.scalar(matrix.of)?.bytes()).div_ceil(bytes.max(1)))
+        let bytes = self.module.types.planes(of)?.saturating_mul(self.module.types.scalar(of)?.bytes());
+        Ok((count.saturating_mul(self.module.types.scalar(matrix.of)?.bytes())).div_ceil(bytes.max(1)))
     }
 }

@@ -15,8 +15,8 @@
 //! its own word, in one atomic operation, and compares the word that was there. If that word and its own word must both be remembered, a
 //! second operation raises the word. A race can be missed if another access comes in between. Every race that is reported exists.
 //!
-//! Once an epoch does not fit its bits, the invocation finds no more races. Within a phase that does not fit, races inside of a subgroup are
-//! not found.
+//! Once an epoch does not fit its bits, the invocation finds no more races. Within a phase that does not fit, races inside of a subgroup
+//! are not found.
 
 use super::declare::Code;
 use super::matrix::MatrixAccess;
@@ -45,7 +45,7 @@ const WRITES: u32 = 8 << WHO;
 /// The most accesses that are listed before they are recorded.
 const MOST_LISTED: u32 = 128;
 
-/// The most units that one access covers. It is limited, because each is recorded by instructions of its own.
+/// The maximal number of units in one access. It is limited, because each is recorded by instructions of its own.
 const MOST_UNITS: u32 = 64;
 
 /// The meaning of the bits of a word.
@@ -128,11 +128,8 @@ impl Races {
         let builtins = matters.then(|| {
             r.declared.capability(Capability::GroupNonUniform);
             let uint = r.declared.uint();
-            let numbers = [BuiltIn::SubgroupId, BuiltIn::SubgroupLocalInvocationId].map(|which| {
-                let known = r.module.variables.iter().find(|(_, v)| v.builtin == Some(which)).map(|(id, _)| *id);
-                known.unwrap_or_else(|| r.declared.builtin(which, uint))
-            });
-            (numbers, subgroup)
+            let numbers = [BuiltIn::SubgroupId, BuiltIn::SubgroupLocalInvocationId];
+            (numbers.map(|which| r.declared.builtin(r.module, which, uint)), subgroup)
         });
         let (now, who, first) = (r.declared.private(), r.declared.private(), r.declared.private());
         let buffer = r.declared.storage(r.set(), 1);
@@ -166,7 +163,7 @@ fn arrays(r: &Rewriter<'_>) -> Result<(Arrays, u32)> {
         let Some(variable) = r.module.variables.get(&id) else { return malformed(format!("%{id} is not a variable")) };
         let scalars = scalars.max(1);
         list.insert(id, (scalars, units));
-        units += r.module.types.planes(variable.of)?.div_ceil(scalars);
+        units = r.module.types.planes(variable.of)?.div_ceil(scalars).saturating_add(units);
     }
     Ok((list, units))
 }
@@ -281,8 +278,8 @@ impl Rewriter<'_> {
         let Some(([_, lane], size)) = self.races.as_ref().and_then(|races| races.subgroup) else { return Ok(()) };
         let (scalars, ..) = self.array(&pointer)?;
         let (footprint, each) = (access.footprint, self.module.types.planes(pointer.of)? / scalars);
-        let row = footprint.row * each;
-        let count = footprint.lines * row;
+        let row = footprint.row.saturating_mul(each);
+        let count = footprint.lines.saturating_mul(row);
         if count.div_ceil(size) > MOST_UNITS {
             return unknown(format!("a matrix of {count} units of shared memory"));
         }
@@ -291,7 +288,7 @@ impl Rewriter<'_> {
         let (row, each, past) = (self.declared.constant(row), self.declared.constant(each), self.declared.constant(u32::MAX));
         let total = self.declared.constant(count);
         for n in 0..count.div_ceil(size) {
-            let offset = self.declared.constant(n * size);
+            let offset = self.declared.constant(n.wrapping_mul(size));
             let unit = self.uint(Op::IAdd, &[lane, offset]);
             let (line, column) = (self.uint(Op::UDiv, &[unit, row]), self.uint(Op::UMod, &[unit, row]));
             let stride = self.uint(Op::IMul, &[footprint.stride, each]);
@@ -330,7 +327,7 @@ impl Rewriter<'_> {
             return Ok(None);
         }
         let (scalars, first) = self.array(&pointer)?;
-        let mut at = self.declared.constant((pointer.offset / i64::from(scalars)) as u32 + first);
+        let mut at = self.declared.constant(first.wrapping_add((pointer.offset / i64::from(scalars)) as u32));
         for term in &pointer.terms {
             let stride = self.declared.constant(term.stride / scalars);
             let by = self.uint(Op::IMul, &[term.index, stride]);

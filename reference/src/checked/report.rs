@@ -39,10 +39,10 @@ pub struct Chunk {
 }
 
 /// A tensor that a dispatch accesses.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tensor {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tensor<'a> {
     /// Its name.
-    pub name: String,
+    pub name: &'a str,
     /// The bytes of an element.
     pub element: u32,
     /// The bytes from its first element to the end of its last one.
@@ -86,13 +86,13 @@ pub(super) enum Target {
 }
 
 impl Target {
-    fn element(&self, low: u32, high: u32, tensors: &[Tensor]) -> Element {
+    fn element(&self, low: u32, high: u32, tensors: &[Tensor<'_>]) -> Element {
         match self {
             Target::Tensor { buffer, unit, is_wide } => {
                 let tensor = tensors.get(*buffer);
                 let element = i64::from(tensor.map_or(1, |t| t.element).max(1));
                 let elements = tensor.map_or(0, |t| t.bytes / element as u64);
-                let name = tensor.map(|t| t.name.clone()).unwrap_or_default();
+                let name = tensor.map_or_else(String::new, |t| t.name.to_owned());
                 let units =
                     if *is_wide { (u64::from(high) << 32 | u64::from(low)).cast_signed() } else { low.cast_signed().into() };
                 let index = units.saturating_mul((*unit).into()).div_euclid(element);
@@ -107,8 +107,11 @@ impl Target {
 }
 
 impl Checked {
+    /// The bytes at the start of a record that the module writes.
+    pub const REPORT_BYTES: usize = 4 * word::BASE as usize;
+
     /// Returns the contents of the record before a chunk of the grid runs. `tensors` are the tensors of the dispatch in order.
-    pub fn record(&self, chunk: &Chunk, tensors: &[Tensor]) -> Vec<u8> {
+    pub fn record(&self, chunk: &Chunk, tensors: &[Tensor<'_>]) -> Vec<u8> {
         let mut words = vec![0; word::SPANS as usize];
         words[word::BASE as usize..][..3].copy_from_slice(&chunk.base);
         words[word::SIZE as usize..][..2].copy_from_slice(&chunk.groups[..2]);
@@ -124,9 +127,9 @@ impl Checked {
         4 * (u64::from(word::SPANS) + 2 * self.spans.len() as u64)
     }
 
-    /// Returns the fault in a record after its chunk has run, if there is one. `piece` is the part of the dispatch, if its grid is cut into
+    /// Returns the fault in the start of a record after its chunk has run, if there is one. `piece` is the part of the dispatch, if its grid is cut into
     /// several.
-    pub fn fault(&self, record: &[u8], tensors: &[Tensor], piece: Option<u32>) -> Option<Box<Fault>> {
+    pub fn fault(&self, record: &[u8], tensors: &[Tensor<'_>], piece: Option<u32>) -> Option<Box<Fault>> {
         let word = |n: u32| record.get(4 * n as usize..).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b));
         if word(word::CLAIMED) == 0 {
             return None;

@@ -136,11 +136,8 @@ impl<'m> Rewriter<'m> {
         let set = u32::from(dispatch.addressing == Addressing::Descriptor);
         let uint = declared.uint();
         let vector = declared.vector(uint, 3);
-        let mut builtin = |which, of| {
-            let known = module.variables.iter().find(|(_, v)| v.builtin == Some(which)).map(|(id, _)| *id);
-            known.unwrap_or_else(|| declared.builtin(which, of))
-        };
-        let (local, group) = (builtin(BuiltIn::LocalInvocationIndex, uint), builtin(BuiltIn::WorkgroupId, vector));
+        let local = declared.builtin(module, BuiltIn::LocalInvocationIndex, uint);
+        let group = declared.builtin(module, BuiltIn::WorkgroupId, vector);
         let scope = if module.vulkan { Scope::QueueFamily } else { Scope::Device };
         let record = Record {
             set,
@@ -307,14 +304,15 @@ impl<'m> Rewriter<'m> {
         *self.block.pending.insert(values)
     }
 
-    /// Notes a fault of a site if `is_bad` and the invocation has none yet. The second word is 0, the high word of a byte offset, or the earlier access of a race.
+    /// Notes a fault of a site if `is_bad` and the invocation has none yet. The second word of the index is 0, or the high word of a byte
+    /// offset.
     pub(super) fn note(&mut self, is_bad: Id, site: Site, index: [Id; 2]) {
         let number = self.site(site);
         let number = self.declared.constant(number);
         self.note_values(is_bad, [number, index[0], index[1]]);
     }
 
-    /// Notes a fault of a site as [`Rewriter::note`] does.
+    /// Notes a fault as [`Rewriter::note`] does, by the number of its site and two words.
     pub(super) fn note_values(&mut self, is_bad: Id, news: [Id; 3]) {
         let (zero, mut values) = (self.declared.constant(0), self.pending());
         let is_free = self.bool(Op::IEqual, &[values[0], zero]);

@@ -87,11 +87,23 @@ pub(super) fn check_used(numbers: &[Number], rest: TokenStream) -> Result<(), Er
 
 /// True if a number's name is among tokens.
 fn names(tokens: TokenStream, number: &str) -> bool {
-    tokens.into_iter().any(|tree| match tree {
-        TokenTree::Ident(name) => name == number,
-        TokenTree::Group(group) => names(group.stream(), number),
-        _ => false,
-    })
+    let mut trees = tokens.into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        let is_named = match tree {
+            TokenTree::Ident(name) => name == number && !is_equals(trees.peek()),
+            TokenTree::Group(group) => names(group.stream(), number),
+            _ => false,
+        };
+        if is_named {
+            return true;
+        }
+    }
+    false
+}
+
+/// True for the `=` after the name of another schedule's number.
+fn is_equals(tree: Option<&TokenTree>) -> bool {
+    matches!(tree, Some(TokenTree::Punct(p)) if p.as_char() == '=' && p.spacing() == Spacing::Alone)
 }
 
 /// Returns the tokens with the values of numbers instead of their names.
@@ -109,9 +121,7 @@ fn replaced(tokens: TokenStream, values: &[(&str, TokenStream)]) -> TokenStream 
     let mut trees = tokens.into_iter().peekable();
     let mut valued = TokenStream::new();
     while let Some(tree) = trees.next() {
-        let is_bound = trees
-            .peek()
-            .is_some_and(|next| matches!(next, TokenTree::Punct(p) if p.as_char() == '=' && p.spacing() == Spacing::Alone));
+        let is_bound = is_equals(trees.peek());
         let tree = match tree {
             TokenTree::Ident(name) if !is_bound => match values.iter().find(|(number, _)| name == number) {
                 Some((_, value)) => atom(value.clone(), name.span()),
