@@ -10,8 +10,8 @@
 //! invocations may read it.
 //!
 //! Two accesses do not conflict if their versions differ, or if an index determines that the same invocation makes both. If an index
-//! determines that the same subgroup makes both, a subgroup barrier (a *fence*) is enough. They do not conflict either if predicates
-//! restrict both to the first invocation.
+//! determines that the same subgroup makes both, a subgroup barrier (a *fence*) is enough. Two writes do not conflict either if predicates
+//! restrict both to the first invocation. Predicates do not restrict reads, because a load may precede the branch.
 
 use crate::diag::Error;
 use crate::expr::ExprId;
@@ -154,7 +154,7 @@ impl Checks<'_> {
             }
             let apart = self.versions_differ(first, second, after)
                 || self.same_invocation(first, second)
-                || (self.is_of_first(first.0) && self.is_of_first(second.0))
+                || (first.1.writes && second.1.writes && self.is_of_first(first.0) && self.is_of_first(second.0))
                 || (crossed.subgroup && self.same_subgroup(first, second))
                 || (itself && (self.counted_by(first, after) || self.written_alike(first, after) || self.written_by_one(first)));
             if !apart {
