@@ -17,7 +17,7 @@ schedule! {
 }
 
 schedule! { pub A: copy for vulkan_1_1 { apply TILES<T = 8>; } }
-schedule! { pub B<T = 1> { apply TILES<T = 8>; } }
+schedule! { pub B { apply TILES<T = 8>; } }
 
 fn uses() {
     let _ = A;
