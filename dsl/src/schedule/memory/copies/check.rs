@@ -1,5 +1,5 @@
-//! Checks of copies after the whole schedule is applied: registers and fragments are indexed by constants, and every invocation of
-//! the workgroup copies a different part of a cooperative copy.
+//! Checks of copies after the whole schedule is applied: registers and fragments are indexed by constants, every invocation of the
+//! workgroup copies a different part of a cooperative copy, and the stages of a dispatch agree on the shape of the workgroup.
 
 use crate::diag::Error;
 use crate::expr::{Expr, ExprId};
@@ -164,6 +164,30 @@ pub(super) fn by_all_subgroups(program: &Program) -> Applied {
     let error = Error::new(span, format!("not all subgroups of the workgroup would compute matrices of `{stage}`"));
     let error = error.note("another stage of the dispatch needs more subgroups");
     Err(error.help("distribute all stages of the dispatch to the same number of subgroups"))
+}
+
+/// Refuses `thread(y)` and `thread(z)` in a dispatch with subgroups, lanes or matrices, because its invocations are one row. A stage's own
+/// directives are checked when they are applied. This check compares the stages that are placed in one dispatch.
+pub(super) fn in_one_row(program: &Program) -> Applied {
+    for dispatch in &program.plan {
+        let (mut row, mut column) = (None, None);
+        walk::within(&dispatch.body, &mut |node, _| {
+            let NodeKind::Loop(looped) = &node.kind else { return };
+            match looped.exec {
+                Exec::Matrix(_) | Exec::Bind(Level::Subgroup | Level::Lane, _) => row = row.or(Some(node.span)),
+                Exec::Bind(Level::Thread, slot @ (Slot::Y | Slot::Z)) if !program.is_single(looped.axis) => {
+                    column = column.or(Some((node.span, looped.axis, slot)));
+                }
+                _ => {}
+            }
+        });
+        let (Some(row), Some((span, axis, slot))) = (row, column) else { continue };
+        let (name, slot) = (&program.axes[axis].name, print::slot(slot));
+        let error = Error::new(span, format!("`{name}` cannot be distributed to `thread({slot})` here"));
+        let error = error.note_at(row, "the invocations of this dispatch are one row of subgroups, because of this directive");
+        return Err(error.help("fuse the axes of the threads, and distribute the fused axis to `thread(x)`"));
+    }
+    Ok(())
 }
 
 /// Returns how the loops around the copy's compute node are executed. Inside the scope of the copy, only the loops within the scope

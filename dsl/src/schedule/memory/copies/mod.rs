@@ -505,5 +505,6 @@ pub(in crate::schedule) fn finish(
         }
     }
     local::predicate_inactive(program, profile);
+    outcome.errors.keep(check::in_one_row(program));
     outcome.errors.keep(check::by_all_subgroups(program));
 }
