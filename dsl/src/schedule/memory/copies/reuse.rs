@@ -3,14 +3,18 @@
 //! The compiler does not warn about a copy that changes the layout of its elements: one in another order than the tensor's, with
 //! padded or permuted rows, or with vectors. Nor does it warn about a result, which is written back cooperatively. A copy in shared memory
 //! can also pay if neighbouring invocations read it along another dimension than the last, as in a transposition, because with the
-//! copy they read the tensor along its rows. On a profile of a CPU this does not pay, so there the compiler does warn.
+//! copy they read the tensor along its rows. On a profile of a CPU this does not pay, so there the compiler does warn. A copy of narrow
+//! elements in registers can pay because its accesses are wider: a reader that computes in f32 reads at most 4 halves at a time.
 
 use crate::diag::{Error, Errors};
 use crate::expr::{Expr, ExprId};
 use crate::nest::walk::{self, Around};
-use crate::nest::{AxisId, Block, BufferId, Compute, Exec, Level, NodeKind, Program, Slot, Space};
+use crate::nest::{AxisId, Block, Buffer, BufferId, Compute, Exec, Level, NodeKind, Program, Slot, Space};
 use crate::profile::Profile;
 use crate::schedule::memory::promote::Copied;
+
+/// The bytes of the widest access of memory.
+const WIDEST: i64 = 16;
 
 /// Warns of a copy whose elements are not reused.
 pub(super) fn check(program: &Program, profile: &Profile, copy: &Copied, warnings: &mut Errors) {
@@ -21,6 +25,7 @@ pub(super) fn check(program: &Program, profile: &Profile, copy: &Copied, warning
         || buffer.row_pad > 0
         || buffer.swizzle > 0
         || !profile.cpu && buffer.space == Space::Shared && is_read_across(program, copy.buffer)
+        || buffer.space == Space::Register && is_wider(program, copy.buffer)
         || program.stages[copy.stage].buffer != copy.buffer
     {
         return;
@@ -64,6 +69,28 @@ fn is_read_across(program: &Program, buffer: BufferId) -> bool {
         });
     }
     across
+}
+
+/// True if a copy of elements below 32 bits has rows of a widest access or more, and no reader has such accesses.
+fn is_wider(program: &Program, copy: BufferId) -> bool {
+    let Buffer { dtype, shape, .. } = &program.buffers[copy];
+    let bytes = dtype.bytes();
+    let row = shape.last().and_then(|row| program.exprs.as_int(*row)).unwrap_or(0);
+    if bytes >= 4 || row.saturating_mul(bytes.into()) < WIDEST {
+        return false;
+    }
+    let mut widest = 0;
+    for dispatch in &program.plan {
+        walk::within(&dispatch.body, &mut |node, around| {
+            let NodeKind::Compute(compute) = &node.kind else { return };
+            if compute.values().flat_map(|value| program.exprs.reads(value)).any(|read| read.buffer == copy) {
+                let lanes = around.iter().filter(|l| l.exec == Exec::Lanes);
+                let lanes: i64 = lanes.map(|l| program.exprs.as_int(program.axes[l.axis].extent).unwrap_or(1)).product();
+                widest = widest.max(lanes.saturating_mul(bytes.into()));
+            }
+        });
+    }
+    widest < WIDEST
 }
 
 /// Returns the dimensions of a copy, except those that select its owner.
