@@ -295,6 +295,15 @@ pub enum Error {
         /// The name of the device.
         device: String,
     },
+    /// The driver's numbers of a dispatch were requested from a device that does not keep them.
+    #[error(
+        "{device} keeps no statistics of dispatches: open it with `Options::statistics` (`TILEWRIGHT_STATISTICS=1`); the driver needs \
+         VK_KHR_pipeline_executable_properties"
+    )]
+    NoStatistics {
+        /// The name of the device.
+        device: String,
+    },
     /// The reference device cannot run the SPIR-V module.
     #[error("`{variant}`, dispatch `{dispatch}`: {reason}")]
     Words {

@@ -112,6 +112,7 @@ pub use tilewright_macros::kernel;
 /// Values that are left out are the other profile's. `subgroup` is a size, or `none` if it is not known.
 pub use tilewright_macros::profile;
 
+pub use device::statistics::{Statistic, Statistics};
 pub use device::timing::Timing;
 /// Defines a variant: a kernel with a schedule for the devices of a profile, compiled with the user's crate. It becomes a constant
 /// whose documentation shows the schedule as written, the plan, the nest, every obligation and how it was discharged, and the cost.

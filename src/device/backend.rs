@@ -7,6 +7,7 @@
 use super::memory::{Memory, allocated};
 use super::parking::Wait;
 use super::region::Region;
+use super::statistics::Statistic;
 use super::timing::{Span, Timed};
 use crate::device::DeviceInfo;
 use crate::error::{Error, Result};
@@ -74,7 +75,12 @@ pub(crate) trait Buffer: Any + Send + Sync {
 }
 
 /// A dispatch that a backend has compiled.
-pub(crate) trait Pipeline: Any + Send + Sync {}
+pub(crate) trait Pipeline: Any + Send + Sync {
+    /// Returns the driver's numbers of the dispatch, or `None` if they were not kept.
+    fn statistics(&self) -> Option<&[Statistic]> {
+        None
+    }
+}
 
 /// A dispatch to run, with all sizes known and all memory allocated.
 pub(crate) struct LaunchStep {

@@ -20,6 +20,7 @@ pub(crate) fn options(lookup: Lookup<'_>) -> Result<Options> {
         validation: flag(lookup, "TILEWRIGHT_VALIDATION")?,
         debug: flag(lookup, "TILEWRIGHT_DEBUG")?,
         checks: checks(lookup)?,
+        statistics: flag(lookup, "TILEWRIGHT_STATISTICS")?,
         staging: flag(lookup, "TILEWRIGHT_STAGING")?,
         cache: cache(lookup)?,
         timeout: timeout(lookup, options.timeout)?,
@@ -136,8 +137,12 @@ mod tests {
     #[test]
     fn switches_are_words_and_nothing_else() {
         type Switch = (&'static str, fn(&Options) -> bool);
-        let switches: [Switch; 3] =
-            [("TILEWRIGHT_VALIDATION", |o| o.validation), ("TILEWRIGHT_STAGING", |o| o.staging), ("TILEWRIGHT_DEBUG", |o| o.debug)];
+        let switches: [Switch; 4] = [
+            ("TILEWRIGHT_VALIDATION", |o| o.validation),
+            ("TILEWRIGHT_STAGING", |o| o.staging),
+            ("TILEWRIGHT_DEBUG", |o| o.debug),
+            ("TILEWRIGHT_STATISTICS", |o| o.statistics),
+        ];
         for (name, switch) in switches {
             let on = |value| with(name, value).map(|o| switch(&o));
             for word in ["1", "true", "TRUE", "yes", "On", " on "] {

@@ -9,6 +9,7 @@ pub(super) mod listening;
 pub(super) mod memory;
 pub(super) mod parking;
 pub(super) mod region;
+pub(super) mod statistics;
 mod submission;
 pub(super) mod timing;
 
@@ -157,6 +158,7 @@ pub struct Options {
     pub(crate) validation: bool,
     pub(crate) debug: bool,
     pub(crate) checks: Checks,
+    pub(crate) statistics: bool,
     pub(crate) staging: bool,
     pub(crate) queues: Option<NonZeroU32>,
     pub(crate) cache: Option<PathBuf>,
@@ -186,6 +188,7 @@ impl Options {
             validation: false,
             debug: false,
             checks: Checks::Off,
+            statistics: false,
             staging: false,
             cache: None,
             memory: None,
@@ -202,6 +205,7 @@ impl Options {
     /// - `TILEWRIGHT_VALIDATION`: `1` turns the Khronos validation layer on;
     /// - `TILEWRIGHT_DEBUG`: `1` gives the driver and its tools the lines of the schedule: see [`Options::debug`];
     /// - `TILEWRIGHT_CHECK`: `on` makes kernels check their accesses, and `bounds` only their indices: see [`Options::checks`];
+    /// - `TILEWRIGHT_STATISTICS`: `1` makes the driver keep its numbers of each dispatch: see [`Options::statistics`];
     /// - `TILEWRIGHT_STAGING`: `1` copies through staging buffers even where memory is shared with the host;
     /// - `TILEWRIGHT_CACHE`: the folder of the pipeline cache, or `off`; by default it is `tilewright` in the platform's
     ///   folder for caches. An empty value is an error, because it could mean either;
@@ -250,6 +254,14 @@ impl Options {
     /// times as slow, and [`Checks::All`] up to 140 times.
     pub fn checks(mut self, checks: Checks) -> Options {
         self.checks = checks;
+        self
+    }
+
+    /// Makes the driver keep its numbers of each dispatch that it compiles, such as registers and spilled bytes, for
+    /// [`DynKernel::statistics`](crate::DynKernel::statistics). Drivers may compile more slowly then. It needs
+    /// VK_KHR_pipeline_executable_properties, which lavapipe lacks.
+    pub fn statistics(mut self, on: bool) -> Options {
+        self.statistics = on;
         self
     }
 

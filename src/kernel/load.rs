@@ -6,6 +6,7 @@ use super::pipelines::Pipelines;
 use super::preparation::Preparation;
 use super::run::{Launch, Target};
 use super::{Kernel, Loaded, Variant};
+use crate::device::statistics::Statistics;
 use crate::device::timing::Timing;
 use crate::device::{Device, DeviceInfo};
 use crate::error::{Error, Result};
@@ -138,6 +139,15 @@ impl DynKernel {
     pub fn variant_for<'a>(&self, args: impl IntoIterator<Item = Argument<'a>>) -> Result<&str> {
         let at = super::run::choose(self, args)?;
         Ok(self.loadable(at).map_or("", |v| &v.program.variant))
+    }
+
+    /// Returns the driver's numbers of the dispatches that [`DynKernel::run`] would launch, such as their registers. Nothing is launched.
+    ///
+    /// # Errors
+    /// Returns the errors of [`DynKernel::run`], and [`Error::NoStatistics`] if the device does not keep these numbers: see
+    /// [`Options::statistics`](crate::Options::statistics).
+    pub fn statistics<'a>(&self, args: impl IntoIterator<Item = Argument<'a>>) -> Result<Vec<Statistics>> {
+        Launch::new(self, args, Target::Allocate, None)?.statistics()
     }
 
     pub(crate) fn loadable(&self, at: usize) -> Option<&Loadable> {

@@ -8,6 +8,7 @@ pub(super) mod pipelines;
 pub(super) mod preparation;
 pub(super) mod run;
 
+use crate::device::statistics::Statistics;
 use crate::device::timing::Timing;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
@@ -266,6 +267,15 @@ impl<K: Kernel> Loaded<K> {
     /// Returns the name of the variant that [`Loaded::run`] would take.
     pub fn variant_for<'a>(&self, args: impl Into<K::Args<'a>>) -> Result<&str> {
         self.kernel.variant_for(args.into().list())
+    }
+
+    /// Returns the driver's numbers of the dispatches that [`Loaded::run`] would launch, such as their registers. Nothing is launched.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Loaded::run`], and [`Error::NoStatistics`](crate::Error::NoStatistics) if the device does not keep these
+    /// numbers: see [`Options::statistics`](crate::Options::statistics).
+    pub fn statistics<'a>(&self, args: impl Into<K::Args<'a>>) -> Result<Vec<Statistics>> {
+        self.kernel.statistics(args.into().list())
     }
 
     /// Returns this kernel as one whose arguments are known at run time only.

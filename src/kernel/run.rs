@@ -7,6 +7,7 @@ use crate::device::Device;
 use crate::device::backend::{LaunchStep, Piece, Use};
 use crate::device::memory::{Memory, allocated};
 use crate::device::region::Region;
+use crate::device::statistics::Statistics;
 use crate::device::timing::{Span, Timed, Timing};
 use crate::error::{Cause, Error, Refusal, Result};
 use crate::launch::strides::{self, Given};
@@ -63,6 +64,20 @@ impl Launch {
         self.device.give_temporaries(self.temporaries);
         let timing = timing(&self.variant, &steps, &spans?);
         Ok((self.outputs, timing))
+    }
+}
+
+impl Launch {
+    /// Returns the driver's numbers of the launch's dispatches, and gives its memory back.
+    pub(crate) fn statistics(self) -> Result<Vec<Statistics>> {
+        let of = |step: &LaunchStep| {
+            let values = step.pipeline.statistics().map(<[_]>::to_vec);
+            let none = || Error::NoStatistics { device: self.device.info().name.clone() };
+            Ok(Statistics { dispatch: step.name.clone(), values: values.ok_or_else(none)? })
+        };
+        let all = self.steps.iter().map(of).collect();
+        self.device.give_temporaries(self.temporaries);
+        all
     }
 }
 

@@ -195,6 +195,7 @@ impl Support<'_> {
             (features.cooperative_matrix, khr::cooperative_matrix::NAME),
             (features.matrix_reductions || features.matrix_conversions, matrices::MORE),
             (features.atomic_f32_add, ext::shader_atomic_float::NAME),
+            (features.statistics, khr::pipeline_executable_properties::NAME),
             // It reports how much memory this process may use.
             (true, ext::memory_budget::NAME),
             // The specification requires that it is enabled if a device has it.
@@ -295,6 +296,7 @@ pub(super) struct Features {
     pub(super) matrix_conversions: bool,
     pub(super) atomic_f32_add: bool,
     pub(super) int64: bool,
+    pub(super) statistics: bool,
 }
 
 impl Features {
@@ -314,6 +316,7 @@ impl Features {
             matrix_conversions: has(support.extensions, matrices::MORE),
             atomic_f32_add: has(support.extensions, ext::shader_atomic_float::NAME),
             int64: false,
+            statistics: has(support.extensions, khr::pipeline_executable_properties::NAME),
         };
         let mut chain = Chain::default();
         let mut all = chain.link(&known);
@@ -367,6 +370,7 @@ pub(super) struct Chain {
     cooperative_matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
     more_matrices: matrices::MoreFeatures,
     atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>,
+    statistics: vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR<'static>,
 }
 
 impl Chain {
@@ -384,6 +388,7 @@ impl Chain {
         self.more_matrices.reductions = on.matrix_reductions.into();
         self.more_matrices.conversions = on.matrix_conversions.into();
         self.atomic_float = self.atomic_float.shader_buffer_float32_atomic_add(on.atomic_f32_add);
+        self.statistics = self.statistics.pipeline_executable_info(on.statistics);
         let mut all = vk::PhysicalDeviceFeatures2::default();
         all.features = all.features.shader_int64(on.int64);
         if on.address {
@@ -416,6 +421,9 @@ impl Chain {
         if on.atomic_f32_add {
             all = all.push_next(&mut self.atomic_float);
         }
+        if on.statistics {
+            all = all.push_next(&mut self.statistics);
+        }
         all
     }
 
@@ -437,6 +445,7 @@ impl Chain {
             matrix_conversions: on(self.more_matrices.conversions),
             atomic_f32_add: on(self.atomic_float.shader_buffer_float32_atomic_add),
             int64: false,
+            statistics: on(self.statistics.pipeline_executable_info),
         }
     }
 }

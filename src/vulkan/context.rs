@@ -30,6 +30,8 @@ pub(super) struct Context {
     pub(super) lines: bool,
     /// The checks that are added to SPIR-V modules.
     pub(super) checks: Checks,
+    /// True if the driver keeps its numbers of pipelines.
+    pub(super) statistics: bool,
     /// The number of pipelines that the driver is compiling.
     compiling: AtomicUsize,
     destroyer: Destroyer,
@@ -39,7 +41,8 @@ pub(super) struct Context {
 
 impl Context {
     pub(super) fn new(instance: Instance, candidate: Candidate, options: &Options) -> Result<Context> {
-        let Candidate { raw: physical, family, queues: available, info, details } = candidate;
+        let Candidate { raw: physical, family, queues: available, info, mut details } = candidate;
+        details.features.statistics &= options.statistics;
         let priorities = vec![1.0; Queues::count(available, options.queues)];
         let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&priorities)];
         let extensions: Vec<_> = details.extensions.iter().map(|e| e.as_ptr()).collect();
@@ -57,7 +60,7 @@ impl Context {
         let address_khr = by_extension.then(|| khr::buffer_device_address::Device::new(instance.raw(), &device));
         let names = has_names(&instance, &device).then(|| ext::debug_utils::Device::new(instance.raw(), &device));
         let lines = options.debug || instance.is_validating();
-        let checks = options.checks;
+        let (checks, statistics) = (options.checks, details.features.statistics);
         let (compiling, destroyer) = (AtomicUsize::new(0), Destroyer::default());
         Ok(Context {
             device,
@@ -70,6 +73,7 @@ impl Context {
             names,
             lines,
             checks,
+            statistics,
             compiling,
             destroyer,
             instance,

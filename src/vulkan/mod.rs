@@ -21,6 +21,7 @@ mod memory;
 mod pipeline;
 mod queues;
 mod session;
+mod statistics;
 mod submit;
 mod transfer;
 mod validation;

@@ -5,8 +5,10 @@ use super::checks::CheckedModule;
 use super::context::Context;
 use super::failed;
 use super::queues::Moment;
+use super::statistics;
 use crate::device::backend;
 use crate::device::parking::Wait;
+use crate::device::statistics::Statistic;
 use crate::error::{Error, Result};
 use ash::vk;
 use std::borrow::Cow;
@@ -34,10 +36,16 @@ pub(super) struct ComputePipeline {
     pub(super) shown: CString,
     /// The moment at which it was created.
     pub(super) made: Moment,
+    /// The driver's numbers, if it keeps them.
+    statistics: Option<Vec<Statistic>>,
     context: Arc<Context>,
 }
 
-impl backend::Pipeline for ComputePipeline {}
+impl backend::Pipeline for ComputePipeline {
+    fn statistics(&self) -> Option<&[Statistic]> {
+        self.statistics.as_deref()
+    }
+}
 
 /// The input of a pipeline's compilation.
 pub(super) struct Words {
@@ -96,6 +104,7 @@ impl ComputePipeline {
             spilled: dispatch.spilled,
             shown: CString::new(made_of.shown.replace('\0', "")).unwrap_or_default(),
             made: Moment::default(),
+            statistics: None,
             context: context.clone(),
         };
         pipeline.create_layouts(dispatch)?;
@@ -116,6 +125,9 @@ impl ComputePipeline {
         pipeline.raw = created?;
         pipeline.made = context.queues.now();
         context.name(pipeline.raw, &made_of.shown);
+        if context.statistics {
+            pipeline.statistics = Some(statistics::of(context, pipeline.raw)?);
+        }
         Ok(pipeline)
     }
 
@@ -170,7 +182,10 @@ impl ComputePipeline {
         }
         let mut info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(self.layout);
         if self.checked.as_ref().is_some_and(CheckedModule::has_races) {
-            info = info.flags(vk::PipelineCreateFlags::DISPATCH_BASE);
+            info.flags |= vk::PipelineCreateFlags::DISPATCH_BASE;
+        }
+        if self.context.statistics {
+            info.flags |= vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR;
         }
         let _counted = self.context.compiles();
         // SAFETY: the module fits the layout, by the compiler.

@@ -14,6 +14,7 @@ mod loading;
 mod memory;
 mod names;
 mod programs;
+mod statistics;
 mod support;
 mod typed;
 mod versions;

@@ -3,7 +3,8 @@
 
    All queues of the device submit to a single real queue. A held queue keeps its submissions until it is released, so their fences are not
    signalled. The first few submissions can pass. On request, functions that destroy wait, as in some drivers that wait for running work.
-   Destroyed objects are counted. The names of objects, labels, dispatches and the lines of modules are recorded. */
+   Destroyed objects are counted. The names of objects, labels, dispatches and the lines of modules are recorded. statistics.c adds an
+   extension. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -26,6 +27,8 @@ typedef struct { uint32_t type; const void *next; const char *name; float color[
 typedef struct { uint32_t type; const void *next; uint32_t flags; size_t bytes; const uint32_t *words; } ModuleInfo;
 typedef struct Chain { uint32_t type; struct Chain *next; uint32_t value; } Chain;
 
+typedef struct { uint32_t type; const void *next; uint32_t flags; uint64_t rest[10]; } PipelineInfo;
+
 enum { SUCCESS = 0, TIMEOUT = 2, FULL = -2, LOST = -4, QUEUES = 8, KEPT = 64, DRIVER_PROPERTIES = 1000196000 };
 
 static Any (*instance_address)(void *, const char *);
@@ -44,6 +47,13 @@ static void (*begin_label)(void *, const Label *);
 static void (*end_label)(void *);
 static void (*dispatch)(void *, uint32_t, uint32_t, uint32_t);
 static int (*create_module)(void *, const ModuleInfo *, const void *, uint64_t *);
+
+/* statistics.c */
+extern uint32_t has_statistics, captured;
+extern Any list_extensions, list_features;
+extern void extensions_listed(void), features_listed(void), executables(void), numbers(void);
+extern void without_statistics(DeviceInfo *, const void **);
+extern PipelineInfo without_capture(const PipelineInfo *);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -87,6 +97,8 @@ static uint32_t *named(const char *name) {
   if (!strcmp(name, "full_in_submit")) return &full_in_submit;
   if (!strcmp(name, "ends_held")) return &ends_held;
   if (!strcmp(name, "nameless")) return &nameless;
+  if (!strcmp(name, "has_statistics")) return &has_statistics;
+  if (!strcmp(name, "captured")) return &captured;
   if (!strcmp(name, "destroyed")) return &destroyed;
   if (!strcmp(name, "ending")) return &ending;
   if (!strcmp(name, "submitted")) return &submitted;
@@ -165,7 +177,9 @@ static int create(void *physical, const DeviceInfo *info, const void *allocator,
   QueueInfo one = info->queues[0];
   DeviceInfo changed_info = *info;
   one.count = 1;
+  const void *extensions[64];
   changed_info.queues = &one;
+  without_statistics(&changed_info, extensions);
   return create_device(physical, &changed_info, allocator, device);
 }
 
@@ -234,7 +248,8 @@ static int compile(void *device, uint64_t cache, uint32_t count, const void *inf
   while (compiler_held) pthread_cond_wait(&changed, &lock);
   compiling--;
   pthread_mutex_unlock(&lock);
-  return create_pipelines(device, cache, count, infos, allocator, out);
+  PipelineInfo info = without_capture(infos);
+  return create_pipelines(device, cache, count, &info, allocator, out);
 }
 
 /* Functions that destroy or free. They take a device, or a device and an object, which may be null. Four words are enough for the arguments
@@ -253,6 +268,8 @@ static void (*const own_ends[ENDS])(uintptr_t, uintptr_t, uintptr_t, uintptr_t) 
   { end0, end1, end2, end3, end4, end5, end6, end7, end8, end9, end10 };
 
 static Any of_device(void *device, const char *name) {
+  if (has_statistics && !strcmp(name, "vkGetPipelineExecutablePropertiesKHR")) return executables;
+  if (has_statistics && !strcmp(name, "vkGetPipelineExecutableStatisticsKHR")) return numbers;
   Any real = device_address(device, name);
   if (!real || (nameless && strstr(name, "DebugUtils"))) return 0;
   for (int n = 0; n < ENDS; n++)
@@ -281,6 +298,8 @@ Any vkGetInstanceProcAddr(void *instance, const char *name) {
   if (!strcmp(name, "vkGetDeviceProcAddr")) { device_address = (void *)real; return (Any)of_device; }
   if (!strcmp(name, "vkCreateDevice")) { create_device = (void *)real; return (Any)create; }
   if (!strcmp(name, "vkGetPhysicalDeviceProperties2")) { get_properties = (void *)real; return (Any)properties; }
+  if (!strcmp(name, "vkGetPhysicalDeviceFeatures2")) { list_features = real; return features_listed; }
+  if (!strcmp(name, "vkEnumerateDeviceExtensionProperties")) { list_extensions = real; return extensions_listed; }
   if (!strcmp(name, "vkGetPhysicalDeviceQueueFamilyProperties")) { get_families = (void *)real; return (Any)families; }
   return real;
 }

@@ -2,7 +2,7 @@
 
 use super::support::{counted, options};
 use std::ffi::{CStr, CString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,9 +29,10 @@ impl Injector {
         let name = format!("tilewright-injector-{}-{}.so", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         // Each test has its own copy, because a library is loaded once for each path.
         let path = std::env::temp_dir().join(name);
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/runtime/injector/injector.c");
+        let sources =
+            ["injector.c", "statistics.c"].map(|file| Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime/injector").join(file));
         let mut compiler = Command::new("cc");
-        compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&path).args([source, "-ldl", "-lpthread"]);
+        compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&path).args(sources).args(["-ldl", "-lpthread"]);
         assert!(compiler.status().expect("a C compiler is needed, as cc").success());
         // SAFETY: the library runs no code when it is loaded.
         let library = unsafe { libloading::Library::new(&path) }.expect("just made");
