@@ -89,12 +89,15 @@ pub(crate) fn symbolic(algorithm: &Program) -> impl Iterator<Item = &str> {
     algorithm.dims.values().filter(|dim| dim.derived.is_none()).map(|dim| dim.name.as_str())
 }
 
+/// The size of the other dims while one is chosen. A kernel's derived dims are negative at sizes below its windows.
+const OTHERS: i64 = 64;
+
 /// Returns the least size of a dim at which some axis over it has at least this number of points, if the others are large.
 fn around(algorithm: &Program, nest: &Program, name: &str, points: i64) -> i64 {
     let extents: Vec<ExprId> = roots(nest).filter(|extent| names_in(nest, *extent).contains(name)).collect();
     let reaches = |size: i64| {
-        let given =
-            symbolic(algorithm).fold(Given::default(), |given, other| given.dim(nest, other, if other == name { size } else { 3 }));
+        let given = symbolic(algorithm)
+            .fold(Given::default(), |given, other| given.dim(nest, other, if other == name { size } else { OTHERS }));
         indices(nest, &given, &extents).is_ok_and(|values| values.iter().any(|value| *value >= points))
     };
     if extents.is_empty() { points.max(0) } else { (0..4 * points.max(1) + 64).find(|size| reaches(*size)).unwrap_or(points) }
