@@ -23,7 +23,7 @@ pub struct Entry {
 }
 
 /// Every kernel. Variants for another shape of problem have a separate entry.
-pub const ALL: [Entry; 41] = [
+pub const ALL: [Entry; 46] = [
     Entry {
         name: "conv2d",
         about: "3x3 convolution with stride 2, NHWC x HWCF",
@@ -38,6 +38,13 @@ pub const ALL: [Entry; 41] = [
         },
         dims: &[("N", 1), ("IH", 225), ("IW", 225), ("IC", 3), ("OC", 32)],
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
+    },
+    Entry {
+        name: "conv2d_7x7",
+        about: "7x7 convolution with stride 2, NHWC x HWCF",
+        programs: || programs(&[hopper::conv2d::WINDOWS_7X7, ampere::conv2d::WINDOWS_7X7, plain::CONV2D_7X7]),
+        dims: &[("N", 1), ("IH", 229), ("IW", 229), ("IC", 3), ("OC", 64)],
+        operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 49.0 * dim("IC"),
     },
     Entry {
         name: "conv2d_f16",
@@ -80,7 +87,13 @@ pub const ALL: [Entry; 41] = [
         name: "conv2d_winograd",
         about: "3x3 convolution of many channels, NHWC x HWCF, by Winograd's algorithm and directly",
         programs: || {
-            let direct = programs(&[lavapipe::conv2d::CHANNELS_64, lavapipe::conv2d::PIXELS_8X32, hopper::conv2d::IMPLICIT_GEMM])?;
+            let direct = programs(&[
+                lavapipe::conv2d::CHANNELS_64,
+                lavapipe::conv2d::PIXELS_8X32,
+                hopper::conv2d::IMPLICIT_GEMM,
+                hopper::conv2d::WINDOWS,
+                ampere::conv2d::WINDOWS,
+            ])?;
             let decomposed = programs(&[
                 lavapipe::winograd::F4,
                 lavapipe::winograd::F4_TILES,
@@ -111,6 +124,8 @@ pub const ALL: [Entry; 41] = [
             programs(&[
                 lavapipe::conv_nchw::CHANNELS_8,
                 lavapipe::conv_nchw::CHANNELS_32X4,
+                hopper::conv_nchw::BORDERED,
+                ampere::conv_nchw::BORDERED,
                 ampere::conv_nchw::IMPLICIT_GEMM,
                 plain::CONV_NCHW,
             ])
@@ -158,7 +173,17 @@ pub const ALL: [Entry; 41] = [
     Entry {
         name: "conv1x1",
         about: "pointwise convolution, bias and ReLU, NHWC",
-        programs: || programs(&[lavapipe::conv1x1::PIXELS_4X8, lavapipe::conv1x1::ROWS_4X8, kernels::conv1x1::DEFAULT]),
+        programs: || {
+            programs(&[
+                lavapipe::conv1x1::PIXELS_4X8,
+                lavapipe::conv1x1::ROWS_4X8,
+                hopper::conv1x1::PIXELS_32,
+                hopper::conv1x1::PIXELS_128,
+                ampere::conv1x1::PIXELS_32,
+                ampere::conv1x1::PIXELS_128,
+                kernels::conv1x1::DEFAULT,
+            ])
+        },
         dims: &[("N", 1), ("H", 56), ("W", 56), ("IC", 240), ("OC", 64)],
         operations: |dim| dim("N") * dim("H") * dim("W") * dim("OC") * (2.0 * dim("IC") + 2.0),
     },
@@ -175,6 +200,7 @@ pub const ALL: [Entry; 41] = [
         programs: || {
             programs(&[
                 hopper::depthwise::PIXELS,
+                ampere::depthwise::PIXELS,
                 lavapipe::depthwise::PIXELS_4,
                 lavapipe::depthwise::PIXELS_PINNED,
                 kernels::depthwise::DEFAULT,
@@ -186,7 +212,15 @@ pub const ALL: [Entry; 41] = [
     Entry {
         name: "separable",
         about: "3x3 depthwise and pointwise convolution, NHWC",
-        programs: || programs(&[lavapipe::separable::REGISTERS, lavapipe::separable::SHARED, kernels::separable::DEFAULT]),
+        programs: || {
+            programs(&[
+                lavapipe::separable::REGISTERS,
+                lavapipe::separable::SHARED,
+                hopper::separable::SHARED,
+                ampere::separable::SHARED,
+                kernels::separable::DEFAULT,
+            ])
+        },
         dims: &[("N", 1), ("IH", 114), ("IW", 114), ("C", 96), ("OC", 64)],
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("C") * (9.0 + dim("OC")),
     },
@@ -199,7 +233,11 @@ pub const ALL: [Entry; 41] = [
                 lavapipe::matmul::ROWS_PINNED,
                 lavapipe::matmul::REGISTERS_8X8,
                 hopper::matmul::PREFETCH_64X128,
+                hopper::matmul::CHUNKS,
+                hopper::matmul::ANY,
                 hopper::matmul::REGISTERS_4X4,
+                ampere::matmul::CHUNKS,
+                ampere::matmul::ANY,
                 kernels::matmul::DEFAULT,
             ])
         },
@@ -228,6 +266,36 @@ pub const ALL: [Entry; 41] = [
         },
         dims: &[("M", 4096), ("N", 4096), ("K", 4096)],
         operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
+    },
+    Entry {
+        name: "matmul_f16_thin",
+        about: "product of few rows of f16 with a matrix, with accumulation in f32",
+        programs: || {
+            programs(&[
+                hopper::thin::ROW,
+                hopper::thin::ROWS_16,
+                hopper::thin::ROWS,
+                ampere::thin::ROW,
+                ampere::thin::ROWS_16,
+                ampere::thin::ROWS,
+            ])
+        },
+        dims: &[("M", 16), ("N", 4096), ("K", 4096)],
+        operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
+    },
+    Entry {
+        name: "matvec",
+        about: "product of a matrix and a vector",
+        programs: || programs(&[hopper::thin::VECTOR, ampere::thin::VECTOR, plain::MATVEC]),
+        dims: &[("M", 4096), ("K", 4096)],
+        operations: |dim| 2.0 * dim("M") * dim("K"),
+    },
+    Entry {
+        name: "matvec_f16",
+        about: "product of a matrix and a vector of f16, with accumulation in f32",
+        programs: || programs(&[hopper::thin::VECTOR_F16, ampere::thin::VECTOR_F16]),
+        dims: &[("M", 4096), ("K", 4096)],
+        operations: |dim| 2.0 * dim("M") * dim("K"),
     },
     Entry {
         name: "batched_matmul_f16",
@@ -300,7 +368,7 @@ pub const ALL: [Entry; 41] = [
     Entry {
         name: "split_k",
         about: "matrix multiply with few results and long sums",
-        programs: || programs(&[lavapipe::matmul::SPLIT_K, ampere::matmul::SPLIT_K]),
+        programs: || programs(&[lavapipe::matmul::SPLIT_K, hopper::matmul::SPLIT_K, ampere::matmul::SPLIT_K]),
         dims: &[("M", 64), ("N", 64), ("K", 65536)],
         operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
     },
@@ -363,6 +431,8 @@ pub const ALL: [Entry; 41] = [
                 hopper::attention_mixed::HEADS_64,
                 hopper::attention_mixed::HEADS_64_KHR,
                 hopper::attention_mixed::HEADS_64_ROWS,
+                hopper::attention_mixed::KEYS_64,
+                ampere::attention_mixed::KEYS_64,
                 ampere::attention_mixed::HEADS_64,
                 rdna3::attention_mixed::HEADS_64,
                 xe2::attention_mixed::HEADS_64,
@@ -387,6 +457,13 @@ pub const ALL: [Entry; 41] = [
             ])
         },
         dims: &[("B", 16), ("N", 1024), ("M", 1024), ("D", 128), ("E", 128)],
+        operations: |dim| 2.0 * dim("B") * dim("N") * dim("M") * (dim("D") + dim("E")),
+    },
+    Entry {
+        name: "attention_few",
+        about: "attention of few queries of f16, 128 elements per head, by parts of the keys",
+        programs: || programs(&[hopper::attention_mixed::KEYS_128, ampere::attention_mixed::KEYS_128]),
+        dims: &[("B", 32), ("N", 1), ("M", 4096), ("D", 128), ("E", 128)],
         operations: |dim| 2.0 * dim("B") * dim("N") * dim("M") * (dim("D") + dim("E")),
     },
     Entry {
@@ -461,7 +538,10 @@ pub const ALL: [Entry; 41] = [
                 lavapipe::rows::SOFTMAX,
                 lavapipe::rows::SOFTMAX_ONLINE,
                 lavapipe::rows::SOFTMAX_ANY,
+                hopper::rows::SOFTMAX_1024,
                 hopper::rows::SOFTMAX_4096,
+                ampere::rows::SOFTMAX_1024,
+                ampere::rows::SOFTMAX_4096,
                 rdna3::rows::SOFTMAX,
                 kernels::softmax::DEFAULT,
             ])
@@ -476,7 +556,10 @@ pub const ALL: [Entry; 41] = [
             programs(&[
                 lavapipe::rows::LAYERNORM,
                 lavapipe::rows::LAYERNORM_ANY,
+                hopper::rows::LAYERNORM_1024,
                 hopper::rows::LAYERNORM_4096,
+                ampere::rows::LAYERNORM_1024,
+                ampere::rows::LAYERNORM_4096,
                 rdna3::rows::LAYERNORM,
                 kernels::layernorm::DEFAULT,
             ])

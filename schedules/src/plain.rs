@@ -1,7 +1,7 @@
 //! Schedules for any device and any size. Most are `{}`, the planned schedule, of kernels with several dtypes. Other kernels have it
 //! as their `DEFAULT`.
 
-use crate::kernels::{attention, causal_attention, conv_nchw, conv2d, gelu};
+use crate::kernels::{attention, causal_attention, conv_nchw, conv2d, gelu, matvec};
 use tilewright::devices::vulkan_1_1;
 use tilewright::schedule;
 
@@ -50,4 +50,14 @@ schedule! {
 schedule! {
     /// f32.
     pub GELU: gelu<T = f32> for vulkan_1_1 {}
+}
+
+schedule! {
+    /// f32.
+    pub MATVEC: matvec<T = f32> for vulkan_1_1 {}
+}
+
+schedule! {
+    /// f32, filters of 7x7 with stride 2.
+    pub CONV2D_7X7: conv2d<T = f32, FH = 7, FW = 7, S = 2> for vulkan_1_1 {}
 }

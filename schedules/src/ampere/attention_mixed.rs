@@ -51,3 +51,17 @@ schedule! {
         apply parts::attention_mixed::ANY_ROWS_SUMS;
     }
 }
+
+schedule! {
+    /// Few queries of heads of 128 elements, without matrix units: a workgroup of one subgroup has 64 keys of a head.
+    pub KEYS_128: attention_mixed for nvidia_ampere where N <= 8, D == 128, E == 128 {
+        apply parts::attention_split::KEYS;
+    }
+}
+
+schedule! {
+    /// [`KEYS_128`] for heads of 64 elements.
+    pub KEYS_64: attention_mixed for nvidia_ampere where N <= 8, D == 64, E == 64 {
+        apply parts::attention_split::KEYS<EACH = 2>;
+    }
+}

@@ -1,6 +1,7 @@
 //! Convolution, channels first.
 
 use crate::kernels::conv_nchw;
+use crate::parts;
 use tilewright::devices::nvidia_ampere;
 use tilewright::schedule;
 
@@ -17,5 +18,13 @@ schedule! {
         promote(filter => w[k, oc], at: k_o, to: shared, fill: 0.0, row_pad: 4);
         tile(oc: 4, p: 4) => thread(y, x);
         unroll(oc, p);
+    }
+}
+
+schedule! {
+    /// Any sizes: 32 channels x 4x32 pixels per workgroup. The image part with its border is in shared memory. Not yet run on such a
+    /// device.
+    pub BORDERED: conv_nchw<T = f32> for nvidia_ampere {
+        apply parts::conv_f32::BORDERED;
     }
 }

@@ -1,8 +1,24 @@
 //! Matrix multiply.
 
 use crate::kernels::matmul;
+use crate::parts;
 use tilewright::devices::nvidia_ampere;
 use tilewright::schedule;
+
+schedule! {
+    /// Any sizes: 128x128 per workgroup of 256, through shared memory, 8x8 per invocation.
+    pub ANY: matmul for nvidia_ampere {
+        apply parts::matrices::BLOCKS<STEP = 8>;
+    }
+}
+
+schedule! {
+    /// Few results, any sizes: each workgroup adds 256 products for 64x64 results, and a second dispatch adds the partial sums. Load it
+    /// first for sizes up to about 1024x1024.
+    pub CHUNKS: matmul for nvidia_ampere {
+        apply parts::matrices::CHUNKS;
+    }
+}
 
 schedule! {
     /// For few results and long sums: each workgroup sums 256 products, 4x4 results per invocation. A second dispatch adds the

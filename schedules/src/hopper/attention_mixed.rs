@@ -144,3 +144,19 @@ schedule! {
         apply parts::attention_mixed::ANY_ROWS_SUMS<ROWS = 16>;
     }
 }
+
+schedule! {
+    /// Few queries of heads of 128 elements, without matrix units: a workgroup of one subgroup has 64 keys of a head.
+    pub KEYS_128: attention_mixed for nvidia_hopper where N <= 8, D == 128, E == 128 {
+        apply parts::attention_split::KEYS<BLOCK = BLOCK, CHUNK = CHUNK>;
+        tune BLOCK in [4, 8, 16] = 8;
+        tune CHUNK in [4, 8, 16, 32] = 8;
+    }
+}
+
+schedule! {
+    /// [`KEYS_128`] for heads of 64 elements.
+    pub KEYS_64: attention_mixed for nvidia_hopper where N <= 8, D == 64, E == 64 {
+        apply parts::attention_split::KEYS<EACH = 2>;
+    }
+}

@@ -1,6 +1,7 @@
 //! Convolution, channels last.
 
 use crate::kernels::conv2d;
+use crate::parts;
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
@@ -36,5 +37,28 @@ schedule! {
         unroll(ic, t_r, t_v);
         vectorize(oc_v, 4);
         tune ROUNDS in [1, 2] = 2;
+    }
+}
+
+schedule! {
+    /// Stride 1, any sizes: 128 pixels x 64 channels per workgroup of 128, 8x8 per invocation. The sizes of the image are specialization
+    /// constants.
+    pub WINDOWS: conv2d<T = f32> for nvidia_hopper {
+        apply parts::conv_f32::WINDOWS<PIXELS = PIXELS, CHANNELS = CHANNELS, STEP = STEP>;
+        pin(IH, IW, IC);
+        tune PIXELS in [64, 128] = 128;
+        tune CHANNELS in [64, 128] = 64;
+        tune STEP in [8, 16] = 16;
+    }
+}
+
+schedule! {
+    /// Filters of 7x7 with stride 2, any sizes: 128 pixels x 64 channels per workgroup of 128. The sizes of the image are specialization
+    /// constants.
+    pub WINDOWS_7X7: conv2d<T = f32, FH = 7, FW = 7, S = 2> for nvidia_hopper {
+        apply parts::conv_f32::WINDOWS<PIXELS = PIXELS, STEP = STEP>;
+        pin(IH, IW, IC);
+        tune PIXELS in [64, 128, 256] = 128;
+        tune STEP in [8, 16] = 16;
     }
 }

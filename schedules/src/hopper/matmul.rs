@@ -1,6 +1,7 @@
 //! Matrix multiply.
 
 use crate::kernels::matmul;
+use crate::parts;
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
@@ -37,5 +38,37 @@ schedule! {
         tune STEP in [8, 16] = 16;
         tune BUFFERS in [1, 2] = 2;
         pin(N, K);
+    }
+}
+
+schedule! {
+    /// Any sizes: 64x128 per workgroup of 128, 8x8 per invocation. The next steps are prefetched to registers.
+    pub ANY: matmul for nvidia_hopper {
+        apply parts::matrices::BLOCKS<ROWS = ROWS, STEP = STEP>;
+        pipeline(k_o, buffers: BUFFERS, prefetch: register);
+        tune ROWS in [64, 128] = 64;
+        tune STEP in [8, 16] = 16;
+        tune BUFFERS in [1, 2] = 1;
+    }
+}
+
+schedule! {
+    /// Few results, any sizes: each workgroup adds 256 products for 64x64 results, and a second dispatch adds the partial sums. Load it
+    /// first for sizes up to about 1024x1024.
+    pub CHUNKS: matmul for nvidia_hopper {
+        apply parts::matrices::CHUNKS<ROWS = ROWS, STEP = STEP, WIDE = WIDE, CHUNK = CHUNK>;
+        tune ROWS in [32, 64, 128] = 64;
+        tune STEP in [8, 16] = 16;
+        tune WIDE in [4, 8] = 4;
+        tune CHUNK in [128, 256, 512] = 256;
+    }
+}
+
+schedule! {
+    /// [`CHUNKS`] for very few results and very long sums.
+    pub SPLIT_K: matmul for nvidia_hopper {
+        apply parts::matrices::CHUNKS<ROWS = ROWS, COLUMNS = ROWS, CHUNK = CHUNK>;
+        tune ROWS in [32, 64] = 64;
+        tune CHUNK in [128, 256, 512, 1024] = 512;
     }
 }

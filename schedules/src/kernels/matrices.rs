@@ -50,3 +50,10 @@ kernel! {
         c[n, i, j] = sum(k in 0..K) { a[n, i, k] as f32 * b[n, k, j] as f32 };
     }
 }
+
+kernel! {
+    /// `y = a * x`, with accumulation in f32.
+    pub fn matvec<T: f32 | f16, M, K>(a: T[M, K], x: T[K]) -> y: f32[M] {
+        y[i] = sum(k in 0..K) { a[i, k] as f32 * x[k] as f32 };
+    }
+}

@@ -56,21 +56,48 @@ schedule! {
 }
 
 schedule! {
-    /// In f32, any sizes: `ROWS` x 128 per workgroup, `STEP` items at a time through shared memory, which is filled with zeros out of
-    /// bounds. An invocation has `TALL` x 8 results, in blocks of 4x4, so that adjacent invocations read adjacent elements.
-    pub BLOCKS<ROWS = 128, STEP = 16, TALL = 8> {
-        tile(i: ROWS round_up, j: 128 round_up) => workgroup(y, x);
+    /// In f32, any sizes: `ROWS` x `COLUMNS` per workgroup, `STEP` items at a time through shared memory, which is filled with zeros out
+    /// of bounds. An invocation has `TALL` x `WIDE` results, in blocks of 4x4, so that adjacent invocations read adjacent elements.
+    pub TILES<ROWS = 128, COLUMNS = 128, STEP = 16, TALL = 8, WIDE = 8> {
+        tile(i: ROWS round_up, j: COLUMNS round_up) => workgroup(y, x);
         tile(k: STEP round_up => k_o);
         reorder(k_o, k, i, j);
         promote(a => a_s[k, i], at: k_o, to: shared, fill: 0.0, row_pad: 4);
         promote(b => b_s[k, j], at: k_o, to: shared, fill: 0.0);
         split(i, [TALL / 4, ROWS / TALL, 4] => i_r, i_t, i_v);
-        split(j, [2, 16, 4] => j_r, j_t, j_v);
+        split(j, [WIDE / 4, COLUMNS / WIDE, 4] => j_r, j_t, j_v);
         distribute(i_t, j_t => thread(y, x));
         promote(a_s => a_r[i_r, i_v], at: k, to: register);
         promote(b_s => b_r[j_r, j_v], at: k, to: register);
         unroll(k, i_r, i_v, j_r);
         vectorize(j_v, 4, unaligned: scalar);
+    }
+}
+
+schedule! {
+    /// [`TILES`] of `ROWS` x 128, with versions for rows at multiples of 16 bytes.
+    pub BLOCKS<ROWS = 128, STEP = 16, TALL = 8> {
+        apply TILES<ROWS = ROWS, STEP = STEP, TALL = TALL>;
+        specialize(K % 4 == 0, N % 4 == 0);
+    }
+}
+
+schedule! {
+    /// [`TILES`] of partial sums: a workgroup adds `CHUNK` products for each of its results, so that few results still use all cores. A
+    /// second dispatch adds the partial sums, with eight invocations per result.
+    pub CHUNKS<ROWS = 64, COLUMNS = 64, STEP = 16, TALL = 8, WIDE = 4, CHUNK = 256> {
+        tile(k: CHUNK => k_s);
+        rfactor(k_s => part);
+        part {
+            distribute(k_s => workgroup(z));
+            apply TILES<ROWS = ROWS, COLUMNS = COLUMNS, STEP = STEP, TALL = TALL, WIDE = WIDE>;
+            pipeline(k_o, buffers: 1, prefetch: register);
+        }
+        tile(j: 32) => workgroup(x);
+        distribute(i => workgroup(y));
+        distribute(j => thread(x));
+        tile(k_s: 8 => k_r);
+        distribute(k_s => thread(y), by: tree);
         specialize(K % 4 == 0, N % 4 == 0);
     }
 }

@@ -1,5 +1,6 @@
 //! The proofs of all variants: `docs/proofs.md` lists each with its verdict, the sizes that suffice to reach its blocks, and the number of
 //! blocks. The tests run these sizes in exact arithmetic. `UPDATE_DOCS=1` chooses the sizes anew and rewrites the page, in a few minutes.
+//! `UPDATE_DOCS=new` keeps the rows of the variants that are listed.
 
 use crate::{compile, key, recompiled, sources};
 use std::path::PathBuf;
@@ -104,14 +105,20 @@ fn row(variant: &compile::Variant) -> String {
     )
 }
 
-/// Returns the rows of programs, in their order.
+/// Returns the rows of programs, in their order. With `UPDATE_DOCS=new`, the rows that the page has are kept.
 fn rows_of(programs: &[Program]) -> String {
+    let keeps = std::env::var_os("UPDATE_DOCS").is_some_and(|value| value == "new");
+    let kept = |program: &Program| {
+        let [kernel, schedule, profile] = key(program);
+        let row = rows().find(|row| keeps && row[..3] == [kernel, profile, schedule])?;
+        Some(format!("| {} |\n", row.join(" | ")))
+    };
     let (next, rows) = (AtomicUsize::new(0), Mutex::new(vec![String::new(); programs.len()]));
     let work = || {
         // Syntax trees cannot be sent to other threads.
         let written = sources::schedules();
         while let Some(n) = Some(next.fetch_add(1, Relaxed)).filter(|n| *n < programs.len()) {
-            let row = row(&recompiled(&programs[n], &written));
+            let row = kept(&programs[n]).unwrap_or_else(|| row(&recompiled(&programs[n], &written)));
             eprint!("{n} of {}: {row}", programs.len());
             rows.lock().expect("no thread panicked")[n] = row;
         }

@@ -1,0 +1,13 @@
+//! A depthwise convolution and a pointwise one in one dispatch. Not yet run on such a device.
+
+use crate::kernels::separable;
+use crate::parts;
+use tilewright::devices::nvidia_ampere;
+use tilewright::schedule;
+
+schedule! {
+    /// 8x8 pixels x 64 channels of the result per workgroup of 256.
+    pub SHARED: separable for nvidia_ampere where C % 32 == 0, OC % 64 == 0 {
+        apply parts::conv_f32::SEPARABLE;
+    }
+}

@@ -1,0 +1,45 @@
+//! Attention of few queries: the keys of a head are split among workgroups, because one query is too little work for a core (Dao and
+//! others, *Flash-Decoding for long-context inference*, 2023).
+
+use tilewright::schedule;
+
+schedule! {
+    /// A workgroup is one subgroup of `LANES`, which has one query, and `CHUNK` blocks of `BLOCK` keys. Each of its invocations has `EACH`
+    /// elements of a head. The largest product, the total and the output so far of each part of the keys are stored, and a second dispatch
+    /// combines them, `PARTS` at a time.
+    pub KEYS<BLOCK = 8, CHUNK = 8, EACH = 4, LANES = 32, PARTS = 8> {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: BLOCK);
+        output {
+            split(j_o, [_, CHUNK] => j_s, j_o);
+            rfactor(j_s => part);
+            distribute(b, i => workgroup(x, y));
+            split(e, [LANES, EACH] => e_t, e);
+            distribute(e_t => thread(x));
+            vectorize(e, EACH);
+            tile(j_s: PARTS => j_r);
+            distribute(j_s => thread(y), by: tree);
+        }
+        part {
+            distribute(j_s, b, i => workgroup(x, y, z));
+            split(e, [LANES, EACH] => e_t, e);
+            distribute(e_t => thread(x));
+            reorder(j_o, e);
+            vectorize(e, EACH);
+            compute_at(block_output, j_o, to: register);
+            compute_at(block_total, j_o, to: register);
+            compute_at(weight, j_o, to: register);
+            compute_at(block_largest, j_o, to: register);
+            compute_at(product, j_o, to: register);
+            promote(query => q_r, at: workgroup, to: register);
+        }
+        q_r { split(d, [LANES, EACH] => d_t, d); distribute(d_t => thread(x)); vectorize(d, EACH); }
+        product {
+            split(d, [LANES, EACH] => d_t, d);
+            distribute(d_t => thread(x), by: subgroup);
+            reorder(j, d_t, d);
+            unroll(j, d);
+        }
+        block_output { reorder(j, e); unroll(j); vectorize(e, EACH); }
+        weight, block_largest, block_total { unroll(j); }
+    }
+}
