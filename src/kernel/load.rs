@@ -141,7 +141,7 @@ impl DynKernel {
         Ok(self.loadable(at).map_or("", |v| &v.program.variant))
     }
 
-    /// Returns the driver's numbers of the dispatches that [`DynKernel::run`] would launch, such as their registers. Nothing is launched.
+    /// Returns the driver's numbers of the dispatches that [`DynKernel::run`] would launch, such as their registers. They are compiled, but not launched.
     ///
     /// # Errors
     /// Returns the errors of [`DynKernel::run`], and [`Error::NoStatistics`] if the device does not keep these numbers: see

@@ -269,7 +269,7 @@ impl<K: Kernel> Loaded<K> {
         self.kernel.variant_for(args.into().list())
     }
 
-    /// Returns the driver's numbers of the dispatches that [`Loaded::run`] would launch, such as their registers. Nothing is launched.
+    /// Returns the driver's numbers of the dispatches that [`Loaded::run`] would launch, such as their registers. They are compiled, but not launched.
     ///
     /// # Errors
     /// Returns the errors of [`Loaded::run`], and [`Error::NoStatistics`](crate::Error::NoStatistics) if the device does not keep these
