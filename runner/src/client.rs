@@ -5,6 +5,7 @@ use crate::message::{Answer, Answered, Array, Diagnosis, Failure, NumberedReques
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -16,6 +17,24 @@ const LINES: usize = 8;
 
 /// The time that a runner may take to end after it is asked to.
 const END: Duration = Duration::from_secs(2);
+
+/// The time between two looks at [`AnswerLimit::stop`].
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The end of the time for which a client waits for an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct AnswerLimit {
+    /// The time for each answer.
+    pub answer: Duration,
+    /// Ends all waiting when it becomes true, for example because the user has pressed Ctrl-C.
+    pub stop: Option<&'static AtomicBool>,
+}
+
+impl From<Duration> for AnswerLimit {
+    fn from(answer: Duration) -> AnswerLimit {
+        AnswerLimit { answer, stop: None }
+    }
+}
 
 /// The reason why a runner gave no answer.
 #[derive(Debug, Error)]
@@ -64,6 +83,14 @@ pub enum ClientError {
         /// The last lines of its errors.
         said: String,
     },
+    /// The client was told to stop, and has ended the runner.
+    #[error("the runner `{command}` was stopped while it was asked {what}")]
+    Stopped {
+        /// The command.
+        command: String,
+        /// The request, in words.
+        what: &'static str,
+    },
     /// It has another version.
     #[error(
         "the runner `{command}` uses version {theirs} of the messages, and this program uses {VERSION}: install the same version of both"
@@ -82,7 +109,7 @@ pub enum ClientError {
 /// A runner that was started.
 pub struct Client {
     command: String,
-    limit: Duration,
+    limit: AnswerLimit,
     child: Child,
     input: Option<BufWriter<ChildStdin>>,
     answers: Receiver<Result<Answered, FrameError>>,
@@ -92,11 +119,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts a runner, which errors call `command`, and exchanges versions with it. `limit` is the time for each answer.
+    /// Starts a runner, which errors call `command`, and exchanges versions with it. `limit` holds for each answer.
     ///
     /// # Errors
     /// Returns an error if it does not start, does not answer, or has another version.
-    pub fn start(mut process: Command, command: &str, limit: Duration) -> Result<Client, ClientError> {
+    pub fn start(mut process: Command, command: &str, limit: impl Into<AnswerLimit>) -> Result<Client, ClientError> {
+        let limit = limit.into();
         let process = process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let fails = |error| ClientError::Start { command: command.to_owned(), error };
         let mut child = process.spawn().map_err(fails)?;
@@ -215,7 +243,7 @@ impl Client {
             let _ = send.send((input, result));
         });
         let start = Instant::now();
-        match written.recv_timeout(self.limit) {
+        match self.wait_for(&written, self.limit.answer) {
             Ok((input, result)) => {
                 self.input = Some(input);
                 match result {
@@ -225,20 +253,37 @@ impl Client {
                     }
                     // An answer that arrived before the end explains more than the end itself.
                     Err(_) => {
-                        return Err(self.received(what, self.answers.recv_timeout(END)).err().unwrap_or_else(|| self.ended(what)));
+                        let last = self.wait_for(&self.answers, END);
+                        return Err(self.received(what, last).err().unwrap_or_else(|| self.ended(what)));
                     }
                 }
             }
             Err(RecvTimeoutError::Timeout) => return Err(self.silent(what)),
             Err(RecvTimeoutError::Disconnected) => return Err(self.ended(what)),
         }
-        let left = self.limit.saturating_sub(start.elapsed());
-        let answered = self.answers.recv_timeout(left);
+        let left = self.limit.answer.saturating_sub(start.elapsed());
+        let answered = self.wait_for(&self.answers, left);
         let answered = self.received(what, answered)?;
         if answered.number != number {
             return Err(self.broken(what, format!("an answer to request {} instead of {number}", answered.number)));
         }
         Ok(answered.answer?)
+    }
+
+    /// Receives a message. The time also ends when the client is told to stop.
+    fn wait_for<T>(&self, messages: &Receiver<T>, limit: Duration) -> Result<T, RecvTimeoutError> {
+        let start = Instant::now();
+        loop {
+            let left = limit.saturating_sub(start.elapsed());
+            match messages.recv_timeout(left.min(LOOK)) {
+                Err(RecvTimeoutError::Timeout) if left > LOOK && !self.is_stopped() => {}
+                other => return other,
+            }
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.limit.stop.is_some_and(|stop| stop.load(Ordering::SeqCst))
     }
 
     fn received(
@@ -266,7 +311,10 @@ impl Client {
 
     fn silent(&mut self, what: &'static str) -> ClientError {
         self.kill();
-        ClientError::Silent { command: self.command.clone(), after: self.limit, what, said: self.said() }
+        if self.is_stopped() {
+            return ClientError::Stopped { command: self.command.clone(), what };
+        }
+        ClientError::Silent { command: self.command.clone(), after: self.limit.answer, what, said: self.said() }
     }
 
     fn ended(&mut self, what: &'static str) -> ClientError {

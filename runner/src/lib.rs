@@ -24,6 +24,6 @@ mod serve;
 mod worker;
 
 pub use arguments::{Dims, Pool, Set, Sizes};
-pub use client::{Client, ClientError};
+pub use client::{AnswerLimit, Client, ClientError};
 pub use serve::{serve, stdio};
 pub use worker::Worker;

@@ -5,11 +5,13 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tilewright::{DType, kernel};
 use tilewright_runner::message::{Array, Clock, FailureKind, Request, Timed, Value};
-use tilewright_runner::{Client, ClientError};
+use tilewright_runner::{AnswerLimit, Client, ClientError};
 
 kernel! {
     /// Returns two results for every kind of argument: one is new, one is updated.
@@ -141,6 +143,20 @@ fn greeted(script: &str) -> String {
     let error = client.err().unwrap_or_else(|| panic!("{script} is taken for a runner"));
     assert!(error.is_fatal() && start.elapsed() < Duration::from_secs(60), "{error}");
     error.to_string()
+}
+
+#[test]
+fn a_client_that_is_stopped_does_not_wait() {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    thread::spawn(|| {
+        thread::sleep(Duration::from_millis(100));
+        STOP.store(true, Ordering::SeqCst);
+    });
+    let (start, mut command) = (Instant::now(), Command::new("sh"));
+    command.args(["-c", "exec sleep 60"]);
+    let error = Client::start(command, "wrapper", AnswerLimit { answer: LONG, stop: Some(&STOP) }).err().unwrap();
+    assert_eq!(error.to_string(), "the runner `wrapper` was stopped while it was asked who it is");
+    assert!(error.is_fatal() && start.elapsed() < LONG / 2);
 }
 
 #[test]
