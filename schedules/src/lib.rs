@@ -26,7 +26,8 @@
 //! # }
 //! ```
 //!
-//! [`catalog`] lists all of them as data, for programs that time or test them.
+//! [`catalog`] lists all of them as data, for programs that time or test them. [`table`] lists sizes at which they are compared with other
+//! libraries.
 
 pub mod ampere;
 pub mod catalog;
@@ -36,5 +37,6 @@ pub mod lavapipe;
 pub mod parts;
 pub mod plain;
 pub mod rdna3;
+pub mod table;
 pub mod valhall;
 pub mod xe2;

@@ -8,6 +8,7 @@ mod entries;
 mod proofs;
 mod random;
 mod sources;
+mod table;
 
 use proc_macro2::{TokenStream, TokenTree};
 use sources::{Written, schedules, schedules_in};
