@@ -21,6 +21,8 @@ pub(crate) enum Exit {
     Device = 3,
     /// A runner does not start, hangs, has died, or sends an invalid answer.
     Runner = 4,
+    /// The user has interrupted the command. The results so far were printed.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {
@@ -63,6 +65,7 @@ impl From<ClientError> for Problem {
             ClientError::Failed(Failure { kind: FailureKind::NoDevice | FailureKind::Lost, .. }) => Exit::Device,
             ClientError::Failed(Failure { kind: FailureKind::Request, .. }) => Exit::Usage,
             ClientError::Failed(_) => Exit::No,
+            ClientError::Stopped { .. } => Exit::Interrupted,
             _ => Exit::Runner,
         };
         Problem { exit, text: error.to_string() }

@@ -22,6 +22,7 @@ mod doctor;
 mod example;
 mod exit;
 mod explain;
+mod interrupt;
 mod meets;
 mod new;
 mod options;

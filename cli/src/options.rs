@@ -16,6 +16,7 @@ Exit codes:
   2  the command line, or a file that it names, is invalid
   3  there is no such device, or it is lost
   4  a runner does not start, hangs, has died, or sends an invalid answer
+130  `bench` was interrupted, and has printed its results so far
 
 Environment: NO_COLOR switches colours off; TILEWRIGHT_DEVICE, TILEWRIGHT_CACHE, TILEWRIGHT_TIMEOUT and others hold as for every program of
 Tilewright.";
@@ -27,6 +28,12 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 fn parse_factor(text: &str) -> Result<f64, String> {
     let factor: Option<f64> = text.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor > 0.0);
     factor.ok_or_else(|| format!("`{text}` is not a number above 0"))
+}
+
+/// Reads a factor by which a schedule is slower, for example `20`, or `0` for none.
+fn parse_slower(text: &str) -> Result<f64, String> {
+    let factor: Option<f64> = text.parse().ok().filter(|factor: &f64| factor.is_finite() && (*factor == 0.0 || *factor > 1.0));
+    factor.ok_or_else(|| format!("`{text}` is neither a number above 1 nor 0"))
 }
 
 /// Reads a budget, for example `10m`.
@@ -230,7 +237,7 @@ pub(crate) struct Tune {
   tilewright bench catalog --kernel matmul --runner \"ssh board tilewright-runner\" --runner \"ssh tower tilewright-runner\"
 
 The share of the roofline is the least time that the kernel's arithmetic or its tensors' bytes can take by the rates of the schedule's profile,
-over the time measured; profiles without rates have none.")]
+over the time measured; profiles without rates have none. Ctrl-C prints the results so far; a second one ends the program at once.")]
 pub(crate) struct Bench {
     /// A Rust file with schedules, or `catalog`: the ready kernels of tilewright-schedules.
     pub(crate) what: String,
@@ -257,6 +264,12 @@ pub(crate) struct Bench {
     /// The seed of the random inputs.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Drops a schedule whose first launch takes this many times as long as the fastest schedule of the kernel. 0 drops none.
+    #[arg(long, value_name = "FACTOR", default_value = "20", value_parser = parse_slower)]
+    pub(crate) slower: f64,
+    /// The most time for all schedules of a kernel at the same sizes. Further schedules are not measured.
+    #[arg(long, value_name = "TIME", value_parser = parse_budget)]
+    pub(crate) row_within: Option<Duration>,
     /// Lists the schedules that could be timed, and times none.
     #[arg(long)]
     pub(crate) list: bool,

@@ -1,11 +1,12 @@
 //! Starts runners, in which launches run. A runner is this program again, or any command.
 
 use crate::exit::Problem;
+use crate::interrupt;
 use clap::Args;
 use std::process::Command;
 use std::time::Duration;
-use tilewright_runner::Client;
 use tilewright_runner::message::Clock;
+use tilewright_runner::{AnswerLimit, Client};
 
 /// The name of this machine's own runner.
 pub(crate) const HERE: &str = "here";
@@ -46,11 +47,12 @@ pub(crate) fn runners(named: &[String]) -> Vec<Option<&str>> {
 
 /// Starts a runner by its command, or this machine's own for `None`.
 pub(crate) fn start(runner: Option<&str>, reach: &Reach) -> Result<Client, Problem> {
+    let limit = AnswerLimit { answer: reach.answer_within, stop: Some(interrupt::flag()) };
     let Some(command) = runner else {
         let own = std::env::current_exe().map_err(|e| Problem::usage(format!("the path of this program is unknown: {e}")))?;
         let mut process = Command::new(own);
         process.arg("runner");
-        return Ok(Client::start(process, HERE, reach.answer_within)?);
+        return Ok(Client::start(process, HERE, limit)?);
     };
     let words = shell_words::split(command).map_err(|e| Problem::usage(format!("the runner `{command}`: {e}")))?;
     let Some((program, arguments)) = words.split_first() else {
@@ -58,5 +60,5 @@ pub(crate) fn start(runner: Option<&str>, reach: &Reach) -> Result<Client, Probl
     };
     let mut process = Command::new(program);
     process.args(arguments);
-    Ok(Client::start(process, command, reach.answer_within)?)
+    Ok(Client::start(process, command, limit)?)
 }

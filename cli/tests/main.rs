@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, unreachable_pub, reason = "tests")]
 
 mod bench;
+mod bench_limits;
 mod common;
 mod devices;
 mod explain;

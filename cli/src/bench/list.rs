@@ -131,6 +131,7 @@ impl Job {
             kernel: listed.kernel.clone(),
             schedule: listed.schedule.clone(),
             profile: listed.profile.clone(),
+            made_for: None,
             sizes: Sizes::default(),
             launch: Err(Refusal::default()),
             operations: None,
@@ -147,7 +148,8 @@ fn measured(listed: &Listed, profile: &Profile, compiled: &Rc<Compiled>, sizes: 
     let totals = version.and_then(|(program, costs)| totals(costs, program, &sizes, profile));
     let bytes = version.and_then(|(program, _)| sizes.dims(program).ok()?.bytes().ok());
     let operations = totals.map(|t| t.flops).filter(|n| *n > 0.0);
-    Job { sizes, launch, operations, bytes, least: totals.and_then(|t| t.least), ..Job::of(listed) }
+    let least = totals.and_then(|t| t.least);
+    Job { made_for: Some(profile.clone()), sizes, launch, operations, bytes, least, ..Job::of(listed) }
 }
 
 /// Returns the variant that a job launches. A contradiction is refused here, because the runner would use the literal of the fact instead
@@ -205,14 +207,14 @@ fn ready(entry: &Entry, program: Program, sizes: Sizes) -> Result<Job, Problem> 
             (Some(operations).filter(|n| n.is_finite() && *n > 0.0), dims.bytes().ok())
         }
     };
-    let profile = Profile::bundled(&program.profile);
+    let made_for = Profile::bundled(&program.profile);
     // Matrix units do nearly all operations of a program that uses them.
     let split = |operations: f64| if program.requires.matrices.is_empty() { [operations, 0.0] } else { [0.0, operations] };
-    let known = profile.zip(operations.zip(bytes));
-    let least = known.and_then(|(profile, (operations, bytes))| least(split(operations), bytes, &profile));
+    let known = made_for.as_ref().zip(operations.zip(bytes));
+    let least = known.and_then(|(profile, (operations, bytes))| least(split(operations), bytes, profile));
     let (schedule, profile) = (program.variant.clone(), program.profile.clone());
     let launch = launched(Rc::new(Compiled::of(program).map_err(Problem::no)?), &sizes);
-    Ok(Job { kernel: entry.name.to_owned(), schedule, profile, sizes, launch, operations, bytes, least })
+    Ok(Job { kernel: entry.name.to_owned(), schedule, profile, made_for, sizes, launch, operations, bytes, least })
 }
 
 /// Prints the schedules that could be timed.

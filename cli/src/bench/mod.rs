@@ -1,24 +1,26 @@
 //! `tilewright bench`: times the schedules of a file, or the ready kernels, by the device's clock.
+//!
+//! ```text
+//! list: jobs ─▶ measure: order ─▶ rows ─▶ against ─▶ report, svg
+//! ```
 
 mod against;
+mod fit;
 mod list;
+mod measure;
 mod report;
 mod svg;
 
 use crate::exit::{Exit, Problem};
+use crate::interrupt;
 use crate::options::Bench;
 use crate::output;
 use crate::place::runners;
-use crate::reached::{LEAST, Reached, Trouble};
 use crate::sizes::Sizes;
-use crate::tune::median;
 use crate::variant::Compiled;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
-use tilewright_runner::message::Timed;
-
-/// The number of launches before those that count.
-const WARM_UP: u32 = 5;
+use tilewright_dsl::profile::Profile;
 
 /// The version of the output of `--json`.
 const VERSION: u32 = 1;
@@ -28,6 +30,8 @@ pub(super) struct Job {
     pub(super) kernel: String,
     pub(super) schedule: String,
     pub(super) profile: String,
+    /// The profile of that name, if it is known.
+    pub(super) made_for: Option<Profile>,
     pub(super) sizes: Sizes,
     /// The compiled schedule, or the reason why it is not launched.
     pub(super) launch: Result<Rc<Compiled>, Refusal>,
@@ -39,6 +43,13 @@ pub(super) struct Job {
     pub(super) least: Option<f64>,
 }
 
+impl Job {
+    /// True if two jobs are schedules of one kernel at the same sizes, which are compared with each other.
+    fn is_beside(&self, other: &Job) -> bool {
+        (&self.kernel, &self.sizes) == (&other.kernel, &other.sizes)
+    }
+}
+
 /// The reason why a schedule is not launched.
 #[derive(Debug, Default)]
 pub(super) struct Refusal {
@@ -48,14 +59,17 @@ pub(super) struct Refusal {
 }
 
 /// The output of a run, which later runs are compared with.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Run {
     version: u32,
+    /// True if the run was interrupted, so that rows are missing.
+    #[serde(default)]
+    interrupted: bool,
     rows: Vec<Row>,
 }
 
 /// A schedule at some sizes on a device.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Row {
     runner: String,
     device: String,
@@ -64,6 +78,7 @@ pub(super) struct Row {
     schedule: String,
     profile: String,
     sizes: String,
+    /// The runs that count.
     runs: u32,
     median_ns: Option<f64>,
     least_ns: Option<f64>,
@@ -74,12 +89,25 @@ pub(super) struct Row {
     /// The median of the run that it is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before_ns: Option<f64>,
+    /// True if it was dropped after its first launch, because that was much slower than another schedule.
+    #[serde(default)]
+    dropped: bool,
     /// True if it was not measured because it is compiled for another device, or for other sizes.
     #[serde(default)]
     unsupported: bool,
+    /// True if it was not measured because the time for its kernel and sizes was over.
+    #[serde(default)]
+    out_of_time: bool,
     /// The reason why it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+}
+
+impl Row {
+    /// True if the schedule has not failed: it was measured, or it is for another device, or its time was over.
+    fn is_right(&self) -> bool {
+        self.error.is_none() || self.unsupported || self.out_of_time
+    }
 }
 
 pub(crate) fn run(options: &Bench) -> Result<Exit, Problem> {
@@ -88,93 +116,43 @@ pub(crate) fn run(options: &Bench) -> Result<Exit, Problem> {
     }
     let before = options.against.as_deref().map(against::read).transpose()?;
     let jobs = list::jobs(options)?;
-    let (mut rows, mut failed) = (Vec::new(), None);
+    interrupt::watch()?;
+    let mut run = Run { version: VERSION, ..Run::default() };
+    let mut failed = None;
     for runner in runners(&options.runner) {
         // The failure of one runner does not affect the results of another.
-        match timed(options, runner, &jobs, &mut rows) {
+        match measure::timed(options, runner, &jobs, &mut run) {
             Ok(exit) => failed = exit.or(failed),
+            Err(problem) if problem.exit == Exit::Interrupted => break,
             Err(problem) => {
                 problem.report(false);
                 failed = Some(problem.exit);
             }
         }
     }
+    run.interrupted = interrupt::is_set();
     if let Some(before) = &before {
-        against::compare(&mut rows, before);
+        against::compare(&mut run.rows, before);
     }
+    finish(options, &run, before.is_some(), failed)
+}
+
+/// Prints a run, and returns the exit code. `compared` is true if it was compared with another run.
+fn finish(options: &Bench, run: &Run, compared: bool, failed: Option<Exit>) -> Result<Exit, Problem> {
     if let Some(path) = &options.svg {
-        std::fs::write(path, svg::chart(&rows)).map_err(|e| Problem::usage(format!("cannot write {}: {e}", path.display())))?;
+        std::fs::write(path, svg::chart(&run.rows)).map_err(|e| Problem::usage(format!("cannot write {}: {e}", path.display())))?;
     }
-    // Schedules for other devices and sizes do not count as failures, unless there are no other schedules.
-    let all = rows.iter().all(|row| row.error.is_none() || row.unsupported) && rows.iter().any(|row| row.error.is_none());
-    let missing = report::missing(&rows);
     match options.json {
-        true => output::json(&Run { version: VERSION, rows }),
-        false => output::text(report::shown(&rows, before.is_some())),
+        true => output::json(run),
+        false => output::text(report::shown(&run.rows, compared)),
     }
-    if let Some(missing) = missing {
+    if run.interrupted {
+        return Ok(Exit::Interrupted);
+    }
+    if let Some(missing) = report::missing(&run.rows) {
         Problem::no(missing).report(false);
     }
+    // Schedules for other devices and sizes do not count as failures, unless all schedules are.
+    let all = run.rows.iter().all(Row::is_right) && run.rows.iter().any(|row| row.error.is_none());
     Ok(failed.unwrap_or(if all { Exit::Done } else { Exit::No }))
-}
-
-/// Times all jobs on a runner. Returns the exit code of its failures, if it failed and could continue.
-fn timed(options: &Bench, runner: Option<&str>, jobs: &[Job], rows: &mut Vec<Row>) -> Result<Option<Exit>, Problem> {
-    let mut reached = Reached::open(runner, &options.reach)?;
-    let bar = crate::tune::bar();
-    bar.set_length(jobs.len() as u64);
-    for job in jobs {
-        bar.set_message(format!("{} {} at {}", job.kernel, job.schedule, job.sizes));
-        let compiled = match &job.launch {
-            Ok(compiled) => compiled,
-            Err(Refusal { why, is_unsupported }) => {
-                rows.push(Row { unsupported: *is_unsupported, ..row(job, &reached, options.runs, Err(why.clone())) });
-                bar.inc(1);
-                continue;
-            }
-        };
-        let Bench { runs, sets, seed, .. } = *options;
-        let timed = Timed { warm_up: WARM_UP, runs, least: LEAST, sets, seed, clock: options.reach.clock() };
-        let times = reached.time(compiled, &job.sizes, timed);
-        reached.forget(compiled);
-        bar.inc(1);
-        match times {
-            Ok(times) => rows.push(row(job, &reached, options.runs, Ok(&times))),
-            Err(Trouble::Refused(why)) => rows.push(row(job, &reached, options.runs, Err(why))),
-            Err(Trouble::Unsupported(why)) => {
-                rows.push(Row { unsupported: true, ..row(job, &reached, options.runs, Err(why)) });
-            }
-            Err(Trouble::Over(problem)) => {
-                rows.push(row(job, &reached, options.runs, Err(problem.text.clone())));
-                bar.finish_and_clear();
-                return Err(problem);
-            }
-        }
-    }
-    bar.finish_and_clear();
-    Ok(reached.failed)
-}
-
-fn row(job: &Job, reached: &Reached, runs: u32, times: Result<&[u64], String>) -> Row {
-    let nanoseconds: Vec<f64> = times.as_ref().map_or_else(|_| Vec::new(), |times| times.iter().map(|ns| *ns as f64).collect());
-    let median = median(&nanoseconds);
-    let [device, driver] = reached.clocked();
-    Row {
-        runner: reached.name().to_owned(),
-        device,
-        driver,
-        kernel: job.kernel.clone(),
-        schedule: job.schedule.clone(),
-        profile: job.profile.clone(),
-        sizes: job.sizes.to_string(),
-        runs,
-        median_ns: median,
-        least_ns: nanoseconds.iter().copied().min_by(f64::total_cmp),
-        operations: job.operations,
-        bytes: job.bytes,
-        roofline: job.least.zip(median).map(|(least, median)| least / median.max(1.0)),
-        before_ns: None,
-        unsupported: false,
-        error: times.err(),
-    }
 }

@@ -39,10 +39,17 @@ pub(super) fn shown(rows: &[Row], compared: bool) -> String {
             heads.extend(["before", "change"]);
         }
         let slowest = slowest(&group);
+        let runs = most_runs(&group);
         let measured = group.iter().filter(|row| row.error.is_none());
-        let cells: Vec<Vec<String>> = measured.map(|row| cells(row, slowest, compared)).collect();
+        let mut cells: Vec<Vec<String>> = measured.clone().map(|row| cells(row, slowest, compared)).collect();
+        let notes: Vec<String> = measured.map(|row| note(row, runs)).collect();
+        if notes.iter().any(|note| !note.is_empty()) {
+            heads.push("");
+            cells.iter_mut().zip(notes).for_each(|(cells, note)| cells.push(note));
+        }
         if !cells.is_empty() {
-            text += &output::table(&heads, cells, &[2, 4, 5, 6, 7, 8]);
+            let right = if compared { &[2, 4, 5, 6, 7, 8][..] } else { &[2, 4, 5, 6] };
+            text += &output::table(&heads, cells, right);
         }
         for row in group.iter().filter(|row| row.error.is_some()) {
             let why = row.error.as_deref().unwrap_or_default();
@@ -57,14 +64,28 @@ fn title(first: &Row, group: &[&Row]) -> String {
     let kernel = if first.kernel.is_empty() { "of an unknown kernel" } else { first.kernel.as_str() };
     let sizes = if first.sizes.is_empty() { String::new() } else { format!(" at {}", first.sizes) };
     let is_measured = group.iter().any(|row| row.error.is_none());
-    let runs = if is_measured { format!(", median of {}", first.runs) } else { String::new() };
+    let runs = if is_measured { format!(", median of {}", most_runs(group)) } else { String::new() };
     format!("{}{sizes}{runs}", output::heading(kernel))
+}
+
+/// Returns the most runs of the rows that were measured.
+fn most_runs(group: &[&Row]) -> u32 {
+    group.iter().filter(|row| row.error.is_none()).map(|row| row.runs).max().unwrap_or_default()
+}
+
+/// Returns a note on a row that has fewer runs than others.
+fn note(row: &Row, runs: u32) -> String {
+    match row.runs {
+        _ if row.dropped => "dropped after a launch".to_owned(),
+        fewer if fewer < runs => format!("median of {fewer}"),
+        _ => String::new(),
+    }
 }
 
 /// Returns the schedules that were not measured, although they are for this device and these sizes.
 pub(super) fn missing(rows: &[Row]) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
-    for row in rows.iter().filter(|row| row.error.is_some() && !row.unsupported) {
+    for row in rows.iter().filter(|row| !row.is_right()) {
         let sizes = if row.sizes.is_empty() { String::new() } else { format!(" at {}", row.sizes) };
         let name = format!("`{}`{sizes}", row.schedule);
         if !names.contains(&name) {

@@ -56,8 +56,10 @@ pub(super) fn chart(rows: &[Row]) -> String {
                         "<rect x=\"{labels}\" y=\"{top:.1}\" width=\"{length:.1}\" height=\"{height}\" fill=\"#3b6ea5\"><title>{}</title></rect>",
                         escaped(&label)
                     );
-                    let share = row.roofline.map_or_else(String::new, |share| format!(", {:.0} % of the roofline", share * 100.0));
-                    text(&mut body, labels + length + 6.0, y + LINE * 0.7, "", &(time(ns) + &share));
+                    let share =
+                        || row.roofline.map_or_else(String::new, |share| format!(", {:.0} % of the roofline", share * 100.0));
+                    let note = if row.dropped { ", dropped after a launch".to_owned() } else { share() };
+                    text(&mut body, labels + length + 6.0, y + LINE * 0.7, "", &(time(ns) + &note));
                     if let Some(before) = row.before_ns.map(|before| labels + BARS * (before / slowest).min(1.2)) {
                         let bottom = y + LINE;
                         let _ =

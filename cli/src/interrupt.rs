@@ -1,0 +1,41 @@
+//! Ctrl-C and `SIGTERM`: the first one ends the command's measurements, and the second one ends the program.
+
+use crate::exit::{Exit, Problem};
+use crate::output;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// The time within which a signal to the process group has reached this process, if it has reached its runner.
+const DELAY: Duration = Duration::from_millis(50);
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Returns the flag that the first signal sets. While it is not set, runners are waited for.
+pub(crate) fn flag() -> &'static AtomicBool {
+    &INTERRUPTED
+}
+
+/// True if the user has interrupted the command.
+pub(crate) fn is_set() -> bool {
+    INTERRUPTED.load(Ordering::SeqCst)
+}
+
+/// True if the user has interrupted the command, also if the signal ended a runner first.
+pub(crate) fn has_ended_a_runner() -> bool {
+    if !is_set() {
+        thread::sleep(DELAY);
+    }
+    is_set()
+}
+
+/// Handles signals from now on.
+pub(crate) fn watch() -> Result<(), Problem> {
+    let handler = || {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(Exit::Interrupted as i32);
+        }
+        output::message("interrupted: the results so far follow; another signal ends the program at once");
+    };
+    ctrlc::set_handler(handler).map_err(|e| Problem::usage(format!("cannot handle Ctrl-C: {e}")))
+}
