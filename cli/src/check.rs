@@ -10,7 +10,6 @@ use tilewright_codegen::cost::Cost;
 use tilewright_dsl::algorithm::evaluate::{Tensor, Value};
 use tilewright_dsl::lower::launch::scalar_index;
 use tilewright_dsl::nest::{self, Argument, Buffer, BufferId, Scalar, ScalarId, Space};
-use tilewright_dsl::profile::Profile;
 use tilewright_launch::{DType, Program};
 use tilewright_runner::message::{self, Array};
 
@@ -30,7 +29,7 @@ const ODD: [i64; 16] = [1, 3, 5, 7, 9, 11, 13, 17, 19, 23, 29, 31, 37, 41, 53, 6
 const EVEN: [i64; 14] = [2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024];
 
 /// Returns small sizes at which a launch takes a version: odd ones, as far as its facts allow them. `asked` are sizes that it takes.
-pub(crate) fn small_sizes(compiled: &Compiled, version: usize, asked: &Sizes, profile: &Profile) -> Option<Sizes> {
+pub(crate) fn small_sizes(compiled: &Compiled, version: usize, asked: &Sizes) -> Option<Sizes> {
     let (program, costs) = compiled.versions.get(version)?;
     let names = symbolic(program);
     let mut rng = Rng::with_seed(names.len() as u64);
@@ -44,7 +43,7 @@ pub(crate) fn small_sizes(compiled: &Compiled, version: usize, asked: &Sizes, pr
             _ => asked.get(name).unwrap_or(1),
         };
         let sizes = Sizes(names.iter().map(|name| ((*name).to_owned(), pick(name))).collect());
-        let Some(work) = work(costs, program, &sizes, profile).filter(|work| *work <= MOST) else { continue };
+        let Some(work) = work(costs, program, &sizes).filter(|work| *work <= MOST) else { continue };
         let odd = sizes.0.iter().filter(|(_, value)| value % 2 == 1 && *value > 1).count();
         // Prefers more odd sizes, then more work, because a size of one tile does not detect errors between two tiles.
         if best.as_ref().is_none_or(|(o, w, _)| (odd, work) > (*o, *w)) && compiled.taken(&sizes) == Ok(version) {
@@ -53,7 +52,7 @@ pub(crate) fn small_sizes(compiled: &Compiled, version: usize, asked: &Sizes, pr
     }
     best.map(|(_, _, sizes)| sizes).or_else(|| {
         let sizes = shrunk(compiled, version, &names, asked)?;
-        work(costs, program, &sizes, profile).filter(|work| *work <= MOST_OF_FEW).map(|_| sizes)
+        work(costs, program, &sizes).filter(|work| *work <= MOST_OF_FEW).map(|_| sizes)
     })
 }
 
@@ -75,8 +74,8 @@ fn shrunk(compiled: &Compiled, version: usize, names: &[&str], asked: &Sizes) ->
 }
 
 /// Returns the operations and elements of a launch.
-fn work(costs: &[Cost], program: &Program, sizes: &Sizes, profile: &Profile) -> Option<f64> {
-    Some(cost::totals(costs, program, sizes, profile)?.flops + elements(program, sizes)?)
+fn work(costs: &[Cost], program: &Program, sizes: &Sizes) -> Option<f64> {
+    Some(cost::totals(costs, program, sizes)?.flops + elements(program, sizes)?)
 }
 
 /// Returns the elements of all tensors of a launch.
@@ -217,7 +216,8 @@ mod tests {
             }",
         );
         let sizes = Sizes(vec![("N".into(), 5), ("n".into(), 3)]);
-        let launched = tilewright_dsl::lower::launch::frame(&program, &Profile::vulkan_1_1(), "V").expect("a program");
+        let launched = tilewright_dsl::lower::launch::frame(&program, &tilewright_dsl::profile::Profile::vulkan_1_1(), "V")
+            .expect("a program");
         let case = Case::new(&program, None, (&launched, &sizes), 7).expect("a case");
         assert_eq!((case.arguments.len(), &case.outputs), (3, &vec![vec![], vec![3]]));
         let right: Vec<Array> = case.wanted.iter().map(|(buffer, tensor)| array(buffer.dtype, tensor)).collect();

@@ -236,8 +236,9 @@ pub(crate) struct Tune {
   tilewright bench src/schedules.rs --size M=512,N=512,K=512 --against before.json
   tilewright bench catalog --kernel matmul --runner \"ssh board tilewright-runner\" --runner \"ssh tower tilewright-runner\"
 
-The share of the roofline is the least time that the kernel's arithmetic or its tensors' bytes can take by the rates of the schedule's profile,
-over the time measured; profiles without rates have none. Ctrl-C prints the results so far; a second one ends the program at once.")]
+The share of the roofline is the least time that the kernel's arithmetic or its tensors' bytes can take, over the time measured. The time of the
+arithmetic is by the rates of the schedule's profile, the time of the bytes is measured. Ctrl-C prints the results so far; a second one ends the
+program at once.")]
 pub(crate) struct Bench {
     /// A Rust file with schedules, or `catalog`: the ready kernels of tilewright-schedules.
     pub(crate) what: String,

@@ -23,7 +23,7 @@ fn a_files_schedules_are_timed_beside_each_other() {
         assert!(row["median_ns"].as_f64().unwrap() >= row["least_ns"].as_f64().unwrap());
         // Each input and output once, in bytes.
         assert_eq!(row["bytes"], 4.0 * (13.0 * 7.0 + 7.0 * 11.0 + 13.0 * 11.0));
-        assert!(row["roofline"].is_null() && row["error"].is_null());
+        assert!(row["bound_by"] == "memory" && row["error"].is_null());
     }
     let svg = file.read("chart.svg");
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.matches("<title>").count() == 2, "{svg}");
@@ -35,21 +35,32 @@ fn a_files_schedules_are_timed_beside_each_other() {
     assert_eq!(again["rows"][0]["before_ns"], rows[0]["median_ns"]);
 }
 
+/// Returns the curve of the first device, as bytes and nanoseconds.
+fn curve(json: &serde_json::Value) -> Vec<[f64; 2]> {
+    let points = json["devices"][0]["curve"].as_array().unwrap();
+    points.iter().map(|point| ["bytes", "nanoseconds"].map(|name| point[name].as_f64().unwrap())).collect()
+}
+
 #[test]
-fn the_rooflines_share_is_by_the_profiles_rates() {
+fn the_roofline_is_by_measured_copies_and_the_profiles_arithmetic() {
     let file = product();
     let path = file.arg("src/schedules.rs");
-    file.write(
-        "src/schedules.rs",
-        &SCHEDULES.replace(
-            "PLAIN: matmul for vulkan_1_1 {}",
-            "PLAIN: matmul for tilewright::devices::nvidia_hopper { distribute(i, j => workgroup(y, x)); }",
-        ),
-    );
-    let rows = bench(&path, &["--json", "--schedule", "PLAIN"]).ends(0).json()["rows"].as_array().unwrap().clone();
-    // 1244 bytes at 4800 GB/s; the arithmetic takes less at 67 TFLOP/s.
-    let share = rows[0]["roofline"].as_f64().unwrap() * rows[0]["median_ns"].as_f64().unwrap();
-    assert!((share - 1244.0 / 4800.0).abs() < 1e-9, "{rows:?}");
+    let slow = "PLAIN: matmul for slow { distribute(i, j => workgroup(y, x)); }";
+    let profile = "tilewright::profile! { pub slow: vulkan_1_1 { gflops: 1 } }";
+    file.write("src/schedules.rs", &format!("{}{profile}\n", SCHEDULES.replace("PLAIN: matmul for vulkan_1_1 {}", slow)));
+    let timed = |size| run(&["bench", &path, "--json", "--schedule", "PLAIN", "--runs", "1", "--size", size]).ends(0).json();
+    let few = timed("M=13,N=11,K=7");
+    let (row, curve) = (&few["rows"][0], curve(&few));
+    assert!(curve.len() >= 2 && curve.is_sorted_by(|a, b| a[0] < b[0]), "{curve:?}");
+    // 1244 bytes are between the first two points.
+    let (bound, [[_, a], [_, b]]) = (row["bound_ns"].as_f64().unwrap(), [curve[0], curve[1]]);
+    assert!(row["bound_by"] == "memory" && (a.min(b)..=a.max(b)).contains(&bound), "{row} {curve:?}");
+    assert!((row["roofline"].as_f64().unwrap() * row["median_ns"].as_f64().unwrap() - bound).abs() < 1e-6 * bound, "{row}");
+    // 2^22 operations at 1 GFLOP/s take longer than the bytes.
+    let row = timed("M=128,N=128,K=128")["rows"][0].clone();
+    assert_eq!((&row["bound_by"], &row["bound_ns"]), (&"arithmetic".into(), &4_194_304.0.into()));
+    let text = bench(&path, &["--schedule", "PLAIN"]).ends(0).out;
+    assert!(text.contains("memory by a vector sum that moves 48 B at ") && text.contains(" % memory"), "{text}");
 }
 
 #[test]
@@ -59,10 +70,7 @@ fn the_catalog_is_timed_at_sizes_of_its_own() {
     let rows = run(&arguments).ends(0).json()["rows"].as_array().unwrap().clone();
     assert!(rows.iter().any(|r| r["sizes"] == "M=8,N=12,K=512") && rows.iter().any(|r| r["sizes"] == "M=64,N=64,K=64"), "{rows:?}");
     let hopper = rows.iter().find(|r| r["schedule"] == "REGISTERS_4X4" && r["sizes"] == "M=64,N=64,K=64").unwrap();
-    // 2^19 operations at 67 TFLOP/s, and 49152 bytes at 4800 GB/s, which take longer.
     assert_eq!((&hopper["operations"], &hopper["bytes"]), (&524_288.0.into(), &49_152.0.into()));
-    let share = hopper["roofline"].as_f64().unwrap() * hopper["median_ns"].as_f64().unwrap();
-    assert!((share - 49_152.0 / 4800.0).abs() < 1e-9, "{hopper}");
     let list = run(&["bench", "catalog", "--list", "--kernel", "matmul"]).ends(0).out;
     assert!(list.contains("sizes: M=512,N=512,K=512") && list.contains("DEFAULT for vulkan_1_1"), "{list}");
     let list = run(&["bench", &product().arg("src/schedules.rs"), "--list", "--json"]).ends(0).json();

@@ -30,3 +30,12 @@ pub(super) fn rank(profile: Option<&Profile>, device: &Properties) -> Rank {
     };
     (class, Reverse(guarantees(profile)))
 }
+
+/// Returns the profile whose rates hold for a device: a profile of the schedules that is not bundled, or else the most specific bundled
+/// one, among the profiles that fit.
+pub(super) fn rates<'a>(profiles: impl Iterator<Item = &'a Profile>, device: &Properties) -> Option<Profile> {
+    let has_rates = |profile: &Profile| profile.gflops.is_some() && is_for(profile, device);
+    let mut own = profiles.filter(|profile| Profile::bundled(&profile.name).is_none() && has_rates(profile));
+    let bundled = || Profile::all_bundled().into_iter().filter(has_rates).max_by_key(guarantees);
+    own.next().cloned().or_else(bundled)
+}

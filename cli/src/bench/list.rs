@@ -1,7 +1,7 @@
 //! Selects the schedules to time: a file's schedules, or the catalog of ready kernels.
 
 use super::{Job, Refusal};
-use crate::cost::{least, totals};
+use crate::cost::{DispatchWork, dispatches, totals};
 use crate::exit::Problem;
 use crate::options::Bench;
 use crate::output;
@@ -14,7 +14,6 @@ use tilewright_dsl::diag::{did_you_mean, list};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::Source;
-use tilewright_launch::Program;
 use tilewright_schedules::catalog::{ALL, Entry};
 
 /// The argument for the ready kernels.
@@ -136,7 +135,7 @@ impl Job {
             launch: Err(Refusal::default()),
             operations: None,
             bytes: None,
-            least: None,
+            dispatches: Vec::new(),
         }
     }
 }
@@ -145,11 +144,11 @@ impl Job {
 fn measured(listed: &Listed, profile: &Profile, compiled: &Rc<Compiled>, sizes: Sizes) -> Job {
     let launch = launched(compiled.clone(), &sizes);
     let version = compiled.taken(&sizes).ok().and_then(|n| compiled.versions.get(n));
-    let totals = version.and_then(|(program, costs)| totals(costs, program, &sizes, profile));
+    let totals = version.and_then(|(program, costs)| totals(costs, program, &sizes));
+    let dispatches = version.and_then(|(program, costs)| dispatches(costs, program, &sizes)).unwrap_or_default();
     let bytes = version.and_then(|(program, _)| sizes.dims(program).ok()?.bytes().ok());
     let operations = totals.map(|t| t.flops).filter(|n| *n > 0.0);
-    let least = totals.and_then(|t| t.least);
-    Job { made_for: Some(profile.clone()), sizes, launch, operations, bytes, least, ..Job::of(listed) }
+    Job { made_for: Some(profile.clone()), sizes, launch, operations, bytes, dispatches, ..Job::of(listed) }
 }
 
 /// Returns the variant that a job launches. A contradiction is refused here, because the runner would use the literal of the fact instead
@@ -177,9 +176,11 @@ fn entries(options: &Bench) -> Result<Vec<&'static Entry>, Problem> {
     Ok(entries)
 }
 
-fn programs(options: &Bench, entry: &Entry) -> Result<Vec<Program>, Problem> {
+/// Returns the selected schedules of an entry.
+fn programs(options: &Bench, entry: &Entry) -> Result<Vec<Rc<Compiled>>, Problem> {
     let programs = (entry.programs)().map_err(|e| Problem::no(e.to_string()))?;
-    Ok(programs.into_iter().filter(|p| options.schedule.is_empty() || options.schedule.contains(&p.variant)).collect())
+    let selected = programs.into_iter().filter(|p| options.schedule.is_empty() || options.schedule.contains(&p.variant));
+    selected.map(|program| Ok(Rc::new(Compiled::of(program).map_err(Problem::no)?))).collect()
 }
 
 fn catalog(options: &Bench) -> Result<Vec<Job>, Problem> {
@@ -187,34 +188,39 @@ fn catalog(options: &Bench) -> Result<Vec<Job>, Problem> {
     let given = if options.size.is_empty() { &none[..] } else { &options.size };
     let mut jobs = Vec::new();
     for entry in entries(options)? {
+        let programs = programs(options, entry)?;
         for sizes in given {
             let usual = entry.dims.iter().map(|(name, value)| ((*name).to_owned(), sizes.get(name).unwrap_or(*value)));
             let sizes = Sizes(usual.collect());
-            for program in programs(options, entry)? {
-                jobs.push(ready(entry, program, sizes.clone())?);
-            }
+            jobs.extend(programs.iter().map(|compiled| ready(entry, compiled, sizes.clone())));
         }
     }
     Ok(jobs)
 }
 
 /// Makes a job from a program of the catalog. The entry gives the number of its operations.
-fn ready(entry: &Entry, program: Program, sizes: Sizes) -> Result<Job, Problem> {
-    let (operations, bytes) = match sizes.dims(&program) {
+fn ready(entry: &Entry, compiled: &Rc<Compiled>, sizes: Sizes) -> Job {
+    let program = &compiled.program;
+    let (operations, bytes) = match sizes.dims(program) {
         Err(_) => (None, None),
         Ok(dims) => {
             let operations = (entry.operations)(&|name| dims.get(name).map_or(f64::NAN, |n| n as f64));
             (Some(operations).filter(|n| n.is_finite() && *n > 0.0), dims.bytes().ok())
         }
     };
-    let made_for = Profile::bundled(&program.profile);
     // Matrix units do nearly all operations of a program that uses them.
     let split = |operations: f64| if program.requires.matrices.is_empty() { [operations, 0.0] } else { [0.0, operations] };
-    let known = made_for.as_ref().zip(operations.zip(bytes));
-    let least = known.and_then(|(profile, (operations, bytes))| least(split(operations), bytes, profile));
-    let (schedule, profile) = (program.variant.clone(), program.profile.clone());
-    let launch = launched(Rc::new(Compiled::of(program).map_err(Problem::no)?), &sizes);
-    Ok(Job { kernel: entry.name.to_owned(), schedule, profile, made_for, sizes, launch, operations, bytes, least })
+    Job {
+        kernel: entry.name.to_owned(),
+        schedule: program.variant.clone(),
+        profile: program.profile.clone(),
+        dispatches: bytes.map(|bytes| DispatchWork { operations: split(operations.unwrap_or(0.0)), bytes }).into_iter().collect(),
+        made_for: Profile::bundled(&program.profile),
+        launch: launched(compiled.clone(), &sizes),
+        sizes,
+        operations,
+        bytes,
+    }
 }
 
 /// Prints the schedules that could be timed.
@@ -223,7 +229,8 @@ pub(super) fn shown(options: &Bench) -> Result<(), Problem> {
     if options.what == CATALOG {
         for entry in entries(options)? {
             let sizes = entry.dims.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            let schedules = programs(options, entry)?.iter().map(|p| format!("{} for {}", p.variant, p.profile)).collect();
+            let name = |compiled: &Rc<Compiled>| format!("{} for {}", compiled.program.variant, compiled.program.profile);
+            let schedules = programs(options, entry)?.iter().map(name).collect();
             listed.push((entry.name.to_owned(), entry.about.to_owned(), sizes, schedules));
         }
     } else {

@@ -1,12 +1,15 @@
 //! Times the schedules of each kernel on a runner, within the limits that the user gives: a schedule that is much slower than another one
 //! is dropped after its first launch, and the schedules of a kernel share a time.
 
-use super::fit::rank;
+use super::curve::{self, Curve};
+use super::fit::{rank, rates};
+use super::roofline::{DeviceRates, Roofline, roofline};
 use super::{Job, Refusal, Row, Run};
 use crate::exit::{Exit, Problem};
 use crate::interrupt;
 use crate::meets::lacks;
 use crate::options::Bench;
+use crate::output;
 use crate::reached::{LEAST, Reached, Trouble};
 use crate::tune::median;
 use crate::tune::report::time;
@@ -14,6 +17,7 @@ use crate::variant::Compiled;
 use indicatif::ProgressBar;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
+use tilewright_dsl::profile::Profile;
 use tilewright_runner::message::Timed;
 
 /// The number of launches before those that count.
@@ -48,6 +52,9 @@ struct Contest {
 struct Measure<'a> {
     options: &'a Bench,
     reached: Reached,
+    curve: Option<Curve>,
+    /// The profile whose rates of arithmetic hold for the device.
+    rates: Option<Profile>,
     /// The operations in a nanosecond of schedules that were measured at other sizes, by the hash of their modules.
     speeds: HashMap<String, f64>,
 }
@@ -55,15 +62,41 @@ struct Measure<'a> {
 /// Times all jobs on a runner. Returns the exit code of its failures, if it failed and could continue.
 pub(super) fn timed(options: &Bench, runner: Option<&str>, jobs: &[Job], run: &mut Run) -> Result<Option<Exit>, Problem> {
     let reached = Reached::open(runner, &options.reach)?;
-    let mut measure = Measure { options, reached, speeds: HashMap::new() };
+    let rates = rates(jobs.iter().filter_map(|job| job.made_for.as_ref()), &reached.device);
+    let mut measure = Measure { options, reached, curve: None, rates, speeds: HashMap::new() };
     let bar = crate::tune::bar();
     bar.set_length(jobs.len() as u64);
-    let result = measure.all(jobs, &mut run.rows, &bar);
+    bar.set_message("the time to move bytes");
+    let result = if jobs.iter().any(|job| job.launch.is_ok()) { measure.copies() } else { Ok(()) };
+    run.devices.push(measure.device());
+    let result = result.and_then(|()| measure.all(jobs, &mut run.rows, &bar));
     bar.finish_and_clear();
     result.map(|()| measure.reached.failed)
 }
 
 impl Measure<'_> {
+    /// Measures the curve. A device for which that fails has the rooflines of the profiles.
+    fn copies(&mut self) -> Result<(), Problem> {
+        match curve::measured(self.options, &mut self.reached) {
+            Ok(curve) => self.curve = Some(curve),
+            Err(Trouble::Over(problem)) => return Err(problem),
+            Err(Trouble::Refused(why) | Trouble::Unsupported(why)) => output::message(format_args!(
+                "note: the time to move bytes cannot be measured, so rooflines use the bandwidth of the profiles: {why}"
+            )),
+        }
+        Ok(())
+    }
+
+    /// Returns the rates of the device.
+    fn device(&self) -> DeviceRates {
+        DeviceRates {
+            runner: self.reached.name().to_owned(),
+            device: self.reached.device.name.clone(),
+            profile: self.rates.as_ref().map(|profile| profile.name.clone()),
+            curve: self.curve.clone().unwrap_or_default(),
+        }
+    }
+
     /// Times all jobs. Adjacent jobs of one kernel are compared with each other.
     fn all(&mut self, jobs: &[Job], rows: &mut Vec<Row>, bar: &ProgressBar) -> Result<(), Problem> {
         for group in jobs.chunk_by(Job::is_beside) {
@@ -151,9 +184,9 @@ impl Measure<'_> {
         self.runs(job, compiled, warm_up, runs).map(Outcome::Measured)
     }
 
-    /// Estimates the nanoseconds of a launch, by the profile's rates and by the schedule's speed at other sizes.
+    /// Estimates the nanoseconds of a launch, by the roofline and by the schedule's speed at other sizes.
     fn estimate(&self, job: &Job, compiled: &Compiled) -> f64 {
-        let least = job.least.unwrap_or(0.0);
+        let least = self.roofline(job).map_or(0.0, |roofline| roofline.nanoseconds);
         let speed = self.speeds.get(&compiled.module).zip(job.operations);
         speed.map_or(least, |(speed, operations)| least.max(operations / speed))
     }
@@ -175,7 +208,12 @@ impl Measure<'_> {
         Timed { warm_up: WARM_UP, runs, least: LEAST, sets, seed, clock: self.options.reach.clock() }
     }
 
+    fn roofline(&self, job: &Job) -> Option<Roofline> {
+        roofline(job, self.curve.as_ref(), self.rates.as_ref())
+    }
+
     fn row(&self, job: &Job, outcome: Outcome) -> Row {
+        let roofline = self.roofline(job);
         let [device, driver] = self.reached.clocked();
         let row = Row {
             runner: self.reached.name().to_owned(),
@@ -188,11 +226,13 @@ impl Measure<'_> {
             runs: self.options.runs,
             operations: job.operations,
             bytes: job.bytes,
+            bound_ns: roofline.map(|roofline| roofline.nanoseconds),
+            bound_by: roofline.map(|roofline| roofline.by),
             ..Row::default()
         };
         match outcome {
-            Outcome::Measured(times) => row.with(job, &times),
-            Outcome::Dropped(time) => Row { dropped: true, ..row.with(job, &[time]) },
+            Outcome::Measured(times) => row.with(&times),
+            Outcome::Dropped(time) => Row { dropped: true, ..row.with(&[time]) },
             Outcome::Refused(why) => Row { error: Some(why), ..row },
             Outcome::Unsupported(why) => Row { unsupported: true, error: Some(why), ..row },
             Outcome::OutOfTime(why) => Row { out_of_time: true, error: Some(why), ..row },
@@ -202,9 +242,9 @@ impl Measure<'_> {
 
 impl Row {
     /// Sets the times of the runs.
-    fn with(self, job: &Job, times: &[f64]) -> Row {
+    fn with(self, times: &[f64]) -> Row {
         let median = median(times);
-        let roofline = job.least.zip(median).map(|(least, median)| least / median.max(1.0));
+        let roofline = self.bound_ns.zip(median).map(|(least, median)| least / median.max(1.0));
         let least_ns = times.iter().copied().min_by(f64::total_cmp);
         Row { runs: times.len() as u32, median_ns: median, least_ns, roofline, ..self }
     }

@@ -1,16 +1,19 @@
 //! `tilewright bench`: times the schedules of a file, or the ready kernels, by the device's clock.
 //!
 //! ```text
-//! list: jobs ─▶ measure: order ─▶ rows ─▶ against ─▶ report, svg
+//! list: jobs ─▶ measure: curve, order ─▶ rows ─▶ against ─▶ report, svg
 //! ```
 
 mod against;
+mod curve;
 mod fit;
 mod list;
 mod measure;
 mod report;
+mod roofline;
 mod svg;
 
+use crate::cost::DispatchWork;
 use crate::exit::{Exit, Problem};
 use crate::interrupt;
 use crate::options::Bench;
@@ -18,6 +21,7 @@ use crate::output;
 use crate::place::runners;
 use crate::sizes::Sizes;
 use crate::variant::Compiled;
+use roofline::{DeviceRates, LimitedBy};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use tilewright_dsl::profile::Profile;
@@ -39,8 +43,8 @@ pub(super) struct Job {
     pub(super) operations: Option<f64>,
     /// The bytes of inputs and outputs of a launch.
     pub(super) bytes: Option<f64>,
-    /// The least nanoseconds by the profile's rates.
-    pub(super) least: Option<f64>,
+    /// The work that bounds the time of a launch. Empty if it is unknown.
+    pub(super) dispatches: Vec<DispatchWork>,
 }
 
 impl Job {
@@ -65,6 +69,9 @@ pub(super) struct Run {
     /// True if the run was interrupted, so that rows are missing.
     #[serde(default)]
     interrupted: bool,
+    /// The rates of the devices.
+    #[serde(default)]
+    devices: Vec<DeviceRates>,
     rows: Vec<Row>,
 }
 
@@ -84,7 +91,13 @@ pub(super) struct Row {
     least_ns: Option<f64>,
     operations: Option<f64>,
     bytes: Option<f64>,
-    /// The least time by the profile's rates, over the median.
+    /// The least time that arithmetic and memory allow.
+    #[serde(default)]
+    bound_ns: Option<f64>,
+    /// The resource that determines the least time.
+    #[serde(default)]
+    bound_by: Option<LimitedBy>,
+    /// The least time over the median.
     roofline: Option<f64>,
     /// The median of the run that it is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,7 +157,7 @@ fn finish(options: &Bench, run: &Run, compared: bool, failed: Option<Exit>) -> R
     }
     match options.json {
         true => output::json(run),
-        false => output::text(report::shown(&run.rows, compared)),
+        false => output::text(report::shown(run, compared)),
     }
     if run.interrupted {
         return Ok(Exit::Interrupted);

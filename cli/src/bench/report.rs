@@ -1,6 +1,8 @@
 //! The table of a run.
 
-use super::Row;
+use super::curve::Point;
+use super::roofline::LimitedBy;
+use super::{Row, Run};
 use crate::bars::bar;
 use crate::output;
 use crate::tune::report::time;
@@ -24,14 +26,65 @@ pub(super) fn slowest(group: &[&Row]) -> f64 {
     group.iter().filter_map(|row| row.median_ns).fold(1.0, f64::max)
 }
 
+/// Returns the lines about a row's device: its name, and the meaning of the roofline.
+fn heading(run: &Run, row: &Row) -> String {
+    let mut text = format!("{} ({}), runner {}\n", output::heading(&row.device), row.driver, row.runner);
+    let Some(rates) = run.devices.iter().find(|rates| (&rates.runner, &rates.device) == (&row.runner, &row.device)) else {
+        return text;
+    };
+    let profile = rates.profile.as_ref().map_or("each schedule's profile".to_owned(), |name| format!("`{name}`"));
+    let point = |point: &Point| format!("{} at {} GB/s", size(point.bytes), figures(point.bytes / point.nanoseconds));
+    let points: Vec<String> = rates.curve.0.iter().map(point).collect();
+    text += &match points.is_empty() {
+        true => format!("roofline: arithmetic and memory by the rates of {profile}\n"),
+        false => {
+            format!("roofline: arithmetic by the rates of {profile}, memory by a vector sum that moves {}\n", points.join(", "))
+        }
+    };
+    text
+}
+
+/// Returns a rate, with more digits if it is small.
+fn figures(rate: f64) -> String {
+    match rate {
+        rate if rate < 1.0 => format!("{rate:.3}"),
+        rate if rate < 100.0 => format!("{rate:.1}"),
+        rate => format!("{rate:.0}"),
+    }
+}
+
+/// Returns a number of bytes with its unit.
+fn size(bytes: f64) -> String {
+    match bytes {
+        bytes if bytes < 1e3 => format!("{bytes:.0} B"),
+        bytes if bytes < 1e6 => format!("{:.0} kB", bytes / 1e3),
+        bytes => format!("{:.0} MB", bytes / 1e6),
+    }
+}
+
+/// Returns the share of the roofline, with the resource that limits the time.
+fn share(share: Option<f64>, by: Option<LimitedBy>) -> String {
+    let by = by.map_or("", LimitedBy::word);
+    share.map_or("-".to_owned(), |share| format!("{:.0} % {by}", share * 100.0).trim_end().to_owned())
+}
+
+/// Returns billions per second, or bytes and operations per nanosecond.
+fn rate(count: Option<f64>, nanoseconds: f64) -> String {
+    count.map_or("-".to_owned(), |count| format!("{:.1}", count / nanoseconds.max(1.0)))
+}
+
+fn not_measured() -> String {
+    output::coloured(Yellow, "not measured")
+}
+
 /// Returns the text for people: a table for each kernel at the same sizes on a device.
-pub(super) fn shown(rows: &[Row], compared: bool) -> String {
+pub(super) fn shown(run: &Run, compared: bool) -> String {
     let (mut text, mut device) = (String::new(), None);
-    for group in groups(rows) {
+    for group in groups(&run.rows) {
         let Some(first) = group.first() else { continue };
         if device != Some((&first.runner, &first.device)) {
             device = Some((&first.runner, &first.device));
-            text += &format!("{} ({}), runner {}\n", output::heading(&first.device), first.driver, first.runner);
+            text += &heading(run, first);
         }
         text += &format!("\n{}\n", title(first, &group));
         let mut heads = vec!["schedule", "profile", "time", "", "GFLOP/s", "GB/s", "roofline"];
@@ -53,7 +106,7 @@ pub(super) fn shown(rows: &[Row], compared: bool) -> String {
         }
         for row in group.iter().filter(|row| row.error.is_some()) {
             let why = row.error.as_deref().unwrap_or_default();
-            text += &format!(" {} is {}: {why}\n", row.schedule, output::coloured(Yellow, "not measured"));
+            text += &format!(" {} is {}: {why}\n", row.schedule, not_measured());
         }
     }
     text
@@ -97,15 +150,14 @@ pub(super) fn missing(rows: &[Row]) -> Option<String> {
 
 fn cells(row: &Row, slowest: f64, compared: bool) -> Vec<String> {
     let ns = row.median_ns.unwrap_or(f64::NAN);
-    let rate = |count: Option<f64>| count.map_or("-".to_owned(), |count| format!("{:.1}", count / ns.max(1.0)));
     let mut cells = vec![
         row.schedule.clone(),
         row.profile.clone(),
         time(ns),
         bar(ns / slowest),
-        rate(row.operations),
-        rate(row.bytes),
-        row.roofline.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0)),
+        rate(row.operations, ns),
+        rate(row.bytes, ns),
+        share(row.roofline, row.bound_by),
     ];
     if compared {
         cells.push(row.before_ns.map_or("-".to_owned(), time));

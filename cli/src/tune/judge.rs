@@ -77,7 +77,7 @@ impl<'a> Judge<'a> {
         if let Some(sizes) = self.small.get(&version).filter(|sizes| compiled.taken(sizes) == Ok(version)) {
             return Some(sizes.clone());
         }
-        let sizes = small_sizes(compiled, version, asked, self.tuning.profile)?;
+        let sizes = small_sizes(compiled, version, asked)?;
         self.small.insert(version, sizes.clone());
         Some(sizes)
     }

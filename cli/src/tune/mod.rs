@@ -34,7 +34,6 @@ use serde_json::json;
 use space::{Candidate, Space, Stage};
 use std::path::Path;
 use std::time::Instant;
-use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::{Source, Subject};
 use tilewright_runner::message::Clock;
@@ -54,7 +53,6 @@ struct Tuning<'a> {
     sizes: &'a [Sizes],
     places: Vec<DeviceSizes<'a>>,
     clock: Clock,
-    profile: &'a Profile,
     seed: u64,
     unchecked: bool,
 }
@@ -292,12 +290,11 @@ fn tuned(
     if space.candidates.is_empty() {
         return Ok((outcome(&subject, devices, Vec::new(), space), None));
     }
-    space.prune(sizes, &subject.profile, options.all);
+    space.prune(sizes, options.all);
     let tuning = Tuning {
         places: (0..devices.len()).flat_map(|device| sizes.iter().map(move |sizes| DeviceSizes { device, sizes })).collect(),
         sizes,
         clock: options.reach.clock(),
-        profile: &subject.profile,
         seed: options.seed,
         unchecked: options.unchecked,
     };

@@ -11,7 +11,6 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
-use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::{Source, Subject};
 
@@ -188,14 +187,14 @@ impl Space {
 
     /// Removes the candidates that no launch at the sizes takes. Unless `all` is set, also removes those with much more memory traffic than
     /// another.
-    pub(super) fn prune(&mut self, sizes: &[Sizes], profile: &Profile, all: bool) {
+    pub(super) fn prune(&mut self, sizes: &[Sizes], all: bool) {
         let refusal = |c: &Candidate| sizes.iter().find_map(|s| Some(format!("at {s}: {}", c.compiled.taken(s).err()?)));
         self.refuse_each(|c| Some((Stage::Sizes, refusal(c)?)));
         if all {
             return;
         }
         for sizes in sizes {
-            let asked = |c: &Candidate| asked(&c.compiled, sizes, profile);
+            let asked = |c: &Candidate| asked(&c.compiled, sizes);
             let Some(least) = self.candidates.iter().filter_map(asked).min_by(f64::total_cmp).filter(|n| *n > 0.0) else {
                 continue;
             };
@@ -210,7 +209,7 @@ impl Space {
 }
 
 /// Returns the bytes that a launch reads and writes in memory.
-fn asked(compiled: &Compiled, sizes: &Sizes, profile: &Profile) -> Option<f64> {
+fn asked(compiled: &Compiled, sizes: &Sizes) -> Option<f64> {
     let (program, costs) = compiled.versions.get(compiled.taken(sizes).ok()?)?;
-    Some(cost::totals(costs, program, sizes, profile)?.asked)
+    Some(cost::totals(costs, program, sizes)?.asked)
 }
