@@ -227,20 +227,22 @@ pub(crate) struct Tune {
     pub(crate) seed: u64,
 }
 
-/// Times the schedules of a file, or the ready kernels, by the device's clock.
+/// Times the schedules of a file, the ready kernels, or a table of ready kernels at several sizes, by the device's clock.
 #[derive(Args)]
 #[command(after_help = "Examples:
   tilewright bench src/schedules.rs --size M=1024,N=1024,K=1024
   tilewright bench catalog --kernel matmul --kernel softmax --svg chart.svg
   tilewright bench src/schedules.rs --size M=512,N=512,K=512 --json > before.json
   tilewright bench src/schedules.rs --size M=512,N=512,K=512 --against before.json
+  tilewright bench table --torch anchors.jsonl
   tilewright bench catalog --kernel matmul --runner \"ssh board tilewright-runner\" --runner \"ssh tower tilewright-runner\"
 
 The share of the roofline is the least time that the kernel's arithmetic or its tensors' bytes can take, over the time measured. The time of the
 arithmetic is by the rates of the schedule's profile, the time of the bytes is measured. Ctrl-C prints the results so far; a second one ends the
 program at once.")]
 pub(crate) struct Bench {
-    /// A Rust file with schedules, or `catalog`: the ready kernels of tilewright-schedules.
+    /// A Rust file with schedules; or `catalog`: the ready kernels of tilewright-schedules; or `table`: the best schedule of ready kernels
+    /// at several sizes.
     pub(crate) what: String,
     /// The schedules to time; by default all.
     #[arg(long, value_name = "NAME")]
@@ -268,9 +270,18 @@ pub(crate) struct Bench {
     /// Drops a schedule whose first launch takes this many times as long as the fastest schedule of the kernel. 0 drops none.
     #[arg(long, value_name = "FACTOR", default_value = "20", value_parser = parse_slower)]
     pub(crate) slower: f64,
-    /// The most time for all schedules of a kernel at the same sizes. Further schedules are not measured.
+    /// The most time for all schedules of a kernel at the same sizes. Further schedules are not measured. For the table, 30s by default.
     #[arg(long, value_name = "TIME", value_parser = parse_budget)]
     pub(crate) row_within: Option<Duration>,
+    /// The rows of the table to time; by default all.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) row: Vec<String>,
+    /// Compares the table with times that scripts/anchors.py printed.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) torch: Option<PathBuf>,
+    /// Prints the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
     /// Lists the schedules that could be timed, and times none.
     #[arg(long)]
     pub(crate) list: bool,
@@ -398,6 +409,13 @@ pub(crate) struct Plan {
     /// Prints JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Bench {
+    /// True if the table is timed.
+    pub(crate) fn is_table(&self) -> bool {
+        self.what == "table"
+    }
 }
 
 impl Plan {

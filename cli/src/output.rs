@@ -63,3 +63,10 @@ pub(crate) fn table(heads: &[&str], rows: Vec<Vec<String>>, right: &[usize]) -> 
     }
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
+
+/// Returns a table in Markdown.
+pub(crate) fn markdown(heads: &[&str], rows: Vec<Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN).set_header(heads.to_vec()).add_rows(rows);
+    format!("{}\n", table.trim_fmt())
+}

@@ -128,6 +128,15 @@ impl Compiled {
         Err(why)
     }
 
+    /// True if it stores intermediate floats with fewer bits than its inputs and outputs have.
+    pub(crate) fn has_narrow_intermediates(&self) -> bool {
+        let is_intermediate = |role: Role| matches!(role, Role::Temporary | Role::Prepared);
+        let floats = || self.plain().tensors.iter().filter(|tensor| tensor.dtype.is_float());
+        let inner = floats().filter(|tensor| is_intermediate(tensor.role)).map(|tensor| tensor.dtype.bytes()).min();
+        let outer = floats().filter(|tensor| !is_intermediate(tensor.role)).map(|tensor| tensor.dtype.bytes()).min();
+        inner.zip(outer).is_some_and(|(inner, outer)| inner < outer)
+    }
+
     /// Returns the program in the form that a runner takes.
     pub(crate) fn bytes(&self) -> Result<Vec<u8>, String> {
         self.program.encode().map_err(|e| e.to_string())

@@ -4,6 +4,7 @@
 
 mod bench;
 mod bench_limits;
+mod bench_table;
 mod common;
 mod devices;
 mod explain;

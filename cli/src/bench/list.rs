@@ -1,4 +1,4 @@
-//! Selects the schedules to time: a file's schedules, or the catalog of ready kernels.
+//! Selects the schedules to time: a file's schedules, the catalog of ready kernels, or the rows of the table.
 
 use super::{Job, Refusal};
 use crate::cost::{DispatchWork, dispatches, totals};
@@ -8,6 +8,8 @@ use crate::output;
 use crate::sizes::{SizedSchedule, Sizes, dims, given, known};
 use crate::variant::{Compiled, compile};
 use serde_json::json;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as HashEntry;
 use std::path::Path;
 use std::rc::Rc;
 use tilewright_dsl::diag::{did_you_mean, list};
@@ -15,13 +17,21 @@ use tilewright_dsl::profile::Profile;
 use tilewright_dsl::schedule::tune::Choice;
 use tilewright_explain::source::Source;
 use tilewright_schedules::catalog::{ALL, Entry};
+use tilewright_schedules::table::{ROWS, TableRow};
 
 /// The argument for the ready kernels.
 const CATALOG: &str = "catalog";
 
 /// Returns the selected jobs.
 pub(super) fn jobs(options: &Bench) -> Result<Vec<Job>, Problem> {
-    let jobs = if options.what == CATALOG { catalog(options)? } else { file(options)? };
+    if !options.is_table() && (!options.row.is_empty() || options.torch.is_some() || options.markdown) {
+        return Err(Problem::usage("`--row`, `--torch` and `--markdown` are for the table; write `tilewright bench table`"));
+    }
+    let jobs = match options.what.as_str() {
+        CATALOG => catalog(options)?,
+        _ if options.is_table() => table(options)?,
+        _ => file(options)?,
+    };
     if jobs.is_empty() {
         return Err(Problem::usage("no schedule of that name can be timed; `--list` shows the schedules"));
     }
@@ -127,6 +137,7 @@ impl Job {
     /// Makes a job with the names of a schedule.
     fn of(listed: &Listed) -> Job {
         Job {
+            work: None,
             kernel: listed.kernel.clone(),
             schedule: listed.schedule.clone(),
             profile: listed.profile.clone(),
@@ -198,6 +209,34 @@ fn catalog(options: &Bench) -> Result<Vec<Job>, Problem> {
     Ok(jobs)
 }
 
+/// Returns the selected rows of the table, with their entries.
+fn rows(options: &Bench) -> Result<Vec<(&'static TableRow, &'static Entry)>, Problem> {
+    let there: Vec<String> = ROWS.iter().map(|row| row.name.to_owned()).collect();
+    if let Some(name) = options.row.iter().find(|name| !there.contains(name)) {
+        return Err(unknown("row", name, &there));
+    }
+    let entries = entries(options)?;
+    let wanted = ROWS.iter().filter(|row| options.row.is_empty() || options.row.iter().any(|name| name == row.name));
+    Ok(wanted.filter_map(|row| Some((row, *entries.iter().find(|entry| entry.name == row.entry)?))).collect())
+}
+
+fn table(options: &Bench) -> Result<Vec<Job>, Problem> {
+    if !options.size.is_empty() {
+        return Err(Problem::usage("the rows of the table have their own sizes; write `tilewright bench catalog` for other sizes"));
+    }
+    let (mut jobs, mut compiled) = (Vec::new(), HashMap::new());
+    for (row, entry) in rows(options)? {
+        let programs = match compiled.entry(entry.name) {
+            HashEntry::Occupied(programs) => programs.into_mut(),
+            HashEntry::Vacant(place) => place.insert(programs(options, entry)?),
+        };
+        let sizes = Sizes(row.dims.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
+        let of_row = programs.iter().map(|compiled| Job { work: Some(row.name), ..ready(entry, compiled, sizes.clone()) });
+        jobs.extend(of_row);
+    }
+    Ok(jobs)
+}
+
 /// Makes a job from a program of the catalog. The entry gives the number of its operations.
 fn ready(entry: &Entry, compiled: &Rc<Compiled>, sizes: Sizes) -> Job {
     let program = &compiled.program;
@@ -211,6 +250,7 @@ fn ready(entry: &Entry, compiled: &Rc<Compiled>, sizes: Sizes) -> Job {
     // Matrix units do nearly all operations of a program that uses them.
     let split = |operations: f64| if program.requires.matrices.is_empty() { [operations, 0.0] } else { [0.0, operations] };
     Job {
+        work: None,
         kernel: entry.name.to_owned(),
         schedule: program.variant.clone(),
         profile: program.profile.clone(),
@@ -223,8 +263,25 @@ fn ready(entry: &Entry, compiled: &Rc<Compiled>, sizes: Sizes) -> Job {
     }
 }
 
+/// Prints the rows of the table. `scripts/anchors.py` reads the JSON.
+fn shown_table(options: &Bench) -> Result<(), Problem> {
+    let rows = rows(options)?;
+    if options.json {
+        let value = |(row, _): &(&TableRow, &Entry)| json!({ "work": row.name, "kernel": row.entry, "sizes": row.dims.iter().copied().collect::<HashMap<_, _>>() });
+        output::json(&rows.iter().map(value).collect::<Vec<_>>());
+        return Ok(());
+    }
+    let sizes = |row: &TableRow| row.dims.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",");
+    let cells = rows.iter().map(|(row, _)| vec![row.name.to_owned(), row.entry.to_owned(), sizes(row)]).collect();
+    output::text(output::table(&["row", "kernel", "sizes"], cells, &[]));
+    Ok(())
+}
+
 /// Prints the schedules that could be timed.
 pub(super) fn shown(options: &Bench) -> Result<(), Problem> {
+    if options.is_table() {
+        return shown_table(options);
+    }
     let mut listed: Vec<(String, String, Vec<String>, Vec<String>)> = Vec::new();
     if options.what == CATALOG {
         for entry in entries(options)? {

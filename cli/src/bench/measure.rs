@@ -26,6 +26,9 @@ const WARM_UP: u32 = 5;
 /// A first launch that takes less, in nanoseconds, is repeated before its schedule is dropped, because a driver may compile during it.
 const COMPILATION: f64 = 1e9;
 
+/// The time for each row of the table, if the user does not give it.
+const ROW_WITHIN: Duration = Duration::from_secs(30);
+
 /// The result of a job.
 enum Outcome {
     /// The nanoseconds of each run.
@@ -55,6 +58,8 @@ struct Measure<'a> {
     curve: Option<Curve>,
     /// The profile whose rates of arithmetic hold for the device.
     rates: Option<Profile>,
+    /// The time that the schedules of a kernel at the same sizes share.
+    row_within: Option<Duration>,
     /// The operations in a nanosecond of schedules that were measured at other sizes, by the hash of their modules.
     speeds: HashMap<String, f64>,
 }
@@ -63,7 +68,8 @@ struct Measure<'a> {
 pub(super) fn timed(options: &Bench, runner: Option<&str>, jobs: &[Job], run: &mut Run) -> Result<Option<Exit>, Problem> {
     let reached = Reached::open(runner, &options.reach)?;
     let rates = rates(jobs.iter().filter_map(|job| job.made_for.as_ref()), &reached.device);
-    let mut measure = Measure { options, reached, curve: None, rates, speeds: HashMap::new() };
+    let row_within = options.row_within.or_else(|| options.is_table().then_some(ROW_WITHIN));
+    let mut measure = Measure { options, reached, curve: None, rates, row_within, speeds: HashMap::new() };
     let bar = crate::tune::bar();
     bar.set_length(jobs.len() as u64);
     bar.set_message("the time to move bytes");
@@ -158,7 +164,7 @@ impl Measure<'_> {
 
     /// Times a schedule. If it may be slow, one launch comes first.
     fn time(&mut self, job: &Job, compiled: &Compiled, contest: &Contest) -> Result<Outcome, Trouble> {
-        let (runs, row_within) = (self.options.runs, self.options.row_within);
+        let (runs, row_within) = (self.options.runs, self.row_within);
         let slowest = contest.best.map(|best| best * self.options.slower).filter(|slowest| *slowest > 0.0);
         let left = |limit: Duration| limit.saturating_sub(contest.start.elapsed());
         if slowest.is_none() && row_within.is_none() {
@@ -216,6 +222,7 @@ impl Measure<'_> {
         let roofline = self.roofline(job);
         let [device, driver] = self.reached.clocked();
         let row = Row {
+            work: job.work.map(str::to_owned),
             runner: self.reached.name().to_owned(),
             device,
             driver,
@@ -228,6 +235,7 @@ impl Measure<'_> {
             bytes: job.bytes,
             bound_ns: roofline.map(|roofline| roofline.nanoseconds),
             bound_by: roofline.map(|roofline| roofline.by),
+            narrow_intermediates: job.launch.as_ref().is_ok_and(|compiled| compiled.has_narrow_intermediates()),
             ..Row::default()
         };
         match outcome {

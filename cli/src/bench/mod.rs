@@ -1,10 +1,11 @@
-//! `tilewright bench`: times the schedules of a file, or the ready kernels, by the device's clock.
+//! `tilewright bench`: times the schedules of a file, the ready kernels, or the table of kernels and sizes, by the device's clock.
 //!
 //! ```text
-//! list: jobs ─▶ measure: curve, order ─▶ rows ─▶ against ─▶ report, svg
+//! list: jobs ─▶ measure: curve, order ─▶ rows ─▶ against, anchors ─▶ report, table, svg
 //! ```
 
 mod against;
+mod anchors;
 mod curve;
 mod fit;
 mod list;
@@ -12,6 +13,7 @@ mod measure;
 mod report;
 mod roofline;
 mod svg;
+mod table;
 
 use crate::cost::DispatchWork;
 use crate::exit::{Exit, Problem};
@@ -21,9 +23,11 @@ use crate::output;
 use crate::place::runners;
 use crate::sizes::Sizes;
 use crate::variant::Compiled;
+use anchors::Anchors;
 use roofline::{DeviceRates, LimitedBy};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
+use table::Line;
 use tilewright_dsl::profile::Profile;
 
 /// The version of the output of `--json`.
@@ -31,6 +35,8 @@ const VERSION: u32 = 1;
 
 /// A schedule to time.
 pub(super) struct Job {
+    /// The row of the table that it belongs to.
+    pub(super) work: Option<&'static str>,
     pub(super) kernel: String,
     pub(super) schedule: String,
     pub(super) profile: String,
@@ -50,7 +56,7 @@ pub(super) struct Job {
 impl Job {
     /// True if two jobs are schedules of one kernel at the same sizes, which are compared with each other.
     fn is_beside(&self, other: &Job) -> bool {
-        (&self.kernel, &self.sizes) == (&other.kernel, &other.sizes)
+        (self.work, &self.kernel, &self.sizes) == (other.work, &other.kernel, &other.sizes)
     }
 }
 
@@ -73,11 +79,17 @@ pub(super) struct Run {
     #[serde(default)]
     devices: Vec<DeviceRates>,
     rows: Vec<Row>,
+    /// The best schedule of each row of the table.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    table: Vec<Line>,
 }
 
 /// A schedule at some sizes on a device.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Row {
+    /// The row of the table that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    work: Option<String>,
     runner: String,
     device: String,
     driver: String,
@@ -105,6 +117,9 @@ pub(super) struct Row {
     /// True if it was dropped after its first launch, because that was much slower than another schedule.
     #[serde(default)]
     dropped: bool,
+    /// True if it stores intermediate results with fewer bits than the kernel's inputs and outputs.
+    #[serde(default)]
+    narrow_intermediates: bool,
     /// True if it was not measured because it is compiled for another device, or for other sizes.
     #[serde(default)]
     unsupported: bool,
@@ -128,6 +143,7 @@ pub(crate) fn run(options: &Bench) -> Result<Exit, Problem> {
         return list::shown(options).map(|()| Exit::Done);
     }
     let before = options.against.as_deref().map(against::read).transpose()?;
+    let anchors = options.torch.as_deref().map(anchors::read).transpose()?;
     let jobs = list::jobs(options)?;
     interrupt::watch()?;
     let mut run = Run { version: VERSION, ..Run::default() };
@@ -147,17 +163,21 @@ pub(crate) fn run(options: &Bench) -> Result<Exit, Problem> {
     if let Some(before) = &before {
         against::compare(&mut run.rows, before);
     }
-    finish(options, &run, before.is_some(), failed)
+    finish(options, run, before.is_some(), anchors.as_ref(), failed)
 }
 
 /// Prints a run, and returns the exit code. `compared` is true if it was compared with another run.
-fn finish(options: &Bench, run: &Run, compared: bool, failed: Option<Exit>) -> Result<Exit, Problem> {
+fn finish(options: &Bench, mut run: Run, compared: bool, anchors: Option<&Anchors>, failed: Option<Exit>) -> Result<Exit, Problem> {
     if let Some(path) = &options.svg {
         std::fs::write(path, svg::chart(&run.rows)).map_err(|e| Problem::usage(format!("cannot write {}: {e}", path.display())))?;
     }
+    if options.is_table() {
+        run.table = table::lines(&run.rows, anchors);
+    }
     match options.json {
-        true => output::json(run),
-        false => output::text(report::shown(run, compared)),
+        true => output::json(&run),
+        false if options.is_table() => output::text(table::shown(options, &run)),
+        false => output::text(report::shown(&run, compared)),
     }
     if run.interrupted {
         return Ok(Exit::Interrupted);

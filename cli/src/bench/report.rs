@@ -27,7 +27,7 @@ pub(super) fn slowest(group: &[&Row]) -> f64 {
 }
 
 /// Returns the lines about a row's device: its name, and the meaning of the roofline.
-fn heading(run: &Run, row: &Row) -> String {
+pub(super) fn heading(run: &Run, row: &Row) -> String {
     let mut text = format!("{} ({}), runner {}\n", output::heading(&row.device), row.driver, row.runner);
     let Some(rates) = run.devices.iter().find(|rates| (&rates.runner, &rates.device) == (&row.runner, &row.device)) else {
         return text;
@@ -63,17 +63,17 @@ fn size(bytes: f64) -> String {
 }
 
 /// Returns the share of the roofline, with the resource that limits the time.
-fn share(share: Option<f64>, by: Option<LimitedBy>) -> String {
+pub(super) fn share(share: Option<f64>, by: Option<LimitedBy>) -> String {
     let by = by.map_or("", LimitedBy::word);
     share.map_or("-".to_owned(), |share| format!("{:.0} % {by}", share * 100.0).trim_end().to_owned())
 }
 
 /// Returns billions per second, or bytes and operations per nanosecond.
-fn rate(count: Option<f64>, nanoseconds: f64) -> String {
+pub(super) fn rate(count: Option<f64>, nanoseconds: f64) -> String {
     count.map_or("-".to_owned(), |count| format!("{:.1}", count / nanoseconds.max(1.0)))
 }
 
-fn not_measured() -> String {
+pub(super) fn not_measured() -> String {
     output::coloured(Yellow, "not measured")
 }
 
