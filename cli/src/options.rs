@@ -238,7 +238,7 @@ pub(crate) struct Tune {
   tilewright bench catalog --kernel matmul --runner \"ssh board tilewright-runner\" --runner \"ssh tower tilewright-runner\"
 
 The share of the roofline is the least time that the kernel's arithmetic or its tensors' bytes can take, over the time measured. The time of the
-arithmetic is by the rates of the schedule's profile, the time of the bytes is measured. Ctrl-C prints the results so far; a second one ends the
+arithmetic is by the rates of a profile that fits the device, the time of the bytes is measured. Ctrl-C prints the results so far; a second one ends the
 program at once.")]
 pub(crate) struct Bench {
     /// A Rust file with schedules; or `catalog`: the ready kernels of tilewright-schedules; or `table`: the best schedule of ready kernels

@@ -83,7 +83,17 @@ pub(super) fn measured(options: &Bench, reached: &mut Reached) -> Result<Curve, 
         length = if length < SHORT { SHORT } else { length * FACTOR };
     }
     kernels.iter().for_each(|kernel| reached.forget(kernel));
-    Ok(Curve(points))
+    Ok(Curve(without_noise(points)))
+}
+
+/// Replaces times that are longer than the time for more bytes.
+fn without_noise(mut points: Vec<Point>) -> Vec<Point> {
+    let mut least = f64::INFINITY;
+    for point in points.iter_mut().rev() {
+        least = least.min(point.nanoseconds);
+        point.nanoseconds = least;
+    }
+    points
 }
 
 /// Returns the time of the fastest schedule for vectors of a length. Schedules that do not run on the device are removed.
@@ -117,5 +127,8 @@ mod tests {
             assert!((curve.least(bytes) - least).abs() < 1e-6, "{bytes}: {}", curve.least(bytes));
         }
         assert!(Curve::default().least(1.0) < f64::EPSILON);
+        let points = [(1.0, 3.0), (2.0, 2.0), (3.0, 4.0)].map(|(bytes, nanoseconds)| Point { bytes, nanoseconds }).to_vec();
+        let times: Vec<f64> = without_noise(points).iter().map(|point| point.nanoseconds).collect();
+        assert_eq!(times, [2.0, 2.0, 4.0]);
     }
 }

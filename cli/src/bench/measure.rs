@@ -199,7 +199,7 @@ impl Measure<'_> {
 
     /// Times one launch without others before it. (A GPU that was idle is kept busy before.)
     fn first(&mut self, job: &Job, compiled: &Compiled) -> Result<f64, Trouble> {
-        let timed = Timed { warm_up: 0, runs: 1, least: 0, ..self.timed() };
+        let timed = Timed { warm_up: 0, runs: 1, least: 0, sets: 1, ..self.timed() };
         Ok(self.reached.time(compiled, &job.sizes, timed)?.first().map_or(0.0, |ns| *ns as f64))
     }
 

@@ -81,13 +81,13 @@ fn line(group: &[&Row], anchors: Option<&Anchors>) -> Option<Line> {
 }
 
 /// Returns the reason why no schedule of a row was measured: the failure of one, or else that there was no time, or else that all are for
-/// other devices.
+/// other devices or sizes.
 fn why_not(group: &[&Row]) -> String {
     let failed = group.iter().find(|row| !row.is_right());
     let late = || group.iter().find(|row| row.out_of_time);
     match failed.or_else(late).and_then(|row| Some((row, row.error.as_ref()?))) {
         Some((row, why)) => format!("{}: {why}", row.schedule),
-        None => "no schedule runs on this device".to_owned(),
+        None => "no schedule is for this device and these sizes".to_owned(),
     }
 }
 
@@ -137,7 +137,9 @@ fn cells(line: &Line, has_torch: bool) -> Vec<String> {
     if has_torch {
         let variant = line.torch_variant.as_deref().unwrap_or_default();
         cells.push(line.torch_ns.map_or_else(none, |ns| format!("{} {variant}", time(ns))));
-        cells.push(line.torch_ratio.map_or_else(none, |ratio| format!("{ratio:.2}")));
+        cells.push(
+            line.torch_ratio.map_or_else(none, |ratio| if ratio < 0.1 { format!("{ratio:.4}") } else { format!("{ratio:.2}") }),
+        );
     }
     cells
 }
