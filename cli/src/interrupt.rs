@@ -4,7 +4,10 @@ use crate::exit::{Exit, Problem};
 use crate::output;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// The time within which another signal belongs to the first one. For example, `timeout` sends one to the process and one to its group.
+const SAME: Duration = Duration::from_millis(500);
 
 /// The time within which a signal to the process group has reached this process, if it has reached its runner.
 const DELAY: Duration = Duration::from_millis(50);
@@ -31,11 +34,15 @@ pub(crate) fn has_ended_a_runner() -> bool {
 
 /// Handles signals from now on.
 pub(crate) fn watch() -> Result<(), Problem> {
-    let handler = || {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            std::process::exit(Exit::Interrupted as i32);
+    let mut first = None;
+    let handler = move || match first {
+        None => {
+            first = Some(Instant::now());
+            INTERRUPTED.store(true, Ordering::SeqCst);
+            output::message("interrupted: the results so far follow; another signal ends the program at once");
         }
-        output::message("interrupted: the results so far follow; another signal ends the program at once");
+        Some(first) if first.elapsed() < SAME => {}
+        Some(_) => std::process::exit(Exit::Interrupted as i32),
     };
     ctrlc::set_handler(handler).map_err(|e| Problem::usage(format!("cannot handle Ctrl-C: {e}")))
 }
