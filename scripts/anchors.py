@@ -84,14 +84,22 @@ def matmul(dtype):
     return anchors
 
 
-def conv3x3(dtype):
+def matvec(dtype):
+    def anchors(s):
+        yield "cuBLAS", torch.mv, lambda: (random(s["M"], s["K"], dtype=dtype), random(s["K"], dtype=dtype))
+
+    return anchors
+
+
+def conv(dtype, side=3, stride=1):
     """Times both layouts, because an application may choose the faster one. The input has its margin, so there is no padding."""
 
     def anchors(s):
         for name, layout in (("NHWC", NHWC), ("NCHW", NCHW)):
             image = lambda layout=layout: random(s["N"], s["IC"], s["IH"], s["IW"], dtype=dtype, layout=layout)
-            filters = lambda layout=layout: random(s["OC"], s["IC"], 3, 3, dtype=dtype, layout=layout)
-            yield f"cuDNN {name}", functional.conv2d, lambda image=image, filters=filters: (image(), filters())
+            filters = lambda layout=layout: random(s["OC"], s["IC"], side, side, dtype=dtype, layout=layout)
+            convolve = lambda x, f: functional.conv2d(x, f, stride=stride)
+            yield f"cuDNN {name}", convolve, lambda image=image, filters=filters: (image(), filters())
 
     return anchors
 
@@ -160,12 +168,16 @@ def vector(function, dim, inputs=1):
 ANCHORS = {
     "matmul": matmul(F32),
     "matmul_f16": matmul(F16),
+    "matmul_f16_thin": matmul(F16),
+    "matvec": matvec(F32),
+    "matvec_f16": matvec(F16),
+    "conv2d_7x7": conv(F32, side=7, stride=2),
     "split_k": matmul(F32),
-    "conv3x3_f16": conv3x3(F16),
-    "conv2d_f16_f32": conv3x3(F16),
-    "conv_nchw_f16_f32": conv3x3(F16),
-    "conv_nchw": conv3x3(F32),
-    "conv2d_winograd": conv3x3(F32),
+    "conv3x3_f16": conv(F16),
+    "conv2d_f16_f32": conv(F16),
+    "conv_nchw_f16_f32": conv(F16),
+    "conv_nchw": conv(F32),
+    "conv2d_winograd": conv(F32),
     "conv1x1": conv1x1,
     "depthwise": depthwise,
     "separable": separable,
@@ -175,6 +187,7 @@ ANCHORS = {
     "argmax": vector(torch.argmax, "K"),
     "add": vector(torch.add, "N", inputs=2),
     "attention": attention(F32, causal=False),
+    "attention_few": attention(F16, causal=False),
     "attention_mixed": attention(F16, causal=False),
     "attention_mixed_128": attention(F16, causal=False),
     "causal_attention_mixed": attention(F16, causal=True),

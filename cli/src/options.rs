@@ -282,6 +282,9 @@ pub(crate) struct Bench {
     /// Prints the table as Markdown.
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
+    /// Also prints the driver's numbers of each dispatch, such as registers and spills, if it keeps them.
+    #[arg(long)]
+    pub(crate) statistics: bool,
     /// Lists the schedules that could be timed, and times none.
     #[arg(long)]
     pub(crate) list: bool,

@@ -24,12 +24,15 @@ pub(crate) struct Reach {
     /// The most time that a runner may take for one answer.
     #[arg(long, value_name = "TIME", default_value = "3m", value_parser = humantime::parse_duration)]
     pub(crate) answer_within: Duration,
+    /// True if the driver keeps its numbers of dispatches.
+    #[arg(skip)]
+    pub(crate) statistics: bool,
 }
 
 impl Reach {
     /// Returns options that select a machine, but no particular device.
     pub(crate) fn machine(answer_within: Duration) -> Reach {
-        Reach { device: None, cpu: false, answer_within }
+        Reach { device: None, cpu: false, answer_within, statistics: false }
     }
 
     pub(crate) fn clock(&self) -> Clock {

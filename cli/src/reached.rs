@@ -6,7 +6,7 @@ use crate::place::{Reach, start};
 use crate::sizes::Sizes;
 use crate::variant::Compiled;
 use std::collections::HashMap;
-use tilewright_runner::message::{Array, Clock, FailureKind, Properties, Request, Timed, Value};
+use tilewright_runner::message::{Array, Clock, FailureKind, Properties, Request, Statistics, Timed, Value};
 use tilewright_runner::{Client, ClientError};
 
 /// The number of consecutive failures after which a runner is given up.
@@ -45,7 +45,7 @@ pub(crate) enum Trouble {
 impl Reached {
     pub(crate) fn open(runner: Option<&str>, reach: &Reach) -> Result<Reached, Problem> {
         let mut client = start(runner, reach)?;
-        let device = client.open(reach.device.as_deref())?;
+        let device = client.open_with(reach.device.as_deref(), reach.statistics)?;
         if !device.timestamps && reach.clock() == Clock::Device {
             let text = format!("{} does not support timestamps on its compute queue, so launches cannot be timed", device.name);
             return Err(Problem { exit: Exit::Device, text });
@@ -86,6 +86,12 @@ impl Reached {
         Ok(self.ask(|client| client.time(request))?.1)
     }
 
+    /// Returns the driver's numbers of a module's dispatches.
+    pub(crate) fn statistics(&mut self, compiled: &Compiled, sizes: &Sizes) -> Result<Vec<Statistics>, Trouble> {
+        let kernel = self.load(compiled)?;
+        self.ask(|client| client.statistics(kernel, sizes.0.clone()))
+    }
+
     /// Unloads a module that is not needed any more.
     pub(crate) fn forget(&mut self, compiled: &Compiled) {
         if let (Some(kernel), Some(client)) = (self.loaded.remove(&compiled.module), &mut self.client) {
@@ -109,7 +115,7 @@ impl Reached {
 
     fn restart(&mut self) -> Result<(), Trouble> {
         let mut client = start(self.runner.as_deref(), &self.reach).map_err(Trouble::Over)?;
-        let device = client.open(self.reach.device.as_deref()).map_err(|e| Trouble::Over(e.into()))?;
+        let device = client.open_with(self.reach.device.as_deref(), self.reach.statistics).map_err(|e| Trouble::Over(e.into()))?;
         if (&device.name, &device.driver) != (&self.device.name, &self.device.driver) {
             let text = format!("the runner `{}` now has {}, and had {}", self.name(), device.name, self.device.name);
             return Err(Trouble::Over(Problem { exit: Exit::Runner, text }));

@@ -1,7 +1,9 @@
 //! The client of a runner: starts it, waits for its answers with a time limit, and reports its failures.
 
 use crate::frame::{self, FrameError};
-use crate::message::{Answer, Answered, Array, Diagnosis, Failure, NumberedRequest, Properties, Request, VERSION, Value};
+use crate::message::{
+    Answer, Answered, Array, Diagnosis, Failure, NumberedRequest, Properties, Request, Statistics, VERSION, Value,
+};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -182,7 +184,13 @@ impl Client {
     /// Opens a device.
     #[allow(clippy::missing_errors_doc, reason = "said at `diagnose`")]
     pub fn open(&mut self, device: Option<&str>) -> Result<Properties, ClientError> {
-        match self.ask("to open a device", Request::Open { device: device.map(str::to_owned) })? {
+        self.open_with(device, false)
+    }
+
+    /// Opens a device. If `statistics` is true, its driver keeps its numbers of dispatches, for [`Client::statistics`].
+    #[allow(clippy::missing_errors_doc, reason = "said at `diagnose`")]
+    pub fn open_with(&mut self, device: Option<&str>, statistics: bool) -> Result<Properties, ClientError> {
+        match self.ask("to open a device", Request::Open { device: device.map(str::to_owned), statistics })? {
             Answer::Opened(properties) => Ok(properties),
             other => Err(self.nonsense("to open a device", &other)),
         }
@@ -225,6 +233,16 @@ impl Client {
             Answer::Times { nanoseconds, .. } => {
                 Err(self.broken(WHAT, format!("{} times of {wanted} launches", nanoseconds.len())))
             }
+            other => Err(self.nonsense(WHAT, &other)),
+        }
+    }
+
+    /// Returns the driver's numbers of the dispatches of a launch, or an empty list if the device does not keep them.
+    #[allow(clippy::missing_errors_doc, reason = "said at `diagnose`")]
+    pub fn statistics(&mut self, kernel: u32, dims: Vec<(String, i64)>) -> Result<Vec<Statistics>, ClientError> {
+        const WHAT: &str = "for the numbers of dispatches";
+        match self.ask(WHAT, Request::Statistics { kernel, dims })? {
+            Answer::Statistics(all) => Ok(all),
             other => Err(self.nonsense(WHAT, &other)),
         }
     }

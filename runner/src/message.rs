@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tilewright_launch::DType;
 
 /// The version of the messages.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// A request and its number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +41,8 @@ pub enum Request {
     Open {
         /// The device's name, as in `TILEWRIGHT_DEVICE`. `None` for the environment's choice.
         device: Option<String>,
+        /// True to make the driver keep its numbers of dispatches, such as registers.
+        statistics: bool,
     },
     /// Loads an encoded launch program.
     Load {
@@ -70,6 +72,13 @@ pub enum Request {
         dims: Vec<(String, i64)>,
         /// The parameters of the measurement.
         timed: Timed,
+    },
+    /// Asks for the driver's numbers of the dispatches of a launch.
+    Statistics {
+        /// The number from [`Answer::Loaded`].
+        kernel: u32,
+        /// The symbolic dims by name.
+        dims: Vec<(String, i64)>,
     },
 }
 
@@ -130,6 +139,17 @@ pub enum Answer {
         /// Nanoseconds of each launch, in order.
         nanoseconds: Vec<u64>,
     },
+    /// To [`Request::Statistics`]: the dispatches, in order. Empty if the device does not keep these numbers.
+    Statistics(Vec<Statistics>),
+}
+
+/// The driver's numbers of a dispatch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// The name of the dispatch.
+    pub dispatch: String,
+    /// The names and values, in the driver's order.
+    pub values: Vec<(String, f64)>,
 }
 
 /// The reason why a request was not answered.

@@ -3,7 +3,7 @@
 use crate::arguments::{Dims, Pool, Set, Sizes};
 use crate::diagnosis::diagnose;
 use crate::launches::Launches;
-use crate::message::{Answer, Array, Failure, FailureKind, Properties, Request, Timed, VERSION, Value};
+use crate::message::{Answer, Array, Failure, FailureKind, Properties, Request, Statistics, Timed, VERSION, Value};
 use crate::rest::Rest;
 use std::collections::HashMap;
 use std::error::Error as StdError;
@@ -67,18 +67,19 @@ impl Worker {
         match request {
             Request::Hello { .. } => Ok(Answer::Hello { version: VERSION, package: env!("CARGO_PKG_VERSION").into() }),
             Request::Diagnose => diagnose().map(Answer::Diagnosis),
-            Request::Open { device } => self.open(device),
+            Request::Open { device, statistics } => self.open(device, statistics),
             Request::Load { program } => self.load(&program),
             Request::Unload { kernel } => match self.kernels.remove(&kernel) {
                 Some(_) => Ok(Answer::Unloaded),
                 None => Err(senseless(format!("kernel {kernel} does not exist"))),
             },
             Request::Run { kernel, arguments, outputs } => self.run(kernel, &arguments, &outputs),
+            Request::Statistics { kernel, dims } => {
+                self.resize(dims);
+                self.statistics(kernel)
+            }
             Request::Time { kernel, dims, timed } => {
-                if dims != self.sizes {
-                    self.pool.clear();
-                    self.sizes = dims;
-                }
+                self.resize(dims);
                 let mut time = || self.time(kernel, &timed);
                 time().or_else(|failure| {
                     // The tensors of other kernels may have filled the memory.
@@ -89,13 +90,24 @@ impl Worker {
         }
     }
 
-    fn open(&mut self, wanted: Option<String>) -> Result<Answer, Failure> {
+    /// Sets the sizes of later launches. The tensors of other sizes are dropped.
+    fn resize(&mut self, dims: Vec<(String, i64)>) {
+        if dims != self.sizes {
+            self.pool.clear();
+            self.sizes = dims;
+        }
+    }
+
+    fn open(&mut self, wanted: Option<String>, statistics: bool) -> Result<Answer, Failure> {
         self.kernels.clear();
         self.pool.clear();
         self.device = None;
         let mut options = Options::from_env()?;
         if let Some(wanted) = wanted {
             options = options.device(wanted);
+        }
+        if statistics {
+            options = options.statistics(true);
         }
         let device = options.open()?;
         let properties = Properties::from(device.info());
@@ -152,6 +164,22 @@ impl Worker {
         self.rest.busy(start, Instant::now(), launches.busy);
         let (variant, nanoseconds) = times?;
         Ok(Answer::Times { variant, nanoseconds })
+    }
+
+    fn statistics(&mut self, kernel: u32) -> Result<Answer, Failure> {
+        let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("kernel {kernel} does not exist")))?;
+        let known = |name: &str| self.sizes.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
+        let dims = Dims::new(plain(kernel)?, &known).map_err(senseless)?;
+        let mut set = Set::new(kernel, &dims, &mut self.pool, 0)?;
+        let all = match kernel.statistics(set.both().0) {
+            Err(Error::NoStatistics { .. }) => Vec::new(),
+            all => all?,
+        };
+        let of = |all: tilewright::Statistics| Statistics {
+            dispatch: all.dispatch,
+            values: all.values.into_iter().map(|one| (one.name, one.value)).collect(),
+        };
+        Ok(Answer::Statistics(all.into_iter().map(of).collect()))
     }
 }
 

@@ -76,6 +76,8 @@ fn programs_run_and_are_timed() {
     let (variant, times) = client.time(time(3, 100_000_000, 2)).unwrap();
     assert_eq!((variant.as_str(), times.len()), ("DEFAULT", 3));
     assert!(times.iter().all(|ns| *ns < 100_000_000), "{times:?}");
+    // The reference device compiles no dispatch.
+    assert_eq!(client.statistics(kernel, vec![("N".into(), 33), ("shift".into(), 2)]).unwrap(), []);
     client.unload(kernel).unwrap();
     let (kind, text) = failure(client.run(kernel, arguments(), vec![vec![3]]));
     assert_eq!((kind, text.as_str()), (FailureKind::Request, "kernel 1 does not exist"));

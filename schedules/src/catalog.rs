@@ -67,7 +67,8 @@ pub const ALL: [Entry; 46] = [
         name: "conv2d_f16_f32",
         about: "3x3 convolution of f16, with accumulation in f32, NHWC x HWCF",
         programs: || {
-            programs(&[
+            let decomposed = programs(&[hopper::winograd::F4_MATRICES, hopper::winograd::F2_MATRICES])?;
+            let direct = programs(&[
                 hopper::conv_f16::NHWC_CHANNELS_32,
                 hopper::conv_f16::NHWC,
                 ampere::conv_f16::NHWC_CHANNELS_32,
@@ -78,7 +79,8 @@ pub const ALL: [Entry; 46] = [
                 xe2::conv_f16::NHWC,
                 lavapipe::conv_f16::NHWC_CHANNELS_32,
                 lavapipe::conv_f16::NHWC,
-            ])
+            ])?;
+            Ok([direct, decomposed].concat())
         },
         dims: &[("N", 32), ("IH", 58), ("IW", 58), ("IC", 64), ("OC", 64)],
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
@@ -238,6 +240,9 @@ pub const ALL: [Entry; 46] = [
                 hopper::matmul::REGISTERS_4X4,
                 ampere::matmul::CHUNKS,
                 ampere::matmul::ANY,
+                rdna3::matmul::PLANNED,
+                xe2::matmul::PLANNED,
+                valhall::matmul::PLANNED,
                 kernels::matmul::DEFAULT,
             ])
         },
@@ -255,13 +260,18 @@ pub const ALL: [Entry; 46] = [
                 hopper::TILES_128X128,
                 hopper::PADDED_RESULT,
                 hopper::PADDED_128X128,
+                hopper::PADDED_SLICED,
+                hopper::SLICED,
                 hopper::ANY,
                 ampere::matmul_f16::ANY,
+                rdna3::matmul_f16::WHOLE_128X128,
                 rdna3::matmul_f16::ANY,
                 lavapipe::matmul_f16::ROWS_64,
                 lavapipe::matmul_f16::ROWS_32,
                 lavapipe::matmul_f16::ANY,
+                xe2::matmul_f16::WHOLE_128X128,
                 xe2::matmul_f16::ANY,
+                valhall::matmul::PLANNED_F16,
             ])
         },
         dims: &[("M", 4096), ("N", 4096), ("K", 4096)],

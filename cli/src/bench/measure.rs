@@ -10,6 +10,7 @@ use crate::interrupt;
 use crate::meets::lacks;
 use crate::options::Bench;
 use crate::output;
+use crate::place::Reach;
 use crate::reached::{LEAST, Reached, Trouble};
 use crate::tune::median;
 use crate::tune::report::time;
@@ -18,7 +19,7 @@ use indicatif::ProgressBar;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use tilewright_dsl::profile::Profile;
-use tilewright_runner::message::Timed;
+use tilewright_runner::message::{Statistics, Timed};
 
 /// The number of launches before those that count.
 const WARM_UP: u32 = 5;
@@ -62,14 +63,17 @@ struct Measure<'a> {
     row_within: Option<Duration>,
     /// The operations in a nanosecond of schedules that were measured at other sizes, by the hash of their modules.
     speeds: HashMap<String, f64>,
+    /// The driver's numbers of the schedule that was timed last.
+    statistics: Vec<Statistics>,
 }
 
 /// Times all jobs on a runner. Returns the exit code of its failures, if it failed and could continue.
 pub(super) fn timed(options: &Bench, runner: Option<&str>, jobs: &[Job], run: &mut Run) -> Result<Option<Exit>, Problem> {
-    let reached = Reached::open(runner, &options.reach)?;
+    let reach = Reach { statistics: options.statistics, ..options.reach.clone() };
+    let reached = Reached::open(runner, &reach)?;
     let rates = rates(jobs.iter().filter_map(|job| job.made_for.as_ref()), &reached.device);
     let row_within = options.row_within.or_else(|| options.is_table().then_some(ROW_WITHIN));
-    let mut measure = Measure { options, reached, curve: None, rates, row_within, speeds: HashMap::new() };
+    let mut measure = Measure { options, reached, curve: None, rates, row_within, speeds: HashMap::new(), statistics: Vec::new() };
     let bar = crate::tune::bar();
     bar.set_length(jobs.len() as u64);
     bar.set_message("the time to move bytes");
@@ -146,6 +150,10 @@ impl Measure<'_> {
             Err(Refusal { why, is_unsupported: false }) => return Ok((Outcome::Refused(why.clone()), None)),
         };
         let result = self.time(job, compiled, contest);
+        self.statistics = Vec::new();
+        if self.options.statistics && result.is_ok() {
+            self.statistics = self.reached.statistics(compiled, &job.sizes).unwrap_or_default();
+        }
         self.reached.forget(compiled);
         let time = match &result {
             Ok(Outcome::Measured(times)) => median(times),
@@ -239,8 +247,8 @@ impl Measure<'_> {
             ..Row::default()
         };
         match outcome {
-            Outcome::Measured(times) => row.with(&times),
-            Outcome::Dropped(time) => Row { dropped: true, ..row.with(&[time]) },
+            Outcome::Measured(times) => Row { statistics: self.statistics.clone(), ..row.with(&times) },
+            Outcome::Dropped(time) => Row { dropped: true, statistics: self.statistics.clone(), ..row.with(&[time]) },
             Outcome::Refused(why) => Row { error: Some(why), ..row },
             Outcome::Unsupported(why) => Row { unsupported: true, error: Some(why), ..row },
             Outcome::OutOfTime(why) => Row { out_of_time: true, error: Some(why), ..row },

@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use table::Line;
 use tilewright_dsl::profile::Profile;
+use tilewright_runner::message::Statistics;
 
 /// The version of the output of `--json`.
 const VERSION: u32 = 1;
@@ -126,6 +127,9 @@ pub(super) struct Row {
     /// True if it was not measured because the time for its kernel and sizes was over.
     #[serde(default)]
     out_of_time: bool,
+    /// The driver's numbers of its dispatches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    statistics: Vec<Statistics>,
     /// The reason why it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,

@@ -7,6 +7,7 @@ use crate::bars::bar;
 use crate::output;
 use crate::tune::report::time;
 use anstyle::AnsiColor::Yellow;
+use tilewright_runner::message::Statistics;
 
 /// Returns the groups of rows that are compared by their bars: a kernel at the same sizes on a device.
 pub(super) fn groups(rows: &[Row]) -> Vec<Vec<&Row>> {
@@ -104,12 +105,24 @@ pub(super) fn shown(run: &Run, compared: bool) -> String {
             let right = if compared { &[2, 4, 5, 6, 7, 8][..] } else { &[2, 4, 5, 6] };
             text += &output::table(&heads, cells, right);
         }
+        for row in &group {
+            text += &statistics(row);
+        }
         for row in group.iter().filter(|row| row.error.is_some()) {
             let why = row.error.as_deref().unwrap_or_default();
             text += &format!(" {} is {}: {why}\n", row.schedule, not_measured());
         }
     }
     text
+}
+
+/// Returns a line for each dispatch of a row, with the driver's numbers.
+pub(super) fn statistics(row: &Row) -> String {
+    let line = |of: &Statistics| {
+        let values: Vec<String> = of.values.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        format!(" {}, {}: {}\n", row.schedule, of.dispatch, values.join(", "))
+    };
+    row.statistics.iter().map(line).collect()
 }
 
 /// Returns the title of a table.

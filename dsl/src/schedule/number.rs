@@ -10,15 +10,25 @@ impl StageNest<'_> {
     pub fn positive(&mut self, expr: &Expr, what: &str) -> Result<i64, Error> {
         positive(self.program, expr, what)
     }
+
+    /// Evaluates a number of the schedule, which may be 0.
+    pub fn count(&mut self, expr: &Expr, what: &str) -> Result<i64, Error> {
+        at_least(self.program, 0, expr, what)
+    }
 }
 
 /// Evaluates a number, which must be at least 1 and below 2^31. `what` names it in the error.
 pub(super) fn positive(program: &mut Program, expr: &Expr, what: &str) -> Result<i64, Error> {
+    at_least(program, 1, expr, what)
+}
+
+/// Evaluates a number, which must be at least `least` and below 2^31. `what` names it in the error.
+pub(super) fn at_least(program: &mut Program, least: i64, expr: &Expr, what: &str) -> Result<i64, Error> {
     let value = number(program, expr)?;
-    if (1..=i64::from(i32::MAX)).contains(&value) {
+    if (least..=i64::from(i32::MAX)).contains(&value) {
         return Ok(value);
     }
-    let error = Error::new(expr.span, format!("{what} must be at least 1 and below 2^31, not {value}"));
+    let error = Error::new(expr.span, format!("{what} must be at least {least} and below 2^31, not {value}"));
     Err(if matches!(expr.kind, ExprKind::Int { .. } | ExprKind::Neg(_)) { error } else { with_tuned(program, error) })
 }
 

@@ -113,3 +113,64 @@ schedule! {
         apply parts::matrices::PREFETCHED;
     }
 }
+
+schedule! {
+    /// Any sizes: 128x128 per workgroup of four subgroups. The result is written in slices through shared memory.
+    pub SLICED: matmul_f16 for nvidia_hopper {
+        apply parts::matrices::SUM;
+        apply parts::matrices::SLICES<ROWS = 32, COLUMNS = COLUMNS, SLICE = SLICE, PAD = PAD>;
+        part {
+            tile(k: STEP round_up => k_o);
+            reorder(k_o, k, j, i);
+            promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            pipeline(k_o, buffers: 1, prefetch: register);
+            tile(i: 32) => subgroup(x);
+            mma(i, j, k, 16 x SLICE x 16);
+            unroll(k);
+        }
+        specialize(K % 8 == 0, N % 8 == 0);
+        pin(N, K);
+        tune COLUMNS in [64, 128] = 128;
+        tune STEP in [16, 32, 64] = 32;
+        tune SLICE in [8, 16] = 8;
+        tune PAD in [0, 4] = 0;
+    }
+}
+
+schedule! {
+    /// Large products of any sizes. The factors are copied to whole tiles, padded with zeros, so that their product does not need
+    /// guards. The result is written in slices through shared memory.
+    pub PADDED_SLICED: matmul_f16 for nvidia_hopper {
+        pack(a[i, k] => [i / 128, k / STEP, i % 128, k % STEP], when: dispatch);
+        pack(b[k, j] => [k / STEP, j / 128, k % STEP, j % 128], when: dispatch);
+        a_packed {
+            distribute(i_o, k_o => workgroup(y, x));
+            vectorize(k, 8, unaligned: scalar);
+            fuse(i, k => t);
+            distribute(t => thread(linear));
+        }
+        b_packed {
+            distribute(k_o, j_o => workgroup(y, x));
+            vectorize(j, 8, unaligned: scalar);
+            fuse(k, j => t);
+            distribute(t => thread(linear));
+        }
+        apply parts::matrices::SUM;
+        apply parts::matrices::SLICES<SLICE = SLICE, PAD = PAD>;
+        part {
+            tile(k: STEP round_up => k_o);
+            reorder(k_o, k, j, i);
+            promote(a_packed => a_s[i, k], at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            promote(b_packed => b_s[k, j], at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            pipeline(k_o, buffers: 1, prefetch: register);
+            tile(i: 32) => subgroup(x);
+            mma(i, j, k, 16 x SLICE x 16);
+            unroll(k);
+        }
+        pin(N, K);
+        tune STEP in [16, 32, 64] = 32;
+        tune SLICE in [8, 16] = 8;
+        tune PAD in [0, 4] = 0;
+    }
+}

@@ -5,7 +5,7 @@
 //! On an H200, for a convolution that pads its input, F(4, 3) and F(2, 3) took 140 and 211 us for 32x56x56x64 -> 64, 103 and 165 us
 //! for 32x16x16x256 -> 256, and 370 and 245 us for 2x8x8x1280 -> 1280. In the last case, the traffic of the filter dominates.
 
-use crate::kernels::{conv_nchw, conv2d};
+use crate::kernels::{conv_nchw, conv2d, conv2d_f16_f32};
 use crate::parts;
 use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
@@ -97,5 +97,27 @@ schedule! {
     pub F4_NCHW: conv_nchw<T = f32> for nvidia_hopper
     where OH % 4 == 0, OW % 4 == 0, IC % 8 == 0, OC % 64 == 0, IC <= 2048 {
         apply parts::winograd::F4_NCHW;
+    }
+}
+
+schedule! {
+    /// f16 with products on matrix units, any image, in tiles of 4x4 results. Not run on such a device.
+    pub F4_MATRICES: conv2d_f16_f32 for nvidia_hopper where IC % 64 == 0, OC % 64 == 0, IC <= 2048 {
+        decompose_winograd(output => v, u, g, m: 4, store: f16, tolerance: 1.5e-3);
+        precompute(u);
+        root(output_tile);
+        apply parts::winograd::TRANSFORMS<M = 4>;
+        apply parts::winograd::TILES;
+        g { apply parts::winograd::PRODUCTS_F16; }
+    }
+}
+
+schedule! {
+    /// [`F4_MATRICES`] in tiles of 2x2 results, which round less.
+    pub F2_MATRICES: conv2d_f16_f32 for nvidia_hopper where IC % 64 == 0, OC % 64 == 0, IC <= 2048 {
+        decompose_winograd(output => v, u, g, m: 2, store: f16, tolerance: 6e-4);
+        precompute(u);
+        apply parts::winograd::TRANSFORMS<M = 2>;
+        g { apply parts::winograd::PRODUCTS_F16; }
     }
 }

@@ -28,17 +28,46 @@ schedule! {
 }
 
 schedule! {
-    /// On matrix units, whole tiles: `STEP` items at a time through shared memory, and `ROWS` x `COLUMNS` results per subgroup. The
-    /// next steps are prefetched to registers.
-    pub WHOLE<STEP = 64, ROWS = 64, COLUMNS = 64> {
+    /// On matrix units, whole tiles: `STEP` items at a time through shared memory, and `ROWS` x `COLUMNS` results per subgroup, in matrices
+    /// of `A` x 16 x 16. The next steps are prefetched to registers.
+    pub WHOLE<STEP = 64, ROWS = 64, COLUMNS = 64, A = 16> {
         tile(k: STEP => k_o);
         reorder(k_o, k, i, j);
         promote(a => a_s, at: k_o, to: shared, row_pad: 8);
         promote(b => b_s, at: k_o, to: shared, row_pad: 8);
         pipeline(k_o, buffers: 1, prefetch: register);
         tile(i: ROWS, j: COLUMNS) => subgroup(y, x);
-        mma(i, j, k, 16 x 16 x 16);
+        mma(i, j, k, A x 16 x 16);
         unroll(k);
+    }
+}
+
+schedule! {
+    /// The sum as a stage `part` of its own, which can stay in fragments while its results are written in slices.
+    pub SUM {
+        split(k, [1, _] => k_s, k);
+        rfactor(k_s => part);
+    }
+}
+
+schedule! {
+    /// The sums of [`SUM`] in fragments of four subgroups, `ROWS` x `COLUMNS` each. They are written `SLICE` columns at a time through
+    /// shared memory, which takes less of it than whole tiles, so any sizes are possible. `part` needs `tile(i: ROWS) => subgroup(x)` and
+    /// `mma(i, j, k, 16 x SLICE x 16)`.
+    pub SLICES<ROWS = 32, COLUMNS = 128, SLICE = 8, PAD = 0> {
+        tile(i: ROWS * 4 round_up, j: COLUMNS round_up) => workgroup(y, x);
+        split(j, [COLUMNS / SLICE, SLICE] => j_t, j);
+        reorder(j_t, i, j);
+        compute_at(part, workgroup, to: fragment);
+        promote(part => p_s, at: j_t, to: shared, row_pad: PAD);
+        p_s { tile(i: ROWS) => subgroup(x); fragment(i, j, 16 x SLICE); }
+        unroll(j_t);
+        split(i, [ROWS * SLICE / 128, 512 / SLICE] => i_r, i_t);
+        split(j, [SLICE / 4, 4] => j_v, j);
+        fuse(i_t, j_v => t);
+        distribute(t => thread(x));
+        unroll(i_r);
+        vectorize(j, 4, unaligned: scalar);
     }
 }
 

@@ -58,6 +58,26 @@ schedule! {
 }
 
 schedule! {
+    /// [`PRODUCTS`] of f16 on matrix units: 64 tiles x 64 channels per workgroup of four subgroups, 32 channels at a time. The sums are
+    /// rounded when they are written through shared memory.
+    pub PRODUCTS_F16 {
+        fuse(n, th, tw => t);
+        fuse(p, q => pq);
+        distribute(pq => workgroup(z));
+        tile(t: 64 round_up, oc: 64) => workgroup(y, x);
+        tile(ic: 32 => k_o);
+        reorder(k_o, ic, t, oc);
+        promote(v => v_s[t, ic], at: k_o, to: shared, row_pad: 8);
+        promote(u => u_s[ic, oc], at: k_o, to: shared, row_pad: 8);
+        promote(g => g_s[t, oc], at: workgroup, to: shared);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        tile(t: 32, oc: 32) => subgroup(y, x);
+        mma(t, oc, ic, 16 x 16 x 16);
+        unroll(ic);
+    }
+}
+
+schedule! {
     /// Everything, channels first, whole tiles of 4x4 results: 64 channels x 64 tiles of an image per workgroup, 4x4 per invocation.
     pub F4_NCHW {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);

@@ -1,6 +1,6 @@
 //! Convolutions of 3x3 pixels by Winograd's algorithm, tiles of 4x4 results: three dispatches, with the filter prepared. The
 //! product dominates the time: for each of the 36 points, a matrix of tiles times a matrix of the filter, both through shared
-//! memory, 64 tiles x 64 channels per workgroup of 256, 4x4 per invocation. Not run on such a device.
+//! memory, 64 tiles x 64 channels per workgroup of 128, 8x4 per invocation. Not run on such a device.
 
 use crate::kernels::{conv_nchw, conv2d};
 use crate::parts;
@@ -14,7 +14,7 @@ schedule! {
         decompose_winograd(output => v, u, g, m: 4, tolerance: 4e-6);
         precompute(u);
         apply parts::winograd::TRANSFORMS<M = 4>;
-        g { apply parts::winograd::PRODUCTS<ROWS = 64, STEP = 8, TALL = 4>; }
+        g { apply parts::winograd::PRODUCTS<ROWS = 64, STEP = 8>; }
     }
 }
 
@@ -25,7 +25,7 @@ schedule! {
         decompose_winograd(output => v, u, g, m: 4, store: f16, tolerance: 1.5e-3);
         precompute(u);
         apply parts::winograd::TRANSFORMS<M = 4>;
-        g { apply parts::winograd::PRODUCTS<ROWS = 64, STEP = 8, TALL = 4>; }
+        g { apply parts::winograd::PRODUCTS<ROWS = 64, STEP = 8>; }
     }
 }
 

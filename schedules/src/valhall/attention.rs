@@ -9,7 +9,7 @@ use tilewright::schedule;
 schedule! {
     /// 16 queries per workgroup, blocks of 16 keys; an invocation has 4x4 of the output and 4x1 of the scores.
     pub F32: attention<T = f32> for arm_valhall where D == 64, E == 64 {
-        apply parts::attention::SHARED<ROWS = 16, BLOCK = 16, KEYS = 1>;
+        apply parts::attention::SHARED_QUERIES<ROWS = 16, BLOCK = 16, KEYS = 1>;
     }
 }
 
@@ -24,6 +24,6 @@ schedule! {
 schedule! {
     /// Causal, with 32 rows per workgroup. The blocks of a workgroup end with the key of its last row.
     pub CAUSAL_F32: causal_attention<T = f32> for arm_valhall where D == 64, E == 64 {
-        apply parts::attention::SHARED<ROWS = 32, BLOCK = 16, KEYS = 1>;
+        apply parts::attention::SHARED_QUERIES<ROWS = 32, BLOCK = 16, KEYS = 1>;
     }
 }

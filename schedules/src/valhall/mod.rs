@@ -2,4 +2,5 @@
 
 pub mod attention;
 pub mod conv2d;
+pub mod matmul;
 pub mod winograd;

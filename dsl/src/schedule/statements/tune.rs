@@ -78,7 +78,7 @@ fn one(program: &mut Program, kernel: &Kernel, tune: &Tune, before: &[Tuned]) ->
     }
     let (mut errors, mut values) = (Errors::new(), Vec::new());
     for candidate in candidates {
-        match number::positive(program, candidate, "a candidate") {
+        match number::at_least(program, 0, candidate, "a candidate") {
             Ok(value) if values.contains(&value) => {
                 errors.push(Error::new(candidate.span, format!("`{name}` has the candidate {value} twice")));
             }
@@ -87,7 +87,7 @@ fn one(program: &mut Program, kernel: &Kernel, tune: &Tune, before: &[Tuned]) ->
         }
     }
     errors.into_result()?;
-    let value = number::positive(program, default, "a default")?;
+    let value = number::at_least(program, 0, default, "a default")?;
     if !values.contains(&value) {
         let error = Error::new(default.span, format!("the default of `{name}`, {value}, is not one of its candidates"));
         return Err(error.help(format!("the candidates are {}", list(&values))).into());

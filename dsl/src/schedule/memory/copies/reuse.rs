@@ -4,7 +4,8 @@
 //! padded or permuted rows, or with vectors. Nor does it warn about a result, which is written back cooperatively. A copy in shared memory
 //! can also pay if neighbouring invocations read it along another dimension than the last, as in a transposition, because with the
 //! copy they read the tensor along its rows. On a profile of a CPU this does not pay, so there the compiler does warn. A copy of narrow
-//! elements in registers can pay because its accesses are wider: a reader that computes in f32 reads at most 4 halves at a time.
+//! elements in registers can pay because its accesses are wider: a reader that computes in f32 reads at most 4 halves at a time. A copy of
+//! fragments gives their elements to invocations that cannot read them there.
 
 use crate::diag::{Error, Errors};
 use crate::expr::{Expr, ExprId};
@@ -26,6 +27,7 @@ pub(super) fn check(program: &Program, profile: &Profile, copy: &Copied, warning
         || buffer.swizzle > 0
         || !profile.cpu && buffer.space == Space::Shared && is_read_across(program, copy.buffer)
         || buffer.space == Space::Register && is_wider(program, copy.buffer)
+        || is_from_fragments(program, copy)
         || program.stages[copy.stage].buffer != copy.buffer
     {
         return;
@@ -69,6 +71,13 @@ fn is_read_across(program: &Program, buffer: BufferId) -> bool {
         });
     }
     across
+}
+
+/// True if a copy gives elements of fragments to invocations that cannot read these.
+fn is_from_fragments(program: &Program, copy: &Copied) -> bool {
+    let values = program.stages[copy.stage].values();
+    let mut reads = values.into_iter().flat_map(|value| program.exprs.reads(value));
+    reads.any(|read| matches!(program.buffers[read.buffer].space, Space::Fragment { .. }))
 }
 
 /// True if a copy of elements below 32 bits has rows of a widest access or more, and no reader has such accesses.

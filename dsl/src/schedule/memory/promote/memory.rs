@@ -24,11 +24,11 @@ pub(super) fn layout(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axes: &[Axis
         return Err(error.help("leave out `vector`"));
     }
     let mut number = |expr: &Option<crate::syntax::expr::Expr>, what: &str| match expr {
-        Some(expr) => nest.positive(expr, what).map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
+        Some(expr) => nest.count(expr, what).map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
         None => Ok(0),
     };
     let (row_pad, swizzle) = (number(&promote.row_pad, "`row_pad`")?, number(&promote.swizzle, "`swizzle`")?);
-    let Some(expr) = promote.swizzle.as_ref() else { return Ok((row_pad, 0)) };
+    let Some(expr) = promote.swizzle.as_ref().filter(|_| swizzle > 0) else { return Ok((row_pad, 0)) };
     if row_pad > 0 {
         let error = Error::new(expr.span, "`row_pad` and `swizzle` both keep columns in different banks");
         return Err(error.help("leave out one of them"));
