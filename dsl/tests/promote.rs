@@ -39,6 +39,21 @@ fn boxes_in_shared_memory() {
 }
 
 #[test]
+fn padding_of_0_is_none() {
+    let with = |keys: &str| {
+        let copies = format!("promote(a => a_s, at: k_o, to: shared{keys}); promote(b => b_s, at: k_o, to: shared);");
+        let threads = "tile(i: 8, j: 8) => workgroup(y, x); distribute(i, j => thread(y, x)); tile(k: 8 => k_o);";
+        lowered(MATMUL, "for vulkan_1_1", &format!("{threads} {copies}"))
+    };
+    let plain = with("");
+    assert_eq!(with(", row_pad: 0"), plain);
+    assert_eq!(with(", swizzle: 0"), plain);
+    assert_eq!(with(", row_pad: 1, swizzle: 0"), with(", row_pad: 1"));
+    assert_eq!(with(", row_pad: 0, swizzle: 4"), with(", swizzle: 4"));
+    assert_eq!(with(", row_pad: PAD); tune PAD in [0, 4] = 0; serial(k_o"), plain);
+}
+
+#[test]
 fn sgemm() {
     insta::assert_snapshot!(lowered(
         SGEMM,

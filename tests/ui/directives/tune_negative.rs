@@ -1,4 +1,4 @@
-//! A candidate below 1.
+//! A candidate below 0.
 
 #![allow(unused_imports)]
 
@@ -13,7 +13,7 @@ use tilewright::devices::{arm_valhall, vulkan_1_1};
 
 schedule! {
     pub A: copy for vulkan_1_1 {
-        tune B in [0, 8, 3 - 4] = 8;
+        tune B in [8, 3 - 4] = 8;
         tile(i: B, j: B) => workgroup(y, x);
     }
 }
