@@ -230,8 +230,8 @@ pub enum Error {
         /// Its layout.
         layout: String,
     },
-    /// A launch or a tensor exceeds a limit of the device.
-    #[error("{what}: {size}, where the device allows {limit}")]
+    /// A launch or a tensor exceeds a limit of the device, or of the runtime.
+    #[error("{what}: {size}, and the limit is {limit}")]
     TooLarge {
         /// The quantity that is too large.
         what: String,

@@ -90,7 +90,11 @@ impl Checkup {
             for (p, piece) in step.pieces.iter().enumerate() {
                 let size = count_chunks(piece.groups, most) + plan.parts.len() as u64;
                 if size > MOST_PARTS {
-                    return Err(Error::TooLarge { what: format!("the checked parts of `{}`", step.name), size, limit: MOST_PARTS });
+                    return Err(Error::TooLarge {
+                        what: format!("the parts of the grid of `{}` that its checks need", step.name),
+                        size,
+                        limit: MOST_PARTS,
+                    });
                 }
                 for chunk in chunks(piece.groups, most) {
                     let groups: u64 = chunk.groups.iter().map(|n| u64::from(*n)).product();

@@ -128,7 +128,7 @@ fn a_grid_beyond_the_limit_needs_a_base() {
     let kernel = super::support::load(&device, vec![mark([false, true])]).expect("it loads");
     let error = kernel.run([Argument::from(&mut marks)]).expect_err("no base in x");
     let (size, limit) = (limit + 1, limit);
-    assert_eq!(error.to_string(), format!("the workgroups in x of `marks` of `mark`: {size}, where the device allows {limit}"));
+    assert_eq!(error.to_string(), format!("the workgroups in x of `marks` of `mark`: {size}, and the limit is {limit}"));
 }
 
 #[test]
