@@ -27,7 +27,7 @@ struct AnchorLine {
     work: String,
     variant: String,
     ms: Option<f64>,
-    /// The reason why there is no time.
+    /// The failure, if it was not timed.
     error: Option<String>,
 }
 

@@ -40,7 +40,7 @@ enum Outcome {
     Refused(String),
     /// The reason why a schedule is not for this device or these sizes.
     Unsupported(String),
-    /// The reason why there was no time for a schedule.
+    /// The reason for leaving a schedule out, because its kernel's time was over.
     OutOfTime(String),
 }
 
@@ -266,7 +266,7 @@ impl Row {
     }
 }
 
-/// Returns the reason why there is no time for a launch, if it is estimated to take more nanoseconds than are left.
+/// Returns the reason for leaving a launch out, if it is estimated to take more nanoseconds than are left.
 fn out_of_time(left: Duration, limit: Duration, estimate: f64) -> Option<String> {
     let (nanoseconds, limit) = (left.as_nanos() as f64, humantime::format_duration(limit));
     match left.is_zero() {

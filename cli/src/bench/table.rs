@@ -80,8 +80,8 @@ fn line(group: &[&Row], anchors: Option<&Anchors>) -> Option<Line> {
     })
 }
 
-/// Returns the reason why no schedule of a row was measured: the failure of one, or else that there was no time, or else that all are for
-/// other devices or sizes.
+/// Explains why all schedules of a row were left out. A failure comes first, then a schedule that had no time, then the devices and sizes
+/// that the schedules are for.
 fn why_not(group: &[&Row]) -> String {
     let failed = group.iter().find(|row| !row.is_right());
     let late = || group.iter().find(|row| row.out_of_time);
