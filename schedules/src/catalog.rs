@@ -233,6 +233,7 @@ pub const ALL: [Entry; 46] = [
             programs(&[
                 lavapipe::matmul::ROWS_8,
                 lavapipe::matmul::ROWS_PINNED,
+                lavapipe::matmul::ROWS_64,
                 lavapipe::matmul::REGISTERS_8X8,
                 hopper::matmul::PREFETCH_64X128,
                 hopper::matmul::CHUNKS,

@@ -36,9 +36,17 @@ schedule! {
     pub ROWS_PINNED: matmul for mesa_lavapipe where M % 32 == 0, N % 64 == 0, K % 4 == 0 {
         apply parts::matrices::VECTORS<ROWS = ROWS, COLUMNS = COLUMNS, STEP = DEPTH>;
         pin(N, K);
-        tune ROWS in [4, 8, 16, 32] = 8;
+        tune ROWS in [4, 8, 16, 32] = 32;
         tune COLUMNS in [4, 8] = 8;
-        tune DEPTH in [1, 2, 4] = 1;
+        tune DEPTH in [1, 2, 4] = 4;
+    }
+}
+
+schedule! {
+    /// For Mesa 26: eight invocations over 32 columns, 64 rows of four columns each. The sizes are specialization constants.
+    pub ROWS_64: matmul for mesa_lavapipe where M % 64 == 0, N % 32 == 0, K % 4 == 0 {
+        apply parts::matrices::VECTORS<ROWS = 64, COLUMNS = 4, STEP = 4>;
+        pin(N, K);
     }
 }
 
