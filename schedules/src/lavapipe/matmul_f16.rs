@@ -1,8 +1,8 @@
-//! Products of f16 with accumulation in f32. For Mesa 26 and later.
+//! Products of f16 with accumulation in f32. Schedules on matrix units need Mesa 26.
 
 use crate::kernels::matmul_f16;
 use crate::parts;
-use tilewright::devices::mesa_lavapipe_26;
+use tilewright::devices::{mesa_lavapipe, mesa_lavapipe_26};
 use tilewright::schedule;
 
 schedule! {
@@ -17,9 +17,9 @@ schedule! {
 }
 
 schedule! {
-    /// Without matrix units, because the driver emulates them by many instructions. Eight invocations over 32 columns, 64 rows of
+    /// Without matrix units, because Mesa 26 emulates them by many instructions. Eight invocations over 32 columns, 64 rows of
     /// four columns each, row by row, so that all rows reuse the loaded part of `b`. The sizes are specialization constants.
-    pub ROWS_64: matmul_f16 for mesa_lavapipe_26 where M % 64 == 0, N % 32 == 0, K % 2 == 0 {
+    pub ROWS_64: matmul_f16 for mesa_lavapipe where M % 64 == 0, N % 32 == 0, K % 2 == 0 {
         apply parts::matrices::VECTORS<ROWS = 64, COLUMNS = 4, STEP = 2>;
         pin(N, K);
     }
@@ -27,7 +27,7 @@ schedule! {
 
 schedule! {
     /// [`ROWS_64`] with 32 rows per invocation.
-    pub ROWS_32: matmul_f16 for mesa_lavapipe_26 where M % 32 == 0, N % 32 == 0, K % 2 == 0 {
+    pub ROWS_32: matmul_f16 for mesa_lavapipe where M % 32 == 0, N % 32 == 0, K % 2 == 0 {
         apply parts::matrices::VECTORS<ROWS = 32, COLUMNS = 4, STEP = 2>;
         pin(N, K);
     }
