@@ -183,6 +183,7 @@ pub const ALL: [Entry; 46] = [
                 hopper::conv1x1::PIXELS_128,
                 ampere::conv1x1::PIXELS_32,
                 ampere::conv1x1::PIXELS_128,
+                lavapipe::conv1x1::COLUMNS_8X16,
                 kernels::conv1x1::DEFAULT,
             ])
         },
