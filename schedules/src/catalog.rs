@@ -95,6 +95,10 @@ pub const ALL: [Entry; 46] = [
                 hopper::conv2d::IMPLICIT_GEMM,
                 hopper::conv2d::WINDOWS,
                 ampere::conv2d::WINDOWS,
+                lavapipe::conv2d::ROWS_4X8,
+                lavapipe::conv2d::COLUMNS_16X16,
+                lavapipe::conv2d::PIXELS_8X32,
+                hopper::conv2d::IMPLICIT_GEMM,
             ])?;
             let decomposed = programs(&[
                 lavapipe::winograd::F4,

@@ -52,6 +52,36 @@ schedule! {
 }
 
 schedule! {
+    /// Eight invocations over 32 channels. Each has four channels of four rows of eight pixels, so the reads of pixels are uniform.
+    /// The sizes are specialization constants.
+    pub ROWS_4X8: conv2d<T = f32> for mesa_lavapipe
+    where OH % 4 == 0, OW % 8 == 0, OC % 32 == 0, IC % 4 == 0 {
+        tile(n: 1, oh: 4, ow: 8, oc: 32) => workgroup(z, z, y, x);
+        tile(oc: 4) => thread(x);
+        tile(ic: 4 => ic_o);
+        vectorize(oc, 4);
+        reorder(fh, fw, ic_o, oh, ow, oc, ic);
+        unroll(oh, ow, ic);
+        pin(IH, IW, IC, OC);
+    }
+}
+
+schedule! {
+    /// For Mesa 25: eight invocations over eight columns. Each has 16 channels of 16 rows, so the reads of the filter are uniform. The
+    /// sizes are specialization constants.
+    pub COLUMNS_16X16: conv2d<T = f32> for mesa_lavapipe
+    where OH % 16 == 0, OW % 8 == 0, OC % 16 == 0, IC % 4 == 0 {
+        tile(n: 1, oh: 16, ow: 8, oc: 16) => workgroup(z, z, y, x);
+        distribute(ow => thread(x));
+        tile(ic: 4 => ic_o);
+        vectorize(oc, 4);
+        reorder(fh, fw, ic_o, oh, oc, ic);
+        unroll(oh, oc, ic);
+        pin(IH, IW, IC, OC);
+    }
+}
+
+schedule! {
     /// For Mesa 26, where uniform loads are cheap: eight invocations over eight pixels, 32 channels each, so that every load of the
     /// filter is uniform. The sizes are specialization constants.
     pub PIXELS_8X32: conv2d<T = f32> for mesa_lavapipe where OC % 32 == 0, IC % 4 == 0 {
