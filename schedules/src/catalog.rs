@@ -132,6 +132,7 @@ pub const ALL: [Entry; 46] = [
                 lavapipe::conv_nchw::CHANNELS_32X4,
                 hopper::conv_nchw::BORDERED,
                 ampere::conv_nchw::BORDERED,
+                lavapipe::conv_nchw::COLUMNS_16X16,
                 ampere::conv_nchw::IMPLICIT_GEMM,
                 plain::CONV_NCHW,
             ])

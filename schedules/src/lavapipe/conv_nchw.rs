@@ -24,3 +24,15 @@ schedule! {
         pin(IC, IH, IW, OC);
     }
 }
+
+schedule! {
+    /// Eight invocations over eight columns. Each has 16 channels of 16 rows, so the reads of the filter are uniform, and a row of the
+    /// image serves three rows of the filter. The sizes are specialization constants.
+    pub COLUMNS_16X16: conv_nchw<T = f32> for mesa_lavapipe where OC % 16 == 0, OH % 16 == 0, OW % 8 == 0 {
+        tile(n: 1, oc: 16, oh: 16, ow: 8) => workgroup(z, z, y, x);
+        distribute(ow => thread(x));
+        reorder(ic, fw, oc, fh, oh);
+        unroll(oc, fh, oh);
+        pin(IC, IH, IW, OC);
+    }
+}
