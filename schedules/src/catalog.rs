@@ -650,6 +650,8 @@ pub const ALL: [Entry; 46] = [
                 lavapipe::vectors::TOTAL,
                 lavapipe::vectors::TOTAL_SUBGROUPS,
                 lavapipe::vectors::TOTAL_LONG,
+                lavapipe::vectors::TOTAL_DESCRIPTOR,
+                lavapipe::vectors::TOTAL_UNIFORM,
                 lavapipe::vectors::TOTAL_ATOMIC,
                 lavapipe::vectors::TOTAL_SHORT,
                 ampere::vectors::TOTAL,
