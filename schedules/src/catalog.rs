@@ -552,6 +552,7 @@ pub const ALL: [Entry; 46] = [
         about: "softmax over rows",
         programs: || {
             programs(&[
+                lavapipe::rows::SOFTMAX_1024,
                 lavapipe::rows::SOFTMAX,
                 lavapipe::rows::SOFTMAX_ONLINE,
                 lavapipe::rows::SOFTMAX_ANY,
@@ -571,6 +572,7 @@ pub const ALL: [Entry; 46] = [
         about: "layer normalization over rows",
         programs: || {
             programs(&[
+                lavapipe::rows::LAYERNORM_1024,
                 lavapipe::rows::LAYERNORM,
                 lavapipe::rows::LAYERNORM_ANY,
                 hopper::rows::LAYERNORM_1024,
