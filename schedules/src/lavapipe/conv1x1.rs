@@ -40,7 +40,7 @@ schedule! {
         distribute(w => thread(x));
         tile(ic: 4 => ic_o);
         vectorize(oc, 4);
-        reorder(ic_o, h, oc, ic);
+        reorder(ic_o, oc, h, ic);
         unroll(h, oc, ic);
         pin(H, W, IC, OC);
     }
