@@ -91,14 +91,12 @@ pub const ALL: [Entry; 46] = [
         programs: || {
             let direct = programs(&[
                 lavapipe::conv2d::CHANNELS_64,
-                lavapipe::conv2d::PIXELS_8X32,
-                hopper::conv2d::IMPLICIT_GEMM,
-                hopper::conv2d::WINDOWS,
-                ampere::conv2d::WINDOWS,
                 lavapipe::conv2d::ROWS_4X8,
                 lavapipe::conv2d::COLUMNS_16X16,
                 lavapipe::conv2d::PIXELS_8X32,
                 hopper::conv2d::IMPLICIT_GEMM,
+                hopper::conv2d::WINDOWS,
+                ampere::conv2d::WINDOWS,
             ])?;
             let decomposed = programs(&[
                 lavapipe::winograd::F4,
