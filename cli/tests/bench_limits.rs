@@ -44,7 +44,9 @@ fn schedules_that_fit_the_device_come_first() {
     let mut command = tilewright(&["bench", "catalog", "--kernel", "softmax", "--size", "R=3,C=64", "--runs", "1", "--json"]);
     let rows = crate::common::ran(command.env("TILEWRIGHT_DEVICE", "cpu")).json()["rows"].clone();
     let profiles: Vec<&str> = rows.as_array().unwrap().iter().map(|row| row["profile"].as_str().unwrap()).collect();
-    assert_eq!(profiles[..4], ["mesa_lavapipe", "mesa_lavapipe", "mesa_lavapipe", "vulkan_1_1"], "{profiles:?}");
+    let order: Vec<usize> =
+        profiles.iter().map(|profile| ["mesa_lavapipe", "vulkan_1_1"].iter().position(|p| p == profile).unwrap_or(2)).collect();
+    assert!(order.is_sorted() && order.starts_with(&[0]) && order.contains(&1) && order.ends_with(&[2]), "{profiles:?}");
 }
 
 #[test]
