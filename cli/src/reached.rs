@@ -87,9 +87,9 @@ impl Reached {
     }
 
     /// Returns the driver's numbers of a module's dispatches.
-    pub(crate) fn statistics(&mut self, compiled: &Compiled, sizes: &Sizes) -> Result<Vec<Statistics>, Trouble> {
+    pub(crate) fn statistics(&mut self, compiled: &Compiled, sizes: &Sizes, seed: u64) -> Result<Vec<Statistics>, Trouble> {
         let kernel = self.load(compiled)?;
-        self.ask(|client| client.statistics(kernel, sizes.0.clone()))
+        self.ask(|client| client.statistics(kernel, sizes.0.clone(), seed))
     }
 
     /// Unloads a module that is not needed any more.

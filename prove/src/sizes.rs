@@ -89,7 +89,8 @@ pub(crate) fn symbolic(algorithm: &Program) -> impl Iterator<Item = &str> {
     algorithm.dims.values().filter(|dim| dim.derived.is_none()).map(|dim| dim.name.as_str())
 }
 
-/// The size of the other dims while one is chosen. A kernel's derived dims are negative at sizes below its windows.
+/// The size of the other dims while one is chosen. It exceeds the windows of usual kernels, because their derived dims are negative at
+/// smaller sizes.
 const OTHERS: i64 = 64;
 
 /// Returns the least size of a dim at which some axis over it has at least this number of points, if the others are large.

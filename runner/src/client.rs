@@ -239,9 +239,9 @@ impl Client {
 
     /// Returns the driver's numbers of the dispatches of a launch, or an empty list if the device does not keep them.
     #[allow(clippy::missing_errors_doc, reason = "said at `diagnose`")]
-    pub fn statistics(&mut self, kernel: u32, dims: Vec<(String, i64)>) -> Result<Vec<Statistics>, ClientError> {
-        const WHAT: &str = "for the numbers of dispatches";
-        match self.ask(WHAT, Request::Statistics { kernel, dims })? {
+    pub fn statistics(&mut self, kernel: u32, dims: Vec<(String, i64)>, seed: u64) -> Result<Vec<Statistics>, ClientError> {
+        const WHAT: &str = "for statistics of dispatches";
+        match self.ask(WHAT, Request::Statistics { kernel, dims, seed })? {
             Answer::Statistics(all) => Ok(all),
             other => Err(self.nonsense(WHAT, &other)),
         }

@@ -79,6 +79,8 @@ pub enum Request {
         kernel: u32,
         /// The symbolic dims by name.
         dims: Vec<(String, i64)>,
+        /// The seed of the random inputs. With the seed of a measurement, its inputs are used again.
+        seed: u64,
     },
 }
 

@@ -74,9 +74,9 @@ impl Worker {
                 None => Err(senseless(format!("kernel {kernel} does not exist"))),
             },
             Request::Run { kernel, arguments, outputs } => self.run(kernel, &arguments, &outputs),
-            Request::Statistics { kernel, dims } => {
+            Request::Statistics { kernel, dims, seed } => {
                 self.resize(dims);
-                self.statistics(kernel)
+                self.statistics(kernel, seed)
             }
             Request::Time { kernel, dims, timed } => {
                 self.resize(dims);
@@ -166,11 +166,11 @@ impl Worker {
         Ok(Answer::Times { variant, nanoseconds })
     }
 
-    fn statistics(&mut self, kernel: u32) -> Result<Answer, Failure> {
+    fn statistics(&mut self, kernel: u32, seed: u64) -> Result<Answer, Failure> {
         let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("kernel {kernel} does not exist")))?;
         let known = |name: &str| self.sizes.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
         let dims = Dims::new(plain(kernel)?, &known).map_err(senseless)?;
-        let mut set = Set::new(kernel, &dims, &mut self.pool, 0)?;
+        let mut set = Set::new(kernel, &dims, &mut self.pool, seed)?;
         let all = match kernel.statistics(set.both().0) {
             Err(Error::NoStatistics { .. }) => Vec::new(),
             all => all?,

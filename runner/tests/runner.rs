@@ -77,7 +77,7 @@ fn programs_run_and_are_timed() {
     assert_eq!((variant.as_str(), times.len()), ("DEFAULT", 3));
     assert!(times.iter().all(|ns| *ns < 100_000_000), "{times:?}");
     // The reference device compiles no dispatch.
-    assert_eq!(client.statistics(kernel, vec![("N".into(), 33), ("shift".into(), 2)]).unwrap(), []);
+    assert_eq!(client.statistics(kernel, vec![("N".into(), 33), ("shift".into(), 2)], 1).unwrap(), []);
     client.unload(kernel).unwrap();
     let (kind, text) = failure(client.run(kernel, arguments(), vec![vec![3]]));
     assert_eq!((kind, text.as_str()), (FailureKind::Request, "kernel 1 does not exist"));
@@ -179,7 +179,7 @@ fn runners_that_do_not_begin_are_errors() {
     );
     // The length, the number, and `Ok(Hello { version: 9, package: "" })`.
     let error = greeted(r"printf 'TWR\n\005\000\000\000\001\000\000\011\000'; exec sleep 60");
-    assert!(error.contains("uses version 9 of the messages, and this program uses 3: install the same version"), "{error}");
+    assert!(error.contains("uses version 9 of the messages, and this program uses 4: install the same version"), "{error}");
     let error = greeted(r"printf 'TWR\n\005\000\000\000\002\000\000\001\000'; exec sleep 60");
     assert!(error.contains("an answer to request 2 instead of 1"), "{error}");
     let error = greeted(r"printf 'TWR\n\003\000\000\000\001\000\004'; exec sleep 60");

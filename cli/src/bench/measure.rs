@@ -151,8 +151,8 @@ impl Measure<'_> {
         };
         let result = self.time(job, compiled, contest);
         self.statistics = Vec::new();
-        if self.options.statistics && result.is_ok() {
-            self.statistics = self.reached.statistics(compiled, &job.sizes).unwrap_or_default();
+        if self.options.statistics && matches!(result, Ok(Outcome::Measured(_) | Outcome::Dropped(_))) {
+            self.statistics = self.statistics_of(job, compiled);
         }
         self.reached.forget(compiled);
         let time = match &result {
@@ -168,6 +168,17 @@ impl Measure<'_> {
             Err(Trouble::Refused(why)) => (Outcome::Refused(why), None),
             Err(Trouble::Over(problem)) => (Outcome::Refused(problem.text.clone()), Some(problem)),
         })
+    }
+
+    /// Returns the driver's numbers of a schedule's dispatches. A failure is only a note.
+    fn statistics_of(&mut self, job: &Job, compiled: &Compiled) -> Vec<Statistics> {
+        match self.reached.statistics(compiled, &job.sizes, self.options.seed) {
+            Ok(statistics) => statistics,
+            Err(Trouble::Refused(why) | Trouble::Unsupported(why) | Trouble::Over(Problem { text: why, .. })) => {
+                output::message(format_args!("note: the driver's numbers of {} are missing: {why}", job.schedule));
+                Vec::new()
+            }
+        }
     }
 
     /// Times a schedule. If it may be slow, one launch comes first.

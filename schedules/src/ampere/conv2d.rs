@@ -6,7 +6,7 @@ use tilewright::devices::nvidia_ampere;
 use tilewright::schedule;
 
 schedule! {
-    /// Stride 1, any sizes: 128 pixels x 64 channels per workgroup of 128.
+    /// 3x3 filters, stride 1, any sizes: 128 pixels x 64 channels per workgroup of 128.
     pub WINDOWS: conv2d<T = f32> for nvidia_ampere {
         apply parts::conv_f32::WINDOWS;
     }

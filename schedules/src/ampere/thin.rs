@@ -1,4 +1,4 @@
-//! Products in which a large matrix is read once: of few rows, and of a vector. Not yet run on such a device.
+//! Products that read a large matrix once or twice: of few rows, and of a vector. Not yet run on such a device.
 
 use crate::kernels::{matmul_f16, matvec};
 use crate::parts;

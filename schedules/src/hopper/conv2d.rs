@@ -41,7 +41,7 @@ schedule! {
 }
 
 schedule! {
-    /// Stride 1, any sizes: 128 pixels x 64 channels per workgroup of 128, 8x8 per invocation. The sizes of the image are specialization
+    /// 3x3 filters, stride 1, any sizes: 128 pixels x 64 channels per workgroup of 128, 8x8 per invocation. The sizes of the image are specialization
     /// constants.
     pub WINDOWS: conv2d<T = f32> for nvidia_hopper {
         apply parts::conv_f32::WINDOWS<PIXELS = PIXELS, CHANNELS = CHANNELS, STEP = STEP>;

@@ -1,4 +1,4 @@
-//! Products in which a large matrix is read once: of few rows, and of a vector.
+//! Products that read a large matrix once or twice: of few rows, and of a vector.
 
 use crate::kernels::{matmul_f16, matvec};
 use crate::parts;

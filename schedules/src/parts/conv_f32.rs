@@ -74,7 +74,13 @@ schedule! {
         tile(c: 32 => c_o);
         reorder(c_o, c, oh, ow, oc);
         compute_at(spread, c_o, to: shared);
-        spread { vectorize(c, 4); fuse(oh, ow, c => t); distribute(t => thread(linear)); unroll(fh, fw); }
+        spread {
+            vectorize(c, 4);
+            fuse(oh, ow, c => t);
+            split(t, [4, ROWS * 16] => t_r, t);
+            distribute(t => thread(linear));
+            unroll(t_r, fh, fw);
+        }
         promote(mix => m_s, at: c_o, to: shared);
         tile(oh: 2, ow: 4, oc: 4) => thread(z, y, x);
         unroll(oh, ow);

@@ -51,8 +51,8 @@ schedule! {
 }
 
 schedule! {
-    /// The sums of [`SUM`] in fragments of four subgroups, `ROWS` x `COLUMNS` each. They are written `SLICE` columns at a time through
-    /// shared memory, which takes less of it than whole tiles, so any sizes are possible. `part` needs `tile(i: ROWS) => subgroup(x)` and
+    /// The sums of [`SUM`] in fragments of four subgroups of 32, `ROWS` x `COLUMNS` each. They are written `SLICE` columns at a time through
+    /// shared memory, with guards for any sizes. Whole tiles would take more shared memory. `part` needs `tile(i: ROWS) => subgroup(x)` and
     /// `mma(i, j, k, 16 x SLICE x 16)`.
     pub SLICES<ROWS = 32, COLUMNS = 128, SLICE = 8, PAD = 0> {
         tile(i: ROWS * 4 round_up, j: COLUMNS round_up) => workgroup(y, x);

@@ -1,5 +1,5 @@
-//! Products in which each element of a large matrix is used only a few times. Reading the matrix once takes most of the time, so all
-//! invocations read it directly, in 16 bytes each, and add their products in the end.
+//! Products in which each element of a large matrix is used only a few times. Reading the matrix takes most of the time, so all invocations
+//! read it from device memory, and add their products in the end.
 
 use tilewright::schedule;
 
@@ -61,6 +61,9 @@ schedule! {
         split(k, [_, STEPS, WIDTH, EACH] => k_o, k_u, k_t, k);
         distribute(k_t => thread(x), by: subgroup);
         reorder(k_o, k_u, i, k);
+        promote(a => a_r, at: i, to: register);
+        promote(x => x_r, at: k_u, to: register);
         unroll(k_u, i, k);
+        specialize(K % EACH == 0);
     }
 }

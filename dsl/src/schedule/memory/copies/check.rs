@@ -174,7 +174,8 @@ pub(super) fn in_one_row(program: &Program) -> Applied {
         walk::within(&dispatch.body, &mut |node, _| {
             let NodeKind::Loop(looped) = &node.kind else { return };
             match looped.exec {
-                Exec::Matrix(_) | Exec::Bind(Level::Subgroup | Level::Lane, _) => row = row.or(Some(node.span)),
+                Exec::Matrix(_) | Exec::Bind(Level::Lane, _) => row = row.or(Some(node.span)),
+                Exec::Bind(Level::Subgroup, _) if !program.is_single(looped.axis) => row = row.or(Some(node.span)),
                 Exec::Bind(Level::Thread, slot @ (Slot::Y | Slot::Z)) if !program.is_single(looped.axis) => {
                     column = column.or(Some((node.span, looped.axis, slot)));
                 }
@@ -185,7 +186,7 @@ pub(super) fn in_one_row(program: &Program) -> Applied {
         let (name, slot) = (&program.axes[axis].name, print::slot(slot));
         let error = Error::new(span, format!("`{name}` cannot be distributed to `thread({slot})` here"));
         let error = error.note_at(row, "the invocations of this dispatch are one row of subgroups, because of this directive");
-        return Err(error.help("fuse the axes of the threads, and distribute the fused axis to `thread(x)`"));
+        return Err(error.help("distribute one axis to `thread(x)`, or fuse several first"));
     }
     Ok(())
 }

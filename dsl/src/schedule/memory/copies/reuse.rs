@@ -3,9 +3,9 @@
 //! The compiler does not warn about a copy that changes the layout of its elements: one in another order than the tensor's, with
 //! padded or permuted rows, or with vectors. Nor does it warn about a result, which is written back cooperatively. A copy in shared memory
 //! can also pay if neighbouring invocations read it along another dimension than the last, as in a transposition, because with the
-//! copy they read the tensor along its rows. On a profile of a CPU this does not pay, so there the compiler does warn. A copy of narrow
-//! elements in registers can pay because its accesses are wider: a reader that computes in f32 reads at most 4 halves at a time. A copy of
-//! fragments gives their elements to invocations that cannot read them there.
+//! copy they read the tensor along its rows. On a profile of a CPU this does not pay, so there the compiler does warn. A copy in
+//! registers can pay because its accesses are wider: a sum reads one element at a time, and a vector of f32 reads at most 4 halves. A copy of
+//! fragments is needed to index their elements.
 
 use crate::diag::{Error, Errors};
 use crate::expr::{Expr, ExprId};
@@ -73,19 +73,19 @@ fn is_read_across(program: &Program, buffer: BufferId) -> bool {
     across
 }
 
-/// True if a copy gives elements of fragments to invocations that cannot read these.
+/// True if a copy reads fragments, whose elements an invocation cannot index.
 fn is_from_fragments(program: &Program, copy: &Copied) -> bool {
     let values = program.stages[copy.stage].values();
     let mut reads = values.into_iter().flat_map(|value| program.exprs.reads(value));
     reads.any(|read| matches!(program.buffers[read.buffer].space, Space::Fragment { .. }))
 }
 
-/// True if a copy of elements below 32 bits has rows of a widest access or more, and no reader has such accesses.
+/// True if a copy has rows of a widest access or more, and no reader has such accesses.
 fn is_wider(program: &Program, copy: BufferId) -> bool {
     let Buffer { dtype, shape, .. } = &program.buffers[copy];
     let bytes = dtype.bytes();
     let row = shape.last().and_then(|row| program.exprs.as_int(*row)).unwrap_or(0);
-    if bytes >= 4 || row.saturating_mul(bytes.into()) < WIDEST {
+    if row.saturating_mul(bytes.into()) < WIDEST {
         return false;
     }
     let mut widest = 0;
