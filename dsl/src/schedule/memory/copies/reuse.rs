@@ -80,12 +80,12 @@ fn is_from_fragments(program: &Program, copy: &Copied) -> bool {
     reads.any(|read| matches!(program.buffers[read.buffer].space, Space::Fragment { .. }))
 }
 
-/// True if a copy has rows of a widest access or more, and no reader has such accesses.
+/// True if the rows of a copy consist of widest accesses, and no reader has such accesses.
 fn is_wider(program: &Program, copy: BufferId) -> bool {
     let Buffer { dtype, shape, .. } = &program.buffers[copy];
     let bytes = dtype.bytes();
     let row = shape.last().and_then(|row| program.exprs.as_int(*row)).unwrap_or(0);
-    if row.saturating_mul(bytes.into()) < WIDEST {
+    if row == 0 || row.saturating_mul(bytes.into()) % WIDEST != 0 {
         return false;
     }
     let mut widest = 0;
