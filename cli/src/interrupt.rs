@@ -1,4 +1,4 @@
-//! Ctrl-C and `SIGTERM`: the first one ends the command's measurements, and the second one ends the program.
+//! Ctrl-C, `SIGTERM` and `SIGHUP`: the first one ends the command's measurements, and the second one ends the program.
 
 use crate::exit::{Exit, Problem};
 use crate::output;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time within which another signal belongs to the first one. For example, `timeout` sends one to the process and one to its group.
+/// The time within which another signal counts as the first one. For example, `timeout` sends one to the process and one to its group.
 const SAME: Duration = Duration::from_millis(500);
 
 /// The time within which a signal to the process group has reached this process, if it has reached its runner.
@@ -14,7 +14,7 @@ const DELAY: Duration = Duration::from_millis(50);
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Returns the flag that the first signal sets. While it is not set, runners are waited for.
+/// Returns the flag that the first signal sets. It ends all waiting for runners.
 pub(crate) fn flag() -> &'static AtomicBool {
     &INTERRUPTED
 }

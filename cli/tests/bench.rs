@@ -96,7 +96,7 @@ fn what_makes_no_sense_is_refused() {
     bench(&path, &["--kernel", "softmax"]).ends(2).says("unknown kernel `softmax`");
     run(&["bench", "catalog", "--kernel", "matmull"]).ends(2).says("did you mean `matmul`?");
     run(&["bench", "catalog", "--kernel", "matmul", "--size", "Z=3"]).ends(2).says("no kernel that is timed has a size `Z`");
-    run(&["bench", "catalog", "--kernel", "matmul", "--schedule", "NONE"]).ends(2).says("no schedule of that name");
+    run(&["bench", "catalog", "--kernel", "matmul", "--schedule", "NONE"]).ends(2).says("the options select no schedule");
     bench(&path, &["--runs", "0"]).ends(2);
     bench(&path, &["--against", "/nowhere.json"]).ends(2).says("cannot read /nowhere.json");
     file.write("before.json", "{\"rows\": []}");

@@ -20,8 +20,8 @@ const LINES: usize = 8;
 /// The time that a runner may take to end after it is asked to.
 const END: Duration = Duration::from_secs(2);
 
-/// The time between two looks at [`AnswerLimit::stop`].
-const LOOK: Duration = Duration::from_millis(20);
+/// The interval at which [`AnswerLimit::stop`] is polled.
+const POLL: Duration = Duration::from_millis(20);
 
 /// The end of the time for which a client waits for an answer.
 #[derive(Clone, Copy, Debug)]
@@ -293,8 +293,8 @@ impl Client {
         let start = Instant::now();
         loop {
             let left = limit.saturating_sub(start.elapsed());
-            match messages.recv_timeout(left.min(LOOK)) {
-                Err(RecvTimeoutError::Timeout) if left > LOOK && !self.is_stopped() => {}
+            match messages.recv_timeout(left.min(POLL)) {
+                Err(RecvTimeoutError::Timeout) if left > POLL && !self.is_stopped() => {}
                 other => return other,
             }
         }

@@ -150,15 +150,11 @@ impl Worker {
     }
 
     fn time(&mut self, kernel: u32, timed: &Timed) -> Result<Answer, Failure> {
-        let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("kernel {kernel} does not exist")))?;
         if timed.sets == 0 || timed.runs == 0 {
             return Err(senseless("`runs` and `sets` must be at least 1"));
         }
-        let known = |name: &str| self.sizes.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
-        let dims = Dims::new(plain(kernel)?, &known).map_err(senseless)?;
-        let pool = &mut self.pool;
-        let sets = (0..u64::from(timed.sets)).map(|n| Set::new(kernel, &dims, pool, timed.seed.wrapping_add(n)));
-        let mut launches = Launches { kernel, sets: sets.collect::<Result<_, _>>()?, busy: Duration::ZERO };
+        let (kernel, sets) = self.sets(kernel, (0..u64::from(timed.sets)).map(|n| timed.seed.wrapping_add(n)))?;
+        let mut launches = Launches { kernel: &kernel, sets, busy: Duration::ZERO };
         let start = Instant::now();
         let times = launches.times(timed, self.rest.until(start));
         self.rest.busy(start, Instant::now(), launches.busy);
@@ -167,19 +163,29 @@ impl Worker {
     }
 
     fn statistics(&mut self, kernel: u32, seed: u64) -> Result<Answer, Failure> {
-        let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("kernel {kernel} does not exist")))?;
-        let known = |name: &str| self.sizes.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
-        let dims = Dims::new(plain(kernel)?, &known).map_err(senseless)?;
-        let mut set = Set::new(kernel, &dims, &mut self.pool, seed)?;
-        let all = match kernel.statistics(set.both().0) {
-            Err(Error::NoStatistics { .. }) => Vec::new(),
-            all => all?,
-        };
+        let (kernel, mut sets) = self.sets(kernel, [seed].into_iter())?;
+        let mut all = Vec::new();
+        for set in &mut sets {
+            match kernel.statistics(set.both().0) {
+                Err(Error::NoStatistics { .. }) => {}
+                found => all.extend(found?),
+            }
+        }
         let of = |all: tilewright::Statistics| Statistics {
             dispatch: all.dispatch,
             values: all.values.into_iter().map(|one| (one.name, one.value)).collect(),
         };
         Ok(Answer::Statistics(all.into_iter().map(of).collect()))
+    }
+
+    /// Returns a kernel, and a set of arguments at the present sizes for each seed.
+    fn sets(&mut self, kernel: u32, seeds: impl Iterator<Item = u64>) -> Result<(DynKernel, Vec<Set>), Failure> {
+        let kernel = self.kernels.get(&kernel).ok_or_else(|| senseless(format!("kernel {kernel} does not exist")))?;
+        let known = |name: &str| self.sizes.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
+        let dims = Dims::new(plain(kernel)?, &known).map_err(senseless)?;
+        let pool = &mut self.pool;
+        let sets = seeds.map(|seed| Set::new(kernel, &dims, pool, seed)).collect::<Result<_, _>>()?;
+        Ok((kernel.clone(), sets))
     }
 }
 

@@ -65,9 +65,7 @@ impl Launch {
         let timing = timing(&self.variant, &steps, &spans?);
         Ok((self.outputs, timing))
     }
-}
 
-impl Launch {
     /// Returns the driver's numbers of the launch's dispatches, and gives its memory back.
     pub(crate) fn statistics(self) -> Result<Vec<Statistics>> {
         let of = |step: &LaunchStep| {

@@ -33,7 +33,7 @@ pub(super) fn jobs(options: &Bench) -> Result<Vec<Job>, Problem> {
         _ => file(options)?,
     };
     if jobs.is_empty() {
-        return Err(Problem::usage("no schedule of that name can be timed; `--list` shows the schedules"));
+        return Err(Problem::usage("the options select no schedule that can be timed; `--list` shows the schedules"));
     }
     Ok(jobs)
 }

@@ -156,10 +156,7 @@ pub(crate) fn run(options: &Bench) -> Result<Exit, Problem> {
         // The failure of one runner does not affect the results of another.
         match measure::timed(options, runner, &jobs, &mut run) {
             Ok(exit) => failed = exit.or(failed),
-            Err(problem) if problem.exit == Exit::Interrupted || interrupt::has_ended_a_runner() => {
-                drop(problem);
-                break;
-            }
+            Err(problem) if problem.exit == Exit::Interrupted || interrupt::has_ended_a_runner() => break,
             Err(problem) => {
                 problem.report(false);
                 failed = Some(problem.exit);
