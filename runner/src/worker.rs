@@ -33,7 +33,7 @@ impl From<Error> for Failure {
             | Error::NoValidationLayer => FailureKind::NoDevice,
             Error::DeviceLost { .. } | Error::Timeout { .. } | Error::InFlight { .. } => FailureKind::Lost,
             Error::Environment { .. } => FailureKind::Request,
-            Error::Unsupported { .. } | Error::NoVariant { .. } => FailureKind::Unsupported,
+            Error::Unsupported { .. } | Error::NoVariant { .. } | Error::Unprepared { .. } => FailureKind::Unsupported,
             _ => FailureKind::Refused,
         };
         Failure { kind, text: error.to_string() }

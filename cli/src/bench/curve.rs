@@ -21,12 +21,14 @@ const BYTES: f64 = 12.0;
 const SHORTEST: i64 = 4;
 /// The elements of the next and of the longest vectors, and the factor between one length and the next.
 const SHORT: i64 = 1024;
-const LONGEST: i64 = 1 << 26;
-const FACTOR: i64 = 4;
+const LONGEST: i64 = 1 << 25;
+const FACTOR: i64 = 8;
+/// The elements of the vectors at which the schedules are compared.
+const COMPARED: i64 = 1 << 20;
 /// After a launch that takes longer, in nanoseconds, there are no longer vectors.
 const LONGEST_LAUNCH: f64 = 50e6;
-/// After this time, there are no longer vectors. The next length would take about four times as long.
-const ENOUGH: Duration = Duration::from_millis(500);
+/// After this time, there are no longer vectors. A device that sleeps between two lengths takes up to a second for each.
+const ENOUGH: Duration = Duration::from_secs(10);
 /// The most bytes for which there are several sets of vectors. A launch that moves more does not find much of them in a cache.
 const CACHED: f64 = (64 << 20) as f64;
 
@@ -43,14 +45,17 @@ pub(super) struct Point {
 
 impl Curve {
     /// Returns the least nanoseconds in which the device moves that many bytes. Fewer bytes than the first point's take as long as the
-    /// first point's, and more than the last point's are moved at the rate of the last point.
+    /// first point's. More than the last point's are moved at the rate between the last two points, because a rate of one point would
+    /// include the fixed cost of a launch.
     pub(super) fn least(&self, bytes: f64) -> f64 {
         let (Some(first), Some(last)) = (self.0.first(), self.0.last()) else { return 0.0 };
         if bytes <= first.bytes {
             return first.nanoseconds;
         }
         let Some((a, b)) = self.0.iter().zip(&self.0[1..]).find(|(_, b)| bytes <= b.bytes) else {
-            return last.nanoseconds * bytes / last.bytes;
+            let before = self.0.iter().rev().nth(1).unwrap_or(last);
+            let rate = (last.nanoseconds - before.nanoseconds) / (last.bytes - before.bytes).max(1.0);
+            return last.nanoseconds + rate * (bytes - last.bytes);
         };
         let share = (bytes / a.bytes).ln() / (b.bytes / a.bytes).ln();
         (a.nanoseconds.ln() + share * (b.nanoseconds / a.nanoseconds).ln()).exp()
@@ -65,12 +70,11 @@ pub(super) fn measured(options: &Bench, reached: &mut Reached) -> Result<Curve, 
     let refused = |why: String| Trouble::Refused(why);
     let entry = ALL.iter().find(|entry| entry.name == KERNEL).ok_or_else(|| refused(format!("there is no kernel `{KERNEL}`")))?;
     let programs = (entry.programs)().map_err(|e| refused(e.to_string()))?;
-    let mut kernels = programs.into_iter().map(Compiled::of).collect::<Result<Vec<_>, _>>().map_err(refused)?;
-    // The first launch wakes the device, which takes up to a second.
-    fastest(options, reached, &mut kernels, SHORTEST)?;
+    let kernels = programs.into_iter().map(Compiled::of).collect::<Result<Vec<_>, _>>().map_err(refused)?;
+    let kernel = fastest(options, reached, kernels)?;
     let (start, mut points, mut length) = (Instant::now(), Vec::new(), SHORTEST);
     while length <= LONGEST {
-        let nanoseconds = match fastest(options, reached, &mut kernels, length) {
+        let nanoseconds = match time(options, reached, &kernel, length) {
             Ok(nanoseconds) => nanoseconds,
             // The vectors may be too long for the device's memory.
             Err(Trouble::Refused(_)) if !points.is_empty() => break,
@@ -82,7 +86,7 @@ pub(super) fn measured(options: &Bench, reached: &mut Reached) -> Result<Curve, 
         }
         length = if length < SHORT { SHORT } else { length * FACTOR };
     }
-    kernels.iter().for_each(|kernel| reached.forget(kernel));
+    reached.forget(&kernel);
     Ok(Curve(without_noise(points)))
 }
 
@@ -96,24 +100,29 @@ fn without_noise(mut points: Vec<Point>) -> Vec<Point> {
     points
 }
 
-/// Returns the time of the fastest schedule for vectors of a length. Schedules that do not run on the device are removed.
-fn fastest(options: &Bench, reached: &mut Reached, kernels: &mut Vec<Compiled>, length: i64) -> Result<f64, Trouble> {
-    let sizes = Sizes(vec![("N".to_owned(), length)]);
-    let sets = if BYTES * length as f64 <= CACHED { options.sets } else { 1 };
-    let timed = Timed { warm_up: 1, runs: 5, least: LEAST, sets, seed: options.seed, clock: options.reach.clock() };
-    let (mut best, mut why) = (None, String::new());
-    for kernel in std::mem::take(kernels) {
-        match reached.time(&kernel, &sizes, timed) {
-            Ok(times) => {
-                let times: Vec<f64> = times.iter().map(|ns| *ns as f64).collect();
-                best = median(&times).map(|time: f64| best.map_or(time, |best: f64| best.min(time))).or(best);
-                kernels.push(kernel);
+/// Returns the fastest schedule on the device.
+fn fastest(options: &Bench, reached: &mut Reached, kernels: Vec<Compiled>) -> Result<Compiled, Trouble> {
+    let (mut best, mut why): (Option<(f64, Compiled)>, _) = (None, String::new());
+    for kernel in kernels {
+        match time(options, reached, &kernel, COMPARED) {
+            Ok(time) if best.as_ref().is_none_or(|(best, _)| time < *best) => {
+                best.replace((time, kernel)).iter().for_each(|(_, slower)| reached.forget(slower));
             }
+            Ok(_) => reached.forget(&kernel),
             Err(Trouble::Refused(refusal) | Trouble::Unsupported(refusal)) => why = refusal,
             Err(over) => return Err(over),
         }
     }
-    best.map(|best| best.max(1.0)).ok_or(Trouble::Refused(why))
+    best.map(|(_, kernel)| kernel).ok_or(Trouble::Refused(why))
+}
+
+/// Returns the median time in nanoseconds for vectors of a length.
+fn time(options: &Bench, reached: &mut Reached, kernel: &Compiled, length: i64) -> Result<f64, Trouble> {
+    let sizes = Sizes(vec![("N".to_owned(), length)]);
+    let sets = if BYTES * length as f64 <= CACHED { options.sets } else { 1 };
+    let timed = Timed { warm_up: 1, runs: 5, least: LEAST, sets, seed: options.seed, clock: options.reach.clock() };
+    let times: Vec<f64> = reached.time(kernel, &sizes, timed)?.iter().map(|ns| *ns as f64).collect();
+    median(&times).map(|time| time.max(1.0)).ok_or_else(|| Trouble::Refused("no launch was timed".to_owned()))
 }
 
 #[cfg(test)]
@@ -127,6 +136,8 @@ mod tests {
             assert!((curve.least(bytes) - least).abs() < 1e-6, "{bytes}: {}", curve.least(bytes));
         }
         assert!(Curve::default().least(1.0) < f64::EPSILON);
+        let fixed = Curve(vec![Point { bytes: 48.0, nanoseconds: 3000.0 }]);
+        assert!((fixed.least(1e9) - 3000.0).abs() < 1e-6);
         let points = [(1.0, 3.0), (2.0, 2.0), (3.0, 4.0)].map(|(bytes, nanoseconds)| Point { bytes, nanoseconds }).to_vec();
         let times: Vec<f64> = without_noise(points).iter().map(|point| point.nanoseconds).collect();
         assert_eq!(times, [2.0, 2.0, 4.0]);
