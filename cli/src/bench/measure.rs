@@ -24,6 +24,8 @@ use tilewright_runner::message::{Statistics, Timed};
 /// The number of launches before those that count.
 const WARM_UP: u32 = 5;
 
+/// The time in nanoseconds for which launches keep a GPU busy before the first schedule of a group is timed.
+const SETTLED: u64 = 1_000_000_000;
 /// A first launch that takes less, in nanoseconds, is repeated before its schedule is dropped, because a driver may compile during it.
 const COMPILATION: f64 = 1e9;
 
@@ -187,12 +189,16 @@ impl Measure<'_> {
         let slowest = contest.best.map(|best| best * self.options.slower).filter(|slowest| *slowest > 0.0);
         let left = |limit: Duration| limit.saturating_sub(contest.start.elapsed());
         if slowest.is_none() && row_within.is_none() {
+            self.settle(job, compiled)?;
             return self.runs(job, compiled, WARM_UP, runs).map(Outcome::Measured);
         }
         if let Some(limit) = row_within
             && let Some(why) = out_of_time(left(limit), limit, self.estimate(job, compiled))
         {
             return Ok(Outcome::OutOfTime(why));
+        }
+        if contest.best.is_none() {
+            self.settle(job, compiled)?;
         }
         let mut first = self.first(job, compiled)?;
         if slowest.is_some_and(|slowest| first > slowest) && first < COMPILATION {
@@ -207,6 +213,15 @@ impl Measure<'_> {
             return Ok(Outcome::Measured(vec![first]));
         }
         self.runs(job, compiled, warm_up, runs).map(Outcome::Measured)
+    }
+
+    /// Keeps a GPU busy with the launches, without measuring them. After a pause, its power limit changes the clock for about a second, so
+    /// the first schedule of a group would seem up to 20 % slower than the others.
+    fn settle(&mut self, job: &Job, compiled: &Compiled) -> Result<(), Trouble> {
+        if self.reached.device.kind != "cpu" {
+            self.reached.time(compiled, &job.sizes, Timed { warm_up: 0, runs: 1, least: SETTLED, ..self.timed() })?;
+        }
+        Ok(())
     }
 
     /// Estimates the nanoseconds of a launch, by the roofline and by the schedule's speed at other sizes.

@@ -22,8 +22,10 @@ schedule! {
 }
 
 schedule! {
-    /// 128 queries per workgroup of eight subgroups, blocks of 64 keys, for heads of 128 elements.
-    pub HEADS_128: attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, M % 64 == 0 {
+    /// 128 queries per workgroup of eight subgroups, blocks of 64 keys, for heads of 128 elements. Without the bounds of the scale, the
+    /// selections for a maximum of -inf take a tenth of the time.
+    pub HEADS_128: attention_mixed for nvidia_hopper
+    where D == 128, E == 128, N % 128 == 0, M % 64 == 0, scale > 1e-6, scale < 1e6 {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
         apply parts::attention_mixed::FRAGMENTS<ROWS = 16>;

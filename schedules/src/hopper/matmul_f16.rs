@@ -18,6 +18,7 @@ schedule! {
         tune STEP in [16, 32, 64] = 64;
         tune COLUMNS in [32, 64] = 64;
         pin(N, K);
+        emit(readonly: no);
     }
 }
 
@@ -38,6 +39,7 @@ schedule! {
     /// Sizes at run time: 128x128 per workgroup.
     pub TILES_128X128: matmul_f16 for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 64 == 0 {
         apply parts::matrices::BANDS;
+        emit(readonly: no);
     }
 }
 
@@ -104,6 +106,7 @@ schedule! {
         unroll(i);
         tune BAND in [2, 4, 8] = 8;
         pin(N, K);
+        emit(readonly: no);
     }
 }
 
