@@ -269,6 +269,21 @@ fn matrices_take_registers_of_each_invocation_of_a_subgroup() {
     assert_eq!(cost.registers.total(), 128 + 20);
 }
 
+/// The results of `part` are its accumulators, which the driver does not copy.
+#[test]
+fn an_accumulator_and_its_result_share_registers() {
+    let directives = "split(k, [1, _] => k_s, k); rfactor(k_s => part);
+        tile(i: 64, j: 64) => workgroup(y, x);
+        compute_at(part, workgroup, to: fragment);
+        promote(part => p_s, at: workgroup, to: shared);
+        p_s { fragment(i, j, 16 x 16); }
+        part { tile(k: 32 => k_o); reorder(k_o, k, i, j); mma(i, j, k, 16 x 16 x 16); }
+        split(j, [2, 32] => j_r, j); distribute(j => thread(x)); unroll(j_r); serial(i);";
+    let facts = "where M % 64 == 0, N % 64 == 0, K % 32 == 0";
+    let (costs, _) = for_profile(&Profile::nvidia_hopper(), HALVES, facts, directives);
+    assert_eq!(costs[0].registers.accumulators, 64 * 64 * 4 / 32 / 4);
+}
+
 /// Rows of `a` have 32 + 8 halves, and rows of `b` have 128 + 8.
 #[test]
 fn workgroups_fit_a_core_by_what_they_share() {

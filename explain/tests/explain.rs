@@ -241,9 +241,14 @@ fn files_that_cannot_be_read_say_why() {
     let twice = "#[cfg(a)] kernel! { fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; } }
         #[cfg(b)] kernel! { fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = x[i]; } }
         schedule! { S: k for tilewright::devices::vulkan_1_1 {} }";
+    // A file of a crate that cannot be read.
+    let package = "[package]\nname = \"broken\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    let uses = "use crate::kernels::k; schedule! { S: k for tilewright::devices::vulkan_1_1 {} }";
+    let broken = Package::new("broken", &[("Cargo.toml", package), ("src/lib.rs", "mod a; mod gone;"), ("src/a.rs", uses)]);
     let told = [
         refusal("syntax", &[("lib.rs", "fn f( {")]),
         refusal("module", &[("lib.rs", "mod gone;")]),
+        broken.refusal("src/a.rs", "S"),
         refusal("imports", &[("lib.rs", circle)]),
         refusal("profiles", &[("lib.rs", profiles)]),
         refusal("schedules", &[("lib.rs", schedules)]),

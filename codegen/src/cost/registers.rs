@@ -2,13 +2,15 @@
 //! of the matrices that products load.
 //!
 //! A loaded matrix is held from its load, which is placed in the deepest loop that it depends on, to its last use. If it is used again in
-//! each iteration of a loop that it does not depend on, all matrices that the loops inside need are held at once; otherwise one is. The
-//! driver's registers for temporary values are not counted, so the figures are lower bounds.
+//! each iteration of a loop that it does not depend on, all matrices that the loops inside need are held at once; otherwise one is.
+//!
+//! A buffer and its copy, such as an accumulator and the result that it finishes, take the registers of one of them, because drivers do not
+//! copy registers. Registers for temporary values are not counted. So the figures are lower bounds.
 
 use super::count::note_writes;
 use std::collections::{HashMap, HashSet};
 use tilewright_dsl::expr::{Expr, ExprId, Read};
-use tilewright_dsl::nest::{AxisId, Block, BufferId, Compute, Exec, Loop, NodeKind, Phase, Program, Space, walk};
+use tilewright_dsl::nest::{AxisId, Block, Body, BufferId, Compute, Exec, Loop, NodeKind, Phase, Program, Space, walk};
 use tilewright_dsl::profile::Profile;
 
 /// The 32-bit registers of an invocation, at the point where it holds most.
@@ -34,7 +36,9 @@ pub(super) fn registers(program: &Program, profile: &Profile, body: &Block) -> R
     let mut written = HashMap::new();
     note_writes(body, &mut written);
     let owned = owned(program, body);
-    let mut held = Held { program, profile, owned, written, open: Vec::new(), most: Registers::default() };
+    let same = copies(program, body);
+    let mut held =
+        Held { program, profile, owned, written, same, open: Vec::new(), counted: Vec::new(), most: Registers::default() };
     held.walk(body, Registers::default());
     held.most
 }
@@ -57,13 +61,46 @@ fn owned(program: &Program, body: &Block) -> HashMap<BufferId, Vec<bool>> {
     owned
 }
 
+/// Returns the buffers in registers or matrices that are copies of others, each with a representative of all of its copies.
+fn copies(program: &Program, body: &Block) -> HashMap<BufferId, BufferId> {
+    let mut same: HashMap<BufferId, BufferId> = HashMap::new();
+    let is_held = |buffer: BufferId| matches!(program.buffers[buffer].space, Space::Register | Space::Fragment { .. });
+    for node in walk::nodes(body) {
+        let NodeKind::Compute(compute) = &node.kind else { continue };
+        for (n, (to, value)) in compute.dst.iter().zip(&compute.value).enumerate().skip(compute.given) {
+            let Expr::Read(from) = program.exprs.get(*value) else { continue };
+            if [to.buffer, from.buffer].into_iter().all(is_held) && stores_operand(program, compute, n) {
+                let [to, from] = [to.buffer, from.buffer].map(|buffer| *same.get(&buffer).unwrap_or(&buffer));
+                same.values_mut().filter(|of| **of == to).for_each(|of| *of = from);
+                same.insert(to, from);
+            }
+        }
+    }
+    same
+}
+
+/// True if a compute stores its operand for a component unchanged.
+fn stores_operand(program: &Program, compute: &Compute, n: usize) -> bool {
+    match (&program.stages[compute.stage].body, compute.phase) {
+        (Body::Reduce { monoid, .. }, Phase::Update) => {
+            matches!(program.exprs.get(monoid.combine[n]), Expr::Item(of) if *of as usize == n)
+        }
+        (Body::Map(_), Phase::Update) => false,
+        _ => true,
+    }
+}
+
 struct Held<'p> {
     program: &'p Program,
     profile: &'p Profile,
     owned: HashMap<BufferId, Vec<bool>>,
     /// The loops around the writes of each buffer.
     written: HashMap<BufferId, HashSet<AxisId>>,
+    /// The representatives of copies.
+    same: HashMap<BufferId, BufferId>,
     open: Vec<(AxisId, Exec)>,
+    /// The representatives of the buffers in whose scopes the walk is.
+    counted: Vec<BufferId>,
     most: Registers,
 }
 
@@ -72,9 +109,12 @@ impl Held<'_> {
         for node in block {
             match &node.kind {
                 NodeKind::Alloc { buffer, body } => {
-                    let live = self.with(*buffer, live);
+                    let of = *self.same.get(buffer).unwrap_or(buffer);
+                    let live = if self.counted.contains(&of) { live } else { self.with(*buffer, live) };
+                    self.counted.push(of);
                     self.note(live);
                     self.walk(body, live);
+                    self.counted.pop();
                 }
                 NodeKind::Loop(Loop { axis, exec, body, .. }) => {
                     self.open.push((*axis, *exec));

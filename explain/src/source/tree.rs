@@ -82,20 +82,24 @@ pub(super) fn read(file: &Path) -> Result<Read, SourceError> {
     Ok(read)
 }
 
-/// Reads the crate that a file belongs to, and returns its root file.
+/// Reads the crate that a file belongs to, and returns its root file. If no crate of the package has the file, but one of them cannot be
+/// read, it may be that one, so its error is returned.
 fn own(asked: &Path, package: Option<&Package>) -> Result<(Read, PathBuf), SourceError> {
     let roots: Vec<PathBuf> = package.into_iter().flat_map(Package::roots).filter_map(|path| path.canonicalize().ok()).collect();
+    let mut unread = None;
     if !roots.iter().any(|root| root == asked) {
         for root in roots {
-            // Errors in another crate are ignored.
-            if let Ok(read) = read_root(&root)
-                && read.modules.iter().any(|module| module.is_in(asked))
-            {
-                return Ok((read, root));
+            match read_root(&root) {
+                Ok(read) if read.modules.iter().any(|module| module.is_in(asked)) => return Ok((read, root)),
+                Ok(_) => {}
+                Err(error) => unread = unread.or(Some(error)),
             }
         }
     }
-    Ok((read_root(asked)?, asked.into()))
+    match unread {
+        Some(error) => Err(error),
+        None => Ok((read_root(asked)?, asked.into())),
+    }
 }
 
 fn read_root(root: &Path) -> Result<Read, SourceError> {
