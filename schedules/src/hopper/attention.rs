@@ -7,16 +7,16 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// 64 queries per workgroup, blocks of 32 keys; an invocation has 8x4 of the output and 8x2 of the scores.
-    pub F32: attention<T = f32> for nvidia_hopper where D == 64, E == 64, M % 32 == 0, N % 64 == 0 {
-        apply parts::attention::SHARED<EACH = 8>;
+    /// 32 queries per workgroup, blocks of 64 keys; an invocation has 4x4 of the output and 4x4 of the scores.
+    pub F32: attention<T = f32> for nvidia_hopper where D == 64, E == 64, M % 64 == 0, N % 32 == 0 {
+        apply parts::attention::SCORES;
     }
 }
 
 schedule! {
     /// [`F32`] for any number of rows and keys.
     pub F32_ANY: attention<T = f32> for nvidia_hopper where D == 64, E == 64 {
-        apply parts::attention::SHARED<EACH = 8>;
+        apply parts::attention::SCORES;
     }
 }
 

@@ -26,6 +26,30 @@ schedule! {
 }
 
 schedule! {
+    /// Channels last, any number of pixels: `ROWS` x `COLUMNS` pixels of an image and `CHANNELS` channels per workgroup. Each step, `s`,
+    /// covers one row of the filter and 4 channels. The image part is in shared memory with the columns of its border, so that an
+    /// invocation reads 4 channels of its pixels at once, for all taps of the row. An invocation has 8 pixels of a row, and 8 channels in
+    /// blocks of 4.
+    pub ROWS<ROWS = 4, COLUMNS = 16, CHANNELS = 64> {
+        tile(n: 1, oh: ROWS round_up, ow: COLUMNS round_up, oc: CHANNELS) => workgroup(z, y, y, x);
+        tile(ic: 4 => k_o);
+        reorder(k_o, fh, fw, ic, oh, ow, oc);
+        fuse(k_o, fh => s);
+        promote(input => x_s, at: s, to: shared, row_pad: 4);
+        promote(filter => w_s, at: s, to: shared);
+        pipeline(s, buffers: 1, prefetch: register);
+        tile(oh: 1, ow: 8) => thread(z, y);
+        split(oc, [2, CHANNELS / 8, 4] => oc_r, oc_t, oc_v);
+        distribute(oc_t => thread(x));
+        reorder(fw, ic, ow, oc_r, oc_v);
+        promote(x_s => x_r, at: s, to: register);
+        promote(w_s => w_r, at: ic, to: register);
+        unroll(fw, ic, ow, oc_r);
+        vectorize(oc_v, 4);
+    }
+}
+
+schedule! {
     /// Channels first, any sizes: `STEP` channels of an image part with its border are in shared memory, so that all taps of the filter
     /// read them there. A workgroup has 32 channels x `ROWS` x 32 pixels, and an invocation 8 channels x 4 pixels of a row.
     pub BORDERED<ROWS = 4, STEP = 4> {
