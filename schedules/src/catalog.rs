@@ -292,9 +292,11 @@ pub const ALL: [Entry; 46] = [
         programs: || {
             programs(&[
                 hopper::thin::ROW,
+                hopper::thin::ROWS_8,
                 hopper::thin::ROWS_16,
                 hopper::thin::ROWS,
                 ampere::thin::ROW,
+                ampere::thin::ROWS_8,
                 ampere::thin::ROWS_16,
                 ampere::thin::ROWS,
             ])

@@ -13,9 +13,18 @@ schedule! {
 }
 
 schedule! {
-    /// 16 rows on matrix units.
-    pub ROWS_16: matmul_f16 for nvidia_ampere where M == 16, N % 32 == 0, K % 128 == 0 {
-        apply parts::thin::MATRICES;
+    /// Up to 8 rows on matrix units.
+    pub ROWS_8: matmul_f16 for nvidia_ampere where M <= 8, N % 32 == 0, K % 512 == 0 {
+        apply parts::thin::ROWS_8;
+        pin(N, K);
+    }
+}
+
+schedule! {
+    /// Up to 16 rows on matrix units.
+    pub ROWS_16: matmul_f16 for nvidia_ampere where M <= 16, N % 32 == 0, K % 256 == 0 {
+        apply parts::thin::ROWS_16;
+        pin(N, K);
     }
 }
 
@@ -36,6 +45,6 @@ schedule! {
 schedule! {
     /// A matrix times a vector, f16, any sizes.
     pub VECTOR_F16: matvec<T = f16> for nvidia_ampere {
-        apply parts::thin::VECTOR<STEPS = 1, WIDTH = 128, EACH = 8>;
+        apply parts::thin::VECTOR;
     }
 }

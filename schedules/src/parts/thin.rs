@@ -4,18 +4,28 @@
 use tilewright::schedule;
 
 schedule! {
-    /// A row of `a` times a matrix of f16. `LANES` adjacent invocations read 8 adjacent columns each, and `1024 / LANES` rows of `b` are
-    /// read at once.
-    pub ROW<LANES = 4, STEPS = 4> {
-        split(j, [_, LANES, 2, 4] => j_o, j_t, j_v, j);
+    /// A row of `a` times a matrix of f16: 32 columns per workgroup of 1024. Four adjacent invocations read 8 adjacent columns each, and 256
+    /// rows of `b` are read at once, `STEPS` times before the products. The sums of a column are added by a subgroup.
+    pub ROW<STEPS = 4> {
+        split(k, [_, STEPS, 256] => k_o, k_u, k_t);
+        rfactor(k_t => part);
+        split(j, [_, 32] => j_o, j);
         distribute(i, j_o => workgroup(y, x));
-        distribute(j_t => thread(x));
-        split(k, [_, STEPS, 1024 / LANES] => k_o, k_u, k_t);
-        distribute(k_t => thread(y), by: tree);
-        reorder(k_o, k_u, j_v, j);
-        promote(b => b_r, at: k_u, to: register);
-        unroll(k_u, j_v);
-        vectorize(j, 4, unaligned: scalar);
+        compute_at(part, workgroup, to: shared, row_pad: 1);
+        part {
+            split(j, [4, 2, 4] => j_t, j_v, j);
+            fuse(k_t, j_t => t);
+            distribute(t => thread(linear));
+            reorder(k_o, k_u, j_v, j);
+            promote(b => b_r, at: k_u, to: register);
+            unroll(k_u, j_v);
+            vectorize(j, 4, unaligned: scalar);
+        }
+        split(k_t, [8, 32] => k_v, k_t);
+        distribute(j => thread(y));
+        distribute(k_t => thread(x), by: subgroup);
+        unroll(k_v);
+        specialize(N % 32 == 0, K % 1024 == 0);
         specialize(N % 8 == 0);
     }
 }
@@ -37,20 +47,54 @@ schedule! {
 }
 
 schedule! {
-    /// On matrix units, 16 rows of `a`: `SUBGROUPS` subgroups add the products of a part of `k` each, and their sums are added in shared
-    /// memory.
-    pub MATRICES<SUBGROUPS = 8, COLUMNS = 32> {
-        split(k, [SUBGROUPS, _] => k_s, k);
+    /// On matrix units, up to `ROWS` rows of `a`, 32 columns per workgroup. Each of `SUBGROUPS` subgroups copies its own `STEP` rows of `b` to
+    /// shared memory, so that it waits for no other subgroup. The next ones are prefetched to registers. The sums of the subgroups are
+    /// added in shared memory, `SLICE` columns at a time.
+    pub STREAMED<ROWS = 16, SLICE = 8, SUBGROUPS = 8, STEP = 32, PAD = 8> {
+        split(k, [_, SUBGROUPS, STEP] => k_o, k_s, k);
         rfactor(k_s => part);
-        tile(i: 16, j: COLUMNS) => workgroup(y, x);
-        compute_at(part, workgroup, to: shared, row_pad: 4);
-        part { distribute(k_s => subgroup(x)); reorder(k, i, j); mma(i, j, k, 16 x 16 x 16); }
+        tile(i: ROWS round_up, j: 32) => workgroup(y, x);
+        split(j, [32 / SLICE, SLICE] => j_o, j);
+        reorder(j_o, i, j);
+        compute_at(part, workgroup, to: fragment);
+        part {
+            distribute(k_s => subgroup(x));
+            reorder(k_o, k, i, j);
+            promote(a => a_s[k_s, i, k], at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            promote(b => b_s[k_s, k, j], at: k_o, to: shared, row_pad: PAD);
+            pipeline(k_o, buffers: 1, prefetch: register);
+        }
+        a_s { distribute(k_s => subgroup(x)); vectorize(k, 8); fuse(i, k => t); }
+        b_s { distribute(k_s => subgroup(x)); vectorize(j, 8); fuse(k, j => t); }
+        a_s, b_s { tile(t: 32 => t_r); distribute(t => lane(x)); unroll(t_r); }
+        promote(part => p_s, at: j_o, to: shared);
+        p_s { distribute(k_s => subgroup(x)); }
+        unroll(j_o);
         split(j, [_, 4] => j_t, j);
         fuse(i, j_t => t);
         distribute(t => thread(x));
         reorder(k_s, j);
         unroll(k_s);
         vectorize(j, 4);
+    }
+}
+
+schedule! {
+    /// [`STREAMED`] for up to 16 rows.
+    pub ROWS_16<SUBGROUPS = 8, STEP = 32> {
+        apply STREAMED<SUBGROUPS = SUBGROUPS, STEP = STEP>;
+        part { mma(i, j, k, 16 x 8 x 16); unroll(k); }
+        p_s { fragment(i, j, 16 x 8); }
+    }
+}
+
+schedule! {
+    /// [`STREAMED`] for up to 8 rows, which are the columns of the matrices. The copies of `b` have no padding, because bank conflicts cost less
+    /// than a smaller `STEP`.
+    pub ROWS_8<SUBGROUPS = 8, STEP = 64, PAD = 0> {
+        apply STREAMED<ROWS = 8, SLICE = 16, SUBGROUPS = SUBGROUPS, STEP = STEP, PAD = PAD>;
+        part { mma(j, i, k, 16 x 8 x 16); unroll(k); }
+        p_s { fragment(j, i, 16 x 8); }
     }
 }
 
