@@ -15,6 +15,6 @@ schedule! {
 schedule! {
     /// Any sizes: 32 pixels x 64 channels per workgroup, so that small images use all cores. Load it first for these.
     pub PIXELS_32: conv1x1 for nvidia_ampere {
-        apply parts::conv_f32::POINTWISE<PIXELS = 32, TALL = 4>;
+        apply parts::conv_f32::POINTWISE_SUMS;
     }
 }

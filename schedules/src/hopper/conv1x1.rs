@@ -16,7 +16,8 @@ schedule! {
 schedule! {
     /// Any sizes: 32 pixels x 64 channels per workgroup, so that small images use all cores. Load it first for these.
     pub PIXELS_32: conv1x1 for nvidia_hopper {
-        apply parts::conv_f32::POINTWISE<PIXELS = PIXELS, TALL = 4>;
-        tune PIXELS in [16, 32, 64] = 32;
+        apply parts::conv_f32::POINTWISE_SUMS<PIXELS = PIXELS, SUMS = SUMS>;
+        tune PIXELS in [16, 32] = 32;
+        tune SUMS in [2, 4] = 2;
     }
 }

@@ -42,12 +42,55 @@ schedule! {
 }
 
 schedule! {
-    /// Any sizes: 64x128 per workgroup of 128, 8x8 per invocation. The next steps are prefetched to registers.
-    pub ANY: matmul for nvidia_hopper {
-        apply parts::matrices::BLOCKS<ROWS = ROWS, STEP = STEP>;
+    /// Small products: 32x64 per workgroup of 128, 4x4 per invocation, so that all cores have work. The sizes are specialization constants.
+    /// Load it first for sizes up to about 512x512.
+    pub TILES_32X64: matmul for nvidia_hopper {
+        apply parts::matrices::TILES<ROWS = 32, COLUMNS = COLUMNS, STEP = STEP, TALL = 4, WIDE = 4>;
         pipeline(k_o, buffers: BUFFERS, prefetch: register);
-        tune ROWS in [64, 128] = 64;
+        specialize(K % 4 == 0, N % 4 == 0);
+        tune COLUMNS in [32, 64] = 64;
+        tune STEP in [16, 32] = 16;
+        tune BUFFERS in [1, 2] = 1;
+        pin(N, K);
+    }
+}
+
+schedule! {
+    /// Products of about 1024x1024: 64x64 per workgroup of 128, 8x4 per invocation. The sizes are specialization constants.
+    pub TILES_64X64: matmul for nvidia_hopper {
+        apply parts::matrices::TILES<ROWS = 64, COLUMNS = COLUMNS, STEP = STEP, WIDE = 4>;
+        pipeline(k_o, buffers: BUFFERS, prefetch: register);
+        specialize(K % 4 == 0, N % 4 == 0);
+        tune COLUMNS in [64, 128] = 64;
         tune STEP in [8, 16] = 16;
+        tune BUFFERS in [1, 2] = 1;
+        pin(N, K);
+    }
+}
+
+schedule! {
+    /// Large products: 128x128 per workgroup of 128, 16x8 per invocation, 8 steps of k at a time, which is faster than 16. The sizes are
+    /// specialization constants.
+    pub TILES_128X128: matmul for nvidia_hopper {
+        apply parts::matrices::TILES<ROWS = ROWS, COLUMNS = COLUMNS, STEP = STEP, TALL = 16>;
+        pipeline(k_o, buffers: 1, prefetch: register);
+        specialize(M % 128 == 0, N % 128 == 0, K % 16 == 0);
+        specialize(K % 4 == 0, N % 4 == 0);
+        tune ROWS in [64, 128] = 128;
+        tune COLUMNS in [64, 128, 256] = 128;
+        tune STEP in [8, 16] = 8;
+        pin(N, K);
+    }
+}
+
+schedule! {
+    /// Any sizes: 64x64 per workgroup of 128, 8x4 per invocation. The next steps are prefetched to registers.
+    pub ANY: matmul for nvidia_hopper {
+        apply parts::matrices::TILES<ROWS = 64, COLUMNS = COLUMNS, STEP = STEP, WIDE = 4>;
+        pipeline(k_o, buffers: BUFFERS, prefetch: register);
+        specialize(K % 4 == 0, N % 4 == 0);
+        tune COLUMNS in [64, 128] = 64;
+        tune STEP in [8, 16] = 8;
         tune BUFFERS in [1, 2] = 1;
     }
 }
@@ -67,8 +110,9 @@ schedule! {
 schedule! {
     /// [`CHUNKS`] for very few results and very long sums.
     pub SPLIT_K: matmul for nvidia_hopper {
-        apply parts::matrices::CHUNKS<ROWS = ROWS, COLUMNS = ROWS, CHUNK = CHUNK>;
+        apply parts::matrices::CHUNKS<ROWS = ROWS, COLUMNS = ROWS, WIDE = WIDE, CHUNK = CHUNK>;
         tune ROWS in [32, 64] = 64;
-        tune CHUNK in [128, 256, 512, 1024] = 512;
+        tune WIDE in [4, 8] = 4;
+        tune CHUNK in [128, 256, 512] = 128;
     }
 }

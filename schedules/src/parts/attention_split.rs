@@ -43,3 +43,46 @@ schedule! {
         weight, block_largest, block_total { unroll(j); }
     }
 }
+
+schedule! {
+    /// [`KEYS`] with the keys and values of a block in shared memory. The next block is prefetched to registers. The second dispatch has
+    /// `SLICES` workgroups per query, and loads four parts at once.
+    pub STAGED<BLOCK = 8, CHUNK = 16, EACH = 4, LANES = 32, PARTS = 8, SLICES = 4> {
+        decompose_online(largest, total, output => block_largest, block_total, block_output, block: BLOCK);
+        output {
+            split(j_o, [_, CHUNK] => j_s, j_o);
+            rfactor(j_s => part);
+            split(e, [SLICES, _] => e_o, e);
+            distribute(b, i, e_o => workgroup(x, y, z));
+            distribute(e => thread(x));
+            split(j_s, [_, 4, PARTS] => j_r, j_u, j_s);
+            distribute(j_s => thread(y), by: tree);
+            unroll(j_u);
+        }
+        part {
+            distribute(j_s, b, i => workgroup(x, y, z));
+            split(e, [LANES, EACH] => e_t, e);
+            distribute(e_t => thread(x));
+            reorder(j_o, e);
+            vectorize(e, EACH);
+            compute_at(block_output, j_o, to: register);
+            compute_at(block_total, j_o, to: register);
+            compute_at(weight, j_o, to: register);
+            compute_at(block_largest, j_o, to: register);
+            compute_at(product, j_o, to: register);
+            promote(query => q_r, at: workgroup, to: register);
+            promote(key => k_s, at: j_o, to: shared);
+            promote(value => v_s, at: j_o, to: shared);
+            pipeline(j_o, buffers: 1, prefetch: register);
+        }
+        q_r { split(d, [LANES, EACH] => d_t, d); distribute(d_t => thread(x)); vectorize(d, EACH); }
+        product {
+            split(d, [LANES, EACH] => d_t, d);
+            distribute(d_t => thread(x), by: subgroup);
+            reorder(j, d_t, d);
+            unroll(j, d);
+        }
+        block_output { reorder(j, e); unroll(j); vectorize(e, EACH); }
+        weight, block_largest, block_total { unroll(j); }
+    }
+}

@@ -91,6 +91,29 @@ schedule! {
 }
 
 schedule! {
+    /// [`POINTWISE`] for few pixels: `PIXELS` x 64 results per workgroup, 4x4 per invocation. `SUMS` groups of invocations add the products of
+    /// 16 channels each at a time, and their sums are added in the end.
+    pub POINTWISE_SUMS<PIXELS = 32, SUMS = 2> {
+        fuse(n, h, w => t);
+        tile(t: PIXELS round_up, oc: 64 round_up) => workgroup(y, x);
+        split(ic, [_, SUMS, 16] round_up => k_o, k_s, ic);
+        distribute(k_s => thread(z), by: tree);
+        reorder(k_o, ic, t, oc);
+        promote(input => x_s[k_s, ic, t], at: k_o, to: shared, fill: 0.0, row_pad: 4);
+        promote(filter => w_s[k_s, ic, oc], at: k_o, to: shared, fill: 0.0);
+        pipeline(k_o, buffers: 1, prefetch: register);
+        split(t, [PIXELS / 4, 4] => t_t, t_v);
+        split(oc, [16, 4] => oc_t, oc_v);
+        distribute(t_t, oc_t => thread(y, x));
+        promote(x_s => x_r[t_v], at: ic, to: register);
+        promote(w_s => w_r[oc_v], at: ic, to: register);
+        unroll(ic, t_v);
+        vectorize(oc_v, 4, unaligned: scalar);
+        specialize(IC % 4 == 0, OC % 4 == 0);
+    }
+}
+
+schedule! {
     /// A depthwise convolution and a pointwise one in one dispatch, channels last: the depthwise result of `ROWS` x 8 pixels is computed 32
     /// channels at a time, in shared memory. An invocation has 2x4 pixels and 4 channels of the result.
     pub SEPARABLE<ROWS = 8> {

@@ -113,7 +113,7 @@ schedule! {
 
 schedule! {
     /// [`TILES`] of partial sums: a workgroup adds `CHUNK` products for each of its results, so that few results still use all cores. A
-    /// second dispatch adds the partial sums, with eight invocations per result.
+    /// second dispatch adds the partial sums, with 16 invocations for four adjacent results.
     pub CHUNKS<ROWS = 64, COLUMNS = 64, STEP = 16, TALL = 8, WIDE = 4, CHUNK = 256> {
         tile(k: CHUNK => k_s);
         rfactor(k_s => part);
@@ -122,11 +122,15 @@ schedule! {
             apply TILES<ROWS = ROWS, COLUMNS = COLUMNS, STEP = STEP, TALL = TALL, WIDE = WIDE>;
             pipeline(k_o, buffers: 1, prefetch: register);
         }
-        tile(j: 32) => workgroup(x);
-        distribute(i => workgroup(y));
-        distribute(j => thread(x));
-        tile(k_s: 8 => k_r);
+        split(j, [_, 16, 4] => j_o, j_t, j);
+        distribute(i, j_o => workgroup(y, x));
+        distribute(j_t => thread(x));
+        split(k_s, [_, 4, 16] => k_r, k_u, k_s);
         distribute(k_s => thread(y), by: tree);
+        reorder(k_r, k_u, j);
+        unroll(k_u);
+        vectorize(j, 4, unaligned: scalar);
+        specialize(K % 512 == 0, N % 4 == 0);
         specialize(K % 4 == 0, N % 4 == 0);
     }
 }
