@@ -3,9 +3,9 @@
 //! The compiler does not warn about a copy that changes the layout of its elements: one in another order than the tensor's, with
 //! padded or permuted rows, or with vectors. Nor does it warn about a result, which is written back cooperatively. A copy in shared memory
 //! can also pay if neighbouring invocations read it along another dimension than the last, as in a transposition, because with the
-//! copy they read the tensor along its rows. On a profile of a CPU this does not pay, so there the compiler does warn. A copy in
-//! registers can pay because its accesses are wider: a sum reads one element at a time, and a vector of f32 reads at most 4 halves. A copy of
-//! fragments is needed to index their elements.
+//! copy they read the tensor along its rows. On a profile of a CPU this does not pay, so there the compiler does warn. A pipelined copy can
+//! pay because it is prefetched. A copy in registers can pay because its accesses are wider: a sum reads one element at a time, and a vector
+//! of f32 reads at most 4 halves. A copy of fragments is needed to index their elements.
 
 use crate::diag::{Error, Errors};
 use crate::expr::{Expr, ExprId};
@@ -25,6 +25,7 @@ pub(super) fn check(program: &Program, profile: &Profile, copy: &Copied, warning
         || copy.reordered
         || buffer.row_pad > 0
         || buffer.swizzle > 0
+        || program.pipeline_of(copy.buffer).is_some()
         || !profile.cpu && buffer.space == Space::Shared && is_read_across(program, copy.buffer)
         || buffer.space == Space::Register && is_wider(program, copy.buffer)
         || is_from_fragments(program, copy)
@@ -80,14 +81,15 @@ fn is_from_fragments(program: &Program, copy: &Copied) -> bool {
     reads.any(|read| matches!(program.buffers[read.buffer].space, Space::Fragment { .. }))
 }
 
-/// True if the rows of a copy consist of widest accesses, and no reader has such accesses.
+/// True if the rows of a copy consist of vectors, and no reader has vectors as wide. For example, a sum reads a row of 4 halves one by one.
 fn is_wider(program: &Program, copy: BufferId) -> bool {
     let Buffer { dtype, shape, .. } = &program.buffers[copy];
     let bytes = dtype.bytes();
-    let row = shape.last().and_then(|row| program.exprs.as_int(*row)).unwrap_or(0);
-    if row == 0 || row.saturating_mul(bytes.into()) % WIDEST != 0 {
+    let row = shape.last().and_then(|row| program.exprs.as_int(*row)).unwrap_or(0).saturating_mul(bytes.into());
+    if row == 0 {
         return false;
     }
+    let vector = WIDEST.min(1 << row.trailing_zeros());
     let mut widest = 0;
     for dispatch in &program.plan {
         walk::within(&dispatch.body, &mut |node, around| {
@@ -99,7 +101,7 @@ fn is_wider(program: &Program, copy: BufferId) -> bool {
             }
         });
     }
-    widest < WIDEST
+    widest < vector
 }
 
 /// Returns the dimensions of a copy, except those that select its owner.
