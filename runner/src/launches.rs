@@ -4,15 +4,11 @@ use crate::arguments::Set;
 use crate::message::{Clock, Failure, Timed};
 use cpu_time::ProcessTime;
 use std::ops::Range;
-use std::time::{Duration, Instant};
-use tilewright::{Batch, DeviceKind, DynKernel};
+use std::time::Duration;
+use tilewright::{Batch, DynKernel};
 
 /// The most launches of a run.
 const TOGETHER: u64 = 1024;
-/// The length of a submission that keeps a device busy. The time to record the next submission is short in comparison.
-const SUBMISSION: Duration = Duration::from_millis(20);
-/// The longest time for which a device is kept busy.
-const LONGEST_WAKING: Duration = Duration::from_secs(10);
 
 /// Launches of a kernel, which use several sets of arguments in turn.
 pub(crate) struct Launches<'a> {
@@ -26,32 +22,14 @@ pub(crate) struct Launches<'a> {
 type Times<T> = Result<(String, Vec<T>), Failure>;
 
 impl Launches<'_> {
-    /// Returns the nanoseconds of a launch in each run that counts. Before the first, the device is kept busy for the time `waking`.
-    pub(crate) fn times(&mut self, timed: &Timed, waking: Duration) -> Times<u64> {
+    /// Returns the nanoseconds of a launch in each run that counts.
+    pub(crate) fn times(&mut self, timed: &Timed) -> Times<u64> {
         let (warm_up, all) = (timed.warm_up as usize, timed.warm_up as usize + timed.runs as usize);
         let (variant, times) = match timed.clock {
             Clock::Processor => self.by_processor(warm_up..all)?,
-            Clock::Device => {
-                if self.kernel.device().info().kind != DeviceKind::Cpu {
-                    self.wake(waking)?;
-                }
-                self.by_device(timed, warm_up..all)?
-            }
+            Clock::Device => self.by_device(timed, warm_up..all)?,
         };
         Ok((variant, times.iter().map(|t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)).collect()))
-    }
-
-    /// Keeps the device busy for that long, by its clock. The launches are submitted together, because launches that are submitted one by
-    /// one would leave it idle for most of the time.
-    fn wake(&mut self, waking: Duration) -> Result<(), Failure> {
-        let (start, before) = (Instant::now(), self.busy);
-        let mut count = 1;
-        while self.busy - before < waking && start.elapsed() < LONGEST_WAKING {
-            if self.together(0..count)? < SUBMISSION {
-                count = (count * 2).min(TOGETHER as usize);
-            }
-        }
-        Ok(())
     }
 
     /// Times runs by the device's clock. The launches before the first run that counts give the number of launches in a run.

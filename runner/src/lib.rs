@@ -21,6 +21,7 @@ mod launches;
 pub mod message;
 mod rest;
 mod serve;
+mod spin;
 mod worker;
 
 pub use arguments::{Dims, Pool, Set, Sizes};

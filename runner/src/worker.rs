@@ -3,12 +3,13 @@
 use crate::arguments::{Dims, Pool, Set, Sizes};
 use crate::diagnosis::diagnose;
 use crate::launches::Launches;
-use crate::message::{Answer, Array, Failure, FailureKind, Properties, Request, Statistics, Timed, VERSION, Value};
+use crate::message::{Answer, Array, Clock, Failure, FailureKind, Properties, Request, Statistics, Timed, VERSION, Value};
 use crate::rest::Rest;
+use crate::spin::Spin;
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::time::{Duration, Instant};
-use tilewright::{AnyTensor, Argument, Device, DynKernel, Error, Options};
+use tilewright::{AnyTensor, Argument, Device, DeviceKind, DynKernel, Error, Options};
 use tilewright_launch::{Argument as Position, Program, Role};
 
 /// Answers requests, one after another.
@@ -21,6 +22,8 @@ pub struct Worker {
     /// The sizes of the pool's tensors.
     sizes: Sizes,
     rest: Rest,
+    /// The kernel that keeps the device busy, once it is needed.
+    spin: Option<Spin>,
 }
 
 impl From<Error> for Failure {
@@ -101,6 +104,7 @@ impl Worker {
     fn open(&mut self, wanted: Option<String>, statistics: bool) -> Result<Answer, Failure> {
         self.kernels.clear();
         self.pool.clear();
+        self.spin = None;
         self.device = None;
         let mut options = Options::from_env()?;
         if let Some(wanted) = wanted {
@@ -154,12 +158,26 @@ impl Worker {
             return Err(senseless("`runs` and `sets` must be at least 1"));
         }
         let (kernel, sets) = self.sets(kernel, (0..u64::from(timed.sets)).map(|n| timed.seed.wrapping_add(n)))?;
-        let mut launches = Launches { kernel: &kernel, sets, busy: Duration::ZERO };
-        let start = Instant::now();
-        let times = launches.times(timed, self.rest.until(start));
+        let (start, awake) = (Instant::now(), self.wake(timed.clock)?);
+        let mut launches = Launches { kernel: &kernel, sets, busy: awake };
+        let times = launches.times(timed);
         self.rest.busy(start, Instant::now(), launches.busy);
         let (variant, nanoseconds) = times?;
         Ok(Answer::Times { variant, nanoseconds })
+    }
+
+    /// Keeps a GPU that has rested busy, and returns the time for which it was busy.
+    fn wake(&mut self, clock: Clock) -> Result<Duration, Failure> {
+        let device = self.device.as_ref().ok_or_else(|| senseless("no device is open"))?;
+        let wanted = self.rest.until(Instant::now());
+        if clock == Clock::Processor || device.info().kind == DeviceKind::Cpu || wanted.is_zero() {
+            return Ok(Duration::ZERO);
+        }
+        let spin = match self.spin.take() {
+            Some(spin) => spin,
+            None => Spin::new(device)?,
+        };
+        self.spin.insert(spin).keep_busy(device, wanted)
     }
 
     fn statistics(&mut self, kernel: u32, seed: u64) -> Result<Answer, Failure> {
