@@ -87,3 +87,27 @@ fn attention() {
 fn attention_in_blocks() {
     insta::assert_snapshot!(nests(ATTENTION, "{ decompose_online(m, l, o => m_b, l_b, o_b, block: 64); }"));
 }
+
+/// Exponentials are taken relative to 0 where all scores of a block can be -inf: a float can be, a block that is not whole, and a masked one.
+#[test]
+fn blocks_of_finite_scores_have_no_selections() {
+    let kernel = |dtype: &str, range: &str| {
+        format!(
+            "fn k<R, C>(x: {dtype}[R, C]) -> l: f32[R] where R <= C {{
+                let s[i, j]: f32[R, C] = x[i, j] as f32 * 0.5;
+                let m[i]: f32[R] = max(j in 0..{range}) {{ s[i, j] }};
+                l[i] = sum(j in 0..{range}) {{ (s[i, j] - m[i]).exp() }};
+            }}"
+        )
+    };
+    let selects = |dtype: &str, range: &str, facts: &str| {
+        let schedule = format!("where {facts} {{ decompose_online(m, l => m_b, l_b, block: 4); }}");
+        let program = compiled(&kernel(dtype, range), &schedule).unwrap_or_else(|errors| panic!("{errors}"));
+        print::plan(&program).contains("== -inf { 0.0 }")
+    };
+    assert!(!selects("i32", "C", "C % 4 == 0"));
+    assert!(selects("f32", "C", "C % 4 == 0"));
+    assert!(selects("i32", "C", "C > 4"));
+    assert!(!selects("f32", "C", "C % 4 == 0, finite(x)"));
+    assert!(selects("i32", "i + 1", "C % 4 == 0"));
+}

@@ -10,9 +10,11 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// 128 queries per workgroup of four subgroups, blocks of 64 keys. The bounds of the scale make selections for a maximum of
-    /// -inf unnecessary.
-    pub HEADS_64: attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, M % 64 == 0, scale > 1e-6, scale < 1e6 {
+    /// 128 queries per workgroup of four subgroups, blocks of 64 keys. The bounds of the scale and finite scores make selections for a
+    /// maximum of -inf unnecessary.
+    pub HEADS_64: attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, M % 64 == 0,
+        finite(query), finite(key), scale > 1e-6, scale < 1e6
+    {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
         apply parts::attention_mixed::FRAGMENTS<ROWS = 32>;
@@ -24,8 +26,9 @@ schedule! {
 schedule! {
     /// 128 queries per workgroup of eight subgroups, blocks of 64 keys, for heads of 128 elements. Without the bounds of the scale, the
     /// selections for a maximum of -inf take a tenth of the time.
-    pub HEADS_128: attention_mixed for nvidia_hopper
-    where D == 128, E == 128, N % 128 == 0, M % 64 == 0, scale > 1e-6, scale < 1e6 {
+    pub HEADS_128: attention_mixed for nvidia_hopper where D == 128, E == 128, N % 128 == 0, M % 64 == 0,
+        finite(query), finite(key), scale > 1e-6, scale < 1e6
+    {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
         apply parts::attention_mixed::FRAGMENTS<ROWS = 16>;

@@ -40,6 +40,8 @@ pub(super) struct Blocks {
     scores: Option<Scores>,
     /// True if every stage is placed within another's nest, and does not have its own dispatch.
     pub(super) computed_within: bool,
+    /// True if every block has only scores above -inf.
+    pub(super) has_scores: bool,
     span: SpanId,
 }
 
@@ -122,7 +124,8 @@ impl Blocks {
         let sums = members.split_off(1);
         let stages: Vec<Blocked> = members.into_iter().chain(shared).chain(sums).collect();
         let computed_within = stages.iter().all(|stage| whole.placed.contains(&stage.name));
-        Ok(Blocks { size: *size, max, stages, scores, computed_within, span: whole.span })
+        let has_scores = scores.is_none() && stages.iter().all(|stage| stage.mask.is_none()) && !whole.score_can_be_lowest(program);
+        Ok(Blocks { size: *size, max, stages, scores, computed_within, has_scores, span: whole.span })
     }
 
     /// Returns the number of stages.
@@ -251,7 +254,7 @@ impl Blocks {
                 let own = |index: &ExprId| if *index == over { item } else { replaced(exprs, *index, known) };
                 let index: Vec<ExprId> = [block].into_iter().chain(read.index.iter().map(own)).collect();
                 let read_here = exprs.read(*buffer, exprs.dtype(id), index);
-                Some(if read.buffer == self.max { above_nothing(exprs, read_here) } else { read_here })
+                Some(if read.buffer == self.max && !self.has_scores { above_nothing(exprs, read_here) } else { read_here })
             }
             _ => None,
         })

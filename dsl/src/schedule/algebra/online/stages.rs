@@ -15,7 +15,9 @@ use super::blocks::{Blocks, Wanted};
 use super::recognize::{Online, Sum, expanded, renamed, sees};
 use crate::arena::{Arena, Id};
 use crate::diag::{Error, SpanId};
-use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs};
+use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs, Outside};
+use crate::facts::sources::defined::known_of;
+use crate::nest::fill::known_by;
 use crate::nest::{AxisDef, AxisId, Body, BufferId, Monoid, Program, Running, Space, Stage, StageId};
 use crate::schedule::algebra::convolution::open_before;
 use crate::schedule::algebra::pack::rewrite::guard;
@@ -62,7 +64,7 @@ impl Decomposition<'_> {
         let target = moved(self.target());
         if let Some(blocks) = blocks {
             if blocks.computed_within {
-                let below = self.below(program, &lift);
+                let below = self.below(program, &lift, blocks.has_scores);
                 program.notes.running.push(Running { target: program.stages[target].buffer, below });
             }
             lift = blocks.make(program, target);
@@ -95,6 +97,17 @@ impl Decomposition<'_> {
             Body::Reduce { lift, .. } => lift[0],
             Body::Map(value) => *value,
         }
+    }
+
+    /// True if a score can be -inf.
+    pub(super) fn score_can_be_lowest(&self, program: &Program) -> bool {
+        let known = known_by(program, self.score(program), &|e| match program.exprs.get(e) {
+            Expr::Read(read) if matches!(read.outside, Outside::Never) && !program.checks.finite.contains(&read.buffer) => {
+                Some(known_of(program, read.buffer, &|_| true))
+            }
+            _ => None,
+        });
+        known.admits(f64::NEG_INFINITY)
     }
 
     /// Returns the members that the last one computes.
@@ -234,11 +247,13 @@ impl Decomposition<'_> {
         }
     }
 
-    /// Returns the state relative to an item's maximum, which must be at least the state's own.
-    fn below(&self, program: &Program, lift: &[ExprId]) -> Vec<ExprId> {
+    /// Returns the state relative to an item's maximum, which must be at least the state's own. If every item has a score above -inf, its
+    /// maximum is a number.
+    fn below(&self, program: &Program, lift: &[ExprId], has_scores: bool) -> Vec<ExprId> {
         let exprs = &program.exprs;
         let state = |n: usize| exprs.add(Expr::State(n as u32), exprs.dtype(lift[n]));
-        let base = above_nothing(exprs, exprs.add(Expr::Item(0), exprs.dtype(lift[0])));
+        let max = exprs.add(Expr::Item(0), exprs.dtype(lift[0]));
+        let base = if has_scores { max } else { above_nothing(exprs, max) };
         let factor = self.of.rescale.factor(program, state(0), base);
         let sum = |n: usize| exprs.product(state(n), exprs.cast(exprs.dtype(lift[n]), factor));
         [state(0)].into_iter().chain((1..lift.len()).map(sum)).collect()
