@@ -89,8 +89,8 @@ schedule! {
 }
 
 schedule! {
-    /// [`STREAMED`] for up to 8 rows, which are the columns of the matrices. The copies of `b` have no padding, because bank conflicts cost less
-    /// than a smaller `STEP`.
+    /// [`STREAMED`] for up to 8 rows, which are the columns of the matrices. The copies of `b` are not padded, because bank conflicts cost
+    /// less than a smaller `STEP`.
     pub ROWS_8<SUBGROUPS = 8, STEP = 64, PAD = 0> {
         apply STREAMED<ROWS = 8, SLICE = 16, SUBGROUPS = SUBGROUPS, STEP = STEP, PAD = PAD>;
         part { mma(j, i, k, 16 x 8 x 16); unroll(k); }
