@@ -73,6 +73,5 @@ mod tests {
         assert_eq!(spin.keep_busy(&device, Duration::ZERO).expect("nothing to do"), Duration::ZERO);
         let wanted = Duration::from_millis(30);
         assert!(spin.keep_busy(&device, wanted).expect("runs") >= wanted);
-        assert!(spin.count >= FIRST);
     }
 }

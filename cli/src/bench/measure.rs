@@ -188,10 +188,6 @@ impl Measure<'_> {
         let (runs, row_within) = (self.options.runs, self.row_within);
         let slowest = contest.best.map(|best| best * self.options.slower).filter(|slowest| *slowest > 0.0);
         let left = |limit: Duration| limit.saturating_sub(contest.start.elapsed());
-        if slowest.is_none() && row_within.is_none() {
-            self.settle(job, compiled)?;
-            return self.runs(job, compiled, WARM_UP, runs).map(Outcome::Measured);
-        }
         if let Some(limit) = row_within
             && let Some(why) = out_of_time(left(limit), limit, self.estimate(job, compiled))
         {
@@ -199,6 +195,9 @@ impl Measure<'_> {
         }
         if contest.best.is_none() {
             self.settle(job, compiled)?;
+        }
+        if slowest.is_none() && row_within.is_none() {
+            return self.runs(job, compiled, WARM_UP, runs).map(Outcome::Measured);
         }
         let mut first = self.first(job, compiled)?;
         if slowest.is_some_and(|slowest| first > slowest) && first < COMPILATION {

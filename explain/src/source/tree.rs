@@ -82,8 +82,10 @@ pub(super) fn read(file: &Path) -> Result<Read, SourceError> {
     Ok(read)
 }
 
-/// Reads the crate that a file belongs to, and returns its root file. If no crate of the package has the file and one of them cannot be
-/// read, the file may belong to that one, so this returns its error.
+/// Reads the crate that a file belongs to, and returns its root file.
+///
+/// # Errors
+/// The file cannot be read. Or no crate of the package has it and one of them cannot be read, because the file may belong to that crate.
 fn own(asked: &Path, package: Option<&Package>) -> Result<(Read, PathBuf), SourceError> {
     let roots: Vec<PathBuf> = package.into_iter().flat_map(Package::roots).filter_map(|path| path.canonicalize().ok()).collect();
     let mut unread = None;
