@@ -56,6 +56,19 @@ impl Launches<'_> {
         Ok((variant, times.into_iter().map(|t| t.total).collect()))
     }
 
+    /// Returns the name of each dispatch, and the median of its nanoseconds in several launches. Dispatches do not overlap.
+    pub(crate) fn dispatches(&mut self, launches: usize) -> Result<Vec<(String, u64)>, Failure> {
+        let all = self.batch(0..launches)?.submit_timed()?;
+        self.busy += all.iter().map(|launch| launch.total).sum::<Duration>();
+        let Some(first) = all.first() else { return Ok(Vec::new()) };
+        let of = |(n, (name, _)): (usize, &(String, Duration))| {
+            let mut times: Vec<Duration> = all.iter().filter_map(|launch| Some(launch.dispatches.get(n)?.1)).collect();
+            times.sort_unstable();
+            (name.clone(), times.get(times.len() / 2).map_or(0, |time| time.as_nanos() as u64))
+        };
+        Ok(first.dispatches.iter().enumerate().map(of).collect())
+    }
+
     /// Runs launches in one submission, and times them from the beginning of the first to the end of the last.
     fn together(&mut self, launches: Range<usize>) -> Result<Duration, Failure> {
         let time = self.batch(launches)?.submit_timed_together()?;

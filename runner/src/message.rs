@@ -145,7 +145,7 @@ pub enum Answer {
     Statistics(Vec<Statistics>),
 }
 
-/// The driver's numbers of a dispatch.
+/// The driver's numbers of a dispatch, and the median of its nanoseconds by the device's clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statistics {
     /// The name of the dispatch.

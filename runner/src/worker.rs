@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 use tilewright::{AnyTensor, Argument, Device, DeviceKind, DynKernel, Error, Options};
 use tilewright_launch::{Argument as Position, Program, Role};
 
+/// The launches whose dispatches are timed for the numbers of a kernel.
+const TIMED: usize = 9;
+
 /// Answers requests, one after another.
 #[derive(Default)]
 pub struct Worker {
@@ -193,7 +196,18 @@ impl Worker {
             dispatch: all.dispatch,
             values: all.values.into_iter().map(|one| (one.name, one.value)).collect(),
         };
-        Ok(Answer::Statistics(all.into_iter().map(of).collect()))
+        let mut all: Vec<Statistics> = all.into_iter().map(of).collect();
+        let (start, mut launches) = (Instant::now(), Launches { kernel: &kernel, sets, busy: Duration::ZERO });
+        let times = launches.dispatches(TIMED);
+        self.rest.busy(start, Instant::now(), launches.busy);
+        for (dispatch, nanoseconds) in times? {
+            let time = ("Nanoseconds".to_owned(), nanoseconds as f64);
+            match all.iter_mut().find(|of| of.dispatch == dispatch) {
+                Some(of) => of.values.push(time),
+                None => all.push(Statistics { dispatch, values: vec![time] }),
+            }
+        }
+        Ok(Answer::Statistics(all))
     }
 
     /// Returns a kernel, and a set of arguments at the present sizes for each seed.

@@ -92,6 +92,8 @@ pub(crate) struct LaunchStep {
     pub(crate) uses: Vec<Use>,
     /// Usually one; several if the grid exceeds the device's limit. No two of them share a hazard.
     pub(crate) pieces: Vec<Piece>,
+    /// True for the first step of a launch.
+    pub(crate) begins: bool,
     /// The new tensors of its launch, if it is the launch's last step. They have contents once this step has been seen to end,
     /// because the steps before it have then ended, too.
     pub(crate) completes: Vec<Arc<Memory>>,

@@ -20,8 +20,20 @@ pub(crate) enum Timed {
     Nothing,
     /// Each step. Steps do not overlap.
     Steps,
-    /// All steps, from the beginning of the first to the end of the last. Steps do not overlap.
+    /// All steps, from the beginning of the first to the end of the last. Launches do not overlap. Steps of one launch may, as without
+    /// timestamps.
     Whole,
+}
+
+impl Timed {
+    /// True if a step must not overlap with those before it. `begins` is true for the first step of a launch.
+    pub(crate) fn keeps_apart(self, begins: bool) -> bool {
+        match self {
+            Timed::Nothing => false,
+            Timed::Steps => true,
+            Timed::Whole => begins,
+        }
+    }
 }
 
 /// The beginning and the end of one or several dispatches, in nanoseconds of the device's clock.

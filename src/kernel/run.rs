@@ -348,7 +348,8 @@ fn build(
             Some(Use { memory: p.memory.clone(), region: p.region.clone(), reads: u.reads, writes: u.writes })
         });
         let (name, uses) = (dispatch.name.clone(), uses.collect());
-        launch.steps.push(LaunchStep { pipeline, name, uses, pieces, completes: Vec::new() });
+        let begins = launch.steps.is_empty();
+        launch.steps.push(LaunchStep { pipeline, name, uses, pieces, begins, completes: Vec::new() });
     }
     if let Some(last) = launch.steps.last_mut() {
         last.completes = launch.outputs.iter().map(|output| output.memory().clone()).collect();

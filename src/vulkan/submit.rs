@@ -49,8 +49,11 @@ pub(super) fn submit(device: &VulkanDevice, steps: &[LaunchStep], timed: Timed, 
             let mut offsets = spill.offsets.iter().copied();
             for (i, own) in steps.iter().enumerate() {
                 let uses = own.step.uses.iter().map(touch);
-                // Steps that are timed must not overlap, even without a hazard.
-                if hazards.barrier_before(uses) || (timed != Timed::Nothing && i > 0) {
+                let apart = i > 0 && timed.keeps_apart(own.step.begins);
+                if apart {
+                    hazards = Hazards::default();
+                }
+                if hazards.barrier_before(uses) || apart {
                     session.barrier(Stages::Compute, Stages::Compute);
                 }
                 session.context.label(session.commands, &own.pipeline.shown, || -> Result<()> {
