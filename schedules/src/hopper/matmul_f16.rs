@@ -44,26 +44,6 @@ schedule! {
 }
 
 schedule! {
-    /// Large products whose rows begin at multiples of 16 bytes. The factors are read in place. Only the result is computed in
-    /// whole tiles, and a second dispatch copies it.
-    pub PADDED_RESULT: matmul_f16 for nvidia_hopper where N % 8 == 0, K % 64 == 0 {
-        pack(c[i, j] => [i / (128 * BAND), i / 128 % BAND, i % 128, j / 128, j % 128], when: dispatch);
-        c_packed {
-            reorder(i_oo, j_o, i_o, i, j, k);
-            fuse(i_oo, j_o, i_o => w);
-            distribute(w => workgroup(x));
-            apply parts::matrices::WHOLE;
-        }
-        tile(i: 16, j: 128) => workgroup(y, x);
-        tile(i: 2, j: 4) => thread(y, x);
-        unroll(i);
-        vectorize(j, 4);
-        tune BAND in [2, 4, 8] = 8;
-        pin(N, K);
-    }
-}
-
-schedule! {
     /// Large products of any sizes. The factors are copied to whole tiles, padded with zeros, so that their product does not need
     /// guards. Its rows begin at multiples of 512 bytes, and a last dispatch copies them to the result. 128x128 per workgroup of
     /// four subgroups.
@@ -106,7 +86,6 @@ schedule! {
         unroll(i);
         tune BAND in [2, 4, 8] = 8;
         pin(N, K);
-        emit(readonly: no);
     }
 }
 
@@ -118,62 +97,50 @@ schedule! {
 }
 
 schedule! {
-    /// Any sizes: 128x128 per workgroup of four subgroups. The result is written in slices through shared memory.
-    pub SLICED: matmul_f16 for nvidia_hopper {
-        apply parts::matrices::SUM;
-        apply parts::matrices::SLICES<ROWS = 32, COLUMNS = COLUMNS, SLICE = SLICE, PAD = PAD>;
-        part {
-            tile(k: STEP round_up => k_o);
-            reorder(k_o, k, j, i);
-            promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-            promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-            pipeline(k_o, buffers: 1, prefetch: register);
-            tile(i: 32) => subgroup(x);
-            mma(i, j, k, 16 x SLICE x 16);
-            unroll(k);
-        }
-        specialize(K % 8 == 0, N % 8 == 0);
+    /// Large products whose rows begin at multiples of 16 bytes: 128x128 per workgroup of four subgroups. The result is written in slices
+    /// through shared memory.
+    pub SLICED_128X128: matmul_f16 for nvidia_hopper where N % 8 == 0, K % 8 == 0 {
+        apply parts::matrices::READ_SLICES<BAND = 8>;
         pin(N, K);
-        tune COLUMNS in [64, 128] = 128;
-        tune STEP in [16, 32, 64] = 32;
-        tune SLICE in [8, 16] = 8;
-        tune PAD in [0, 4] = 0;
     }
 }
 
 schedule! {
-    /// Large products of any sizes. The factors are copied to whole tiles, padded with zeros, so that their product does not need
-    /// guards. The result is written in slices through shared memory.
-    pub PADDED_SLICED: matmul_f16 for nvidia_hopper {
-        pack(a[i, k] => [i / 128, k / STEP, i % 128, k % STEP], when: dispatch);
-        pack(b[k, j] => [k / STEP, j / 128, k % STEP, j % 128], when: dispatch);
+    /// [`SLICED_128X128`] with 128x64 per workgroup. Load it first for sizes up to about 1024x1024.
+    pub SLICED_128X64: matmul_f16 for nvidia_hopper where N % 8 == 0, K % 8 == 0 {
+        apply parts::matrices::READ_SLICES<COLUMNS = 32, SLICE = 16>;
+        pin(N, K);
+    }
+}
+
+schedule! {
+    /// Any sizes up to about 1024x1024. The factors are copied to whole tiles, padded with zeros, because rows that do not begin at
+    /// multiples of 16 bytes are read element by element. The result is written in slices through shared memory. 128x64 per workgroup of
+    /// four subgroups.
+    pub PADDED_128X64: matmul_f16 for nvidia_hopper {
+        pack(a[i, k] => [i / 128, k / 64, i % 128, k % 64], when: dispatch);
+        pack(b[k, j] => [k / 64, j / 64, k % 64, j % 64], when: dispatch);
         a_packed {
-            distribute(i_o, k_o => workgroup(y, x));
+            split(i, [_, 16] => i_t, i);
+            distribute(i_o, i_t => workgroup(z, y));
+            distribute(k_o => workgroup(x));
             vectorize(k, 8, unaligned: scalar);
             fuse(i, k => t);
             distribute(t => thread(linear));
         }
         b_packed {
             distribute(k_o, j_o => workgroup(y, x));
+            tile(k: 16) => workgroup(z);
             vectorize(j, 8, unaligned: scalar);
             fuse(k, j => t);
             distribute(t => thread(linear));
         }
-        apply parts::matrices::SUM;
-        apply parts::matrices::SLICES<SLICE = SLICE, PAD = PAD>;
+        apply parts::matrices::SLICES<COLUMNS = 32, SLICE = 16>;
         part {
-            tile(k: STEP round_up => k_o);
-            reorder(k_o, k, j, i);
             promote(a_packed => a_s[i, k], at: k_o, to: shared, fill: 0.0, row_pad: 8);
             promote(b_packed => b_s[k, j], at: k_o, to: shared, fill: 0.0, row_pad: 8);
-            pipeline(k_o, buffers: 1, prefetch: register);
-            tile(i: 32) => subgroup(x);
-            mma(i, j, k, 16 x SLICE x 16);
-            unroll(k);
+            apply parts::matrices::SLICED<COLUMNS = 32, SLICE = 16>;
         }
         pin(N, K);
-        tune STEP in [16, 32, 64] = 32;
-        tune SLICE in [8, 16] = 8;
-        tune PAD in [0, 4] = 0;
     }
 }

@@ -43,31 +43,53 @@ schedule! {
 }
 
 schedule! {
-    /// The sum as a stage `part` of its own, which can stay in fragments while its results are written in slices.
-    pub SUM {
+    /// Any sizes: the sums are a stage `part` of its own, in the fragments of two by two subgroups, 64 x `COLUMNS` each. They are written
+    /// through shared memory, `SLICE` columns of each subgroup at a time, because whole tiles would take more of it. The guards are at
+    /// these writes. Workgroups process the tiles in bands of `BAND` rows of tiles. In `part`, copies of the factors at `k_o`, and then
+    /// [`SLICED`], must follow.
+    pub SLICES<COLUMNS = 64, SLICE = 8, BAND = 1> {
         split(k, [1, _] => k_s, k);
         rfactor(k_s => part);
+        tile(i: 128 round_up => i_o, j: COLUMNS * 2 round_up => j_o);
+        split(i_o, [_, BAND] => band, i_b);
+        split(j, [2, COLUMNS / SLICE, SLICE] => j_x, j_t, j);
+        reorder(band, j_o, i_b, j_t, i, j_x, j);
+        fuse(band, j_o, i_b => w);
+        distribute(w => workgroup(x));
+        compute_at(part, workgroup, to: fragment);
+        promote(part => p_s[i, j_x, j], at: j_t, to: shared, row_pad: 4);
+        p_s { tile(i: 64) => subgroup(y); distribute(j_x => subgroup(x)); fragment(i, j, 16 x SLICE); }
+        unroll(j_t);
+        split(i, [SLICE, 128 / SLICE] => i_r, i_t);
+        split(j, [SLICE / 4, 4] => j_v, j);
+        reorder(i_r, i_t, j_x, j_v, j);
+        fuse(i_t, j_x, j_v => t);
+        distribute(t => thread(x));
+        unroll(i_r);
+        vectorize(j, 4, unaligned: scalar);
+        part { tile(k: 64 round_up => k_o); reorder(k_o, k, i, j); }
     }
 }
 
 schedule! {
-    /// The sums of [`SUM`] in fragments of four subgroups of 32, `ROWS` x `COLUMNS` each. They are written `SLICE` columns at a time through
-    /// shared memory, with guards for any sizes. Whole tiles would take more shared memory. `part` needs `tile(i: ROWS) => subgroup(x)` and
-    /// `mma(i, j, k, 16 x SLICE x 16)`.
-    pub SLICES<ROWS = 32, COLUMNS = 128, SLICE = 8, PAD = 0> {
-        tile(i: ROWS * 4 round_up, j: COLUMNS round_up) => workgroup(y, x);
-        split(j, [COLUMNS / SLICE, SLICE] => j_t, j);
-        reorder(j_t, i, j);
-        compute_at(part, workgroup, to: fragment);
-        promote(part => p_s, at: j_t, to: shared, row_pad: PAD);
-        p_s { tile(i: ROWS) => subgroup(x); fragment(i, j, 16 x SLICE); }
-        unroll(j_t);
-        split(i, [ROWS * SLICE / 128, 512 / SLICE] => i_r, i_t);
-        split(j, [SLICE / 4, 4] => j_v, j);
-        fuse(i_t, j_v => t);
-        distribute(t => thread(x));
-        unroll(i_r);
-        vectorize(j, 4, unaligned: scalar);
+    /// The matrices of `part` of [`SLICES`]. The next steps are prefetched to registers.
+    pub SLICED<COLUMNS = 64, SLICE = 8> {
+        pipeline(k_o, buffers: 1, prefetch: register);
+        tile(i: 64, j: COLUMNS) => subgroup(y, x);
+        mma(i, j, k, 16 x SLICE x 16);
+        unroll(k);
+    }
+}
+
+schedule! {
+    /// [`SLICES`] of factors that are read in place.
+    pub READ_SLICES<COLUMNS = 64, SLICE = 8, BAND = 1> {
+        apply SLICES<COLUMNS = COLUMNS, SLICE = SLICE, BAND = BAND>;
+        part {
+            promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            apply SLICED<COLUMNS = COLUMNS, SLICE = SLICE>;
+        }
     }
 }
 

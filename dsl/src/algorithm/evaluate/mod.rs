@@ -12,7 +12,7 @@ use crate::arena::Id;
 use crate::expr::{Binary, Compare, Const, Expr, ExprId, Outside, Read, Unary};
 use crate::nest::{AxisId, Body, BufferId, DimId, Monoid, Program, ScalarId, Space, Stage, StageId};
 use crate::table::Map;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use tilewright_launch::{DType, Numbers};
 
@@ -143,8 +143,8 @@ impl<A: Arithmetic> Machine<'_, A> {
             let shape = buffer.shape.iter().map(|e| self.index(*e)).collect::<Result<Vec<_>, _>>()?;
             if let Space::Constant(values) = &buffer.space {
                 let values = values.iter().map(|c| self.constant(*c)).collect();
-                self.tensors.insert(id, Tensor { shape, values });
-            } else if let Some(tensor) = self.tensors.get(&id)
+                self.tensors[id.index()] = Some(Tensor { shape, values });
+            } else if let Some(tensor) = &self.tensors[id.index()]
                 && tensor.shape != shape
             {
                 return Err(format!("`{}` has the shape {:?}, not {shape:?}", buffer.name, tensor.shape));
@@ -154,16 +154,17 @@ impl<A: Arithmetic> Machine<'_, A> {
         for stage in program.stages.ids() {
             self.stage(stage, &mut done)?;
         }
-        Ok(self.tensors)
+        Ok(program.buffers.ids().zip(self.tensors).filter_map(|(id, tensor)| Some((id, tensor?))).collect())
     }
 }
 
 struct Machine<'a, A: Arithmetic> {
     arithmetic: &'a A,
     program: &'a Program,
-    dims: HashMap<DimId, i64>,
     given: &'a Given<A::Float>,
-    tensors: HashMap<BufferId, Tensor<A::Float>>,
+    /// The values of the dims, and the tensors, by their indices, because a lookup by hash would take most of the time.
+    dims: Vec<Option<i64>>,
+    tensors: Vec<Option<Tensor<A::Float>>>,
     /// The values of the axes of the current point, by the axes' indices.
     axes: Vec<Option<i64>>,
     /// The values of large parts of the current expression, which may be shared: those with more than [`FEW`] parts.
@@ -174,6 +175,9 @@ struct Machine<'a, A: Arithmetic> {
 
 /// The most parts of an expression that is computed again, because that is faster than a lookup.
 const FEW: u32 = 16;
+
+/// The values of a point: usually one, or the few components of a reduction.
+type Values<F> = SmallVec<[Value<F>; 2]>;
 
 /// The components of a reduction's state and item, for expressions that name them.
 #[derive(Clone, Copy)]
@@ -198,7 +202,7 @@ impl Machine<'_, Bounded> {
                 return Err(format!("the kernel needs `{}`, which does not hold", c.text));
             }
         }
-        let dims: Vec<i64> = self.program.dims.ids().map(|dim| self.dims.get(&dim).copied().unwrap_or_default()).collect();
+        let dims: Vec<i64> = self.dims.iter().map(|dim| dim.unwrap_or_default()).collect();
         if let Some(limit) = self.program.checks.limits.iter().find(|limit| !limit.holds(&dims)) {
             return Err(format!("the kernel needs {} to fit in 32 bits, which does not hold", limit.what));
         }
@@ -219,8 +223,10 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
         given: &'a Given<A::Float>,
         tensors: HashMap<BufferId, Tensor<A::Float>>,
     ) -> Machine<'a, A> {
-        let axes = vec![None; program.axes.len()];
-        Machine { arithmetic, program, dims: HashMap::new(), given, tensors, axes, known: Map::default(), open: 0 }
+        let (dims, axes) = (vec![None; program.dims.len()], vec![None; program.axes.len()]);
+        let mut tensors = tensors;
+        let tensors = program.buffers.ids().map(|id| tensors.remove(&id)).collect();
+        Machine { arithmetic, program, given, dims, tensors, axes, known: Map::default(), open: 0 }
     }
 
     /// Computes the values of all dims.
@@ -233,7 +239,7 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
             if value < 0 {
                 return Err(format!("dim `{}` is {value}", dim.name));
             }
-            self.dims.insert(id, value);
+            self.dims[id.index()] = Some(value);
         }
         Ok(())
     }
@@ -264,24 +270,24 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
             })?;
         }
         for (buffer, values) in buffers.into_iter().zip(values) {
-            self.tensors.insert(buffer, Tensor { shape: shape.clone(), values });
+            self.tensors[buffer.index()] = Some(Tensor { shape: shape.clone(), values });
         }
         Ok(())
     }
 
     /// Returns the values that a stage stores at a point: its own value, and the values of the other components of a reduction.
-    fn point(&mut self, stage: &Stage) -> Result<Vec<Value<A::Float>>, String> {
+    fn point(&mut self, stage: &Stage) -> Result<Values<A::Float>, String> {
         match &stage.body {
-            Body::Map(value) => Ok(vec![self.data(*value, Tuple::default())?]),
+            Body::Map(value) => Ok(smallvec![self.data(*value, Tuple::default())?]),
             Body::Reduce { monoid, over, lift, finish } => {
-                let mut state = Vec::new();
+                let mut state = Values::new();
                 for identity in &monoid.identity {
                     state.push(self.value(*identity, Tuple::default())?);
                 }
                 let mut products: Vec<Option<A::Product>> =
                     (0..state.len()).map(|n| self.is_product(monoid, n).then(A::Product::default)).collect();
                 self.points(over, &mut |machine| {
-                    let items = lift.iter().map(|l| machine.data(*l, Tuple::default())).collect::<Result<Vec<_>, _>>()?;
+                    let items = lift.iter().map(|l| machine.data(*l, Tuple::default())).collect::<Result<Values<_>, _>>()?;
                     for (product, item) in products.iter_mut().zip(&items) {
                         if let (Some(product), Value::Float(item)) = (product, item) {
                             machine.arithmetic.multiply(product, *item);
@@ -317,7 +323,7 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
         monoid: &Monoid,
         state: &[Value<A::Float>],
         item: &[Value<A::Float>],
-    ) -> Result<Vec<Value<A::Float>>, String> {
+    ) -> Result<Values<A::Float>, String> {
         monoid.combine.iter().map(|c| self.value(*c, Tuple { state, item })).collect()
     }
 
@@ -375,7 +381,7 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
                 Value::Int(self.axes[a.index()].ok_or_else(|| format!("axis `{}` is not bound here", program.axes[*a].name))?)
             }
             Expr::Dim(d) => Value::Int(
-                *self.dims.get(d).ok_or_else(|| format!("the value of dim `{}` is missing here", program.dims[*d].name))?,
+                self.dims[d.index()].ok_or_else(|| format!("the value of dim `{}` is missing here", program.dims[*d].name))?,
             ),
             Expr::Scalar(s) => {
                 *self.given.scalars.get(s).ok_or_else(|| format!("scalar `{}` is not given", program.scalars[*s].name))?
@@ -442,7 +448,7 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
             index.push(self.value(*i, tuple)?.int());
         }
         let name = || &self.program.buffers[read.buffer].name;
-        let Some(tensor) = self.tensors.get(&read.buffer) else { return Err(format!("`{}` is not given", name())) };
+        let Some(tensor) = &self.tensors[read.buffer.index()] else { return Err(format!("`{}` is not given", name())) };
         for (d, (i, extent)) in index.iter_mut().zip(&tensor.shape).enumerate() {
             if (0..*extent).contains(i) {
                 continue;
