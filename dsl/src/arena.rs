@@ -26,6 +26,7 @@ macro_rules! id {
                 $name(index as u32)
             }
 
+            #[inline]
             fn index(self) -> usize {
                 self.0 as usize
             }

@@ -141,11 +141,13 @@ impl Exprs {
     }
 
     /// Returns the expression of an id.
+    #[inline]
     pub fn get(&self, id: ExprId) -> &Expr {
         &self.nodes[id.index()].expr
     }
 
     /// Returns the type of an expression.
+    #[inline]
     pub fn dtype(&self, id: ExprId) -> DType {
         self.nodes[id.index()].dtype
     }
@@ -169,6 +171,7 @@ impl Exprs {
 
     /// True if an expression is an index: an `i32` made of axes, dims and literals by `+ - * / %`, `min`, `max`, `abs`, `signum`
     /// and selects. Its arithmetic is exact. All other expressions are data.
+    #[inline]
     pub fn is_index(&self, id: ExprId) -> bool {
         self.nodes[id.index()].index
     }
@@ -186,6 +189,7 @@ impl Exprs {
     }
 
     /// Returns the number of parts of an expression. Shared parts count each time.
+    #[inline]
     pub fn size(&self, id: ExprId) -> u32 {
         self.nodes[id.index()].size
     }

@@ -76,7 +76,7 @@ fn programs_run_and_are_timed() {
     let (variant, times) = client.time(time(3, 100_000_000, 2)).unwrap();
     assert_eq!((variant.as_str(), times.len()), ("DEFAULT", 3));
     assert!(times.iter().all(|ns| *ns < 100_000_000), "{times:?}");
-    // The reference device has no numbers besides the time, because it does not compile dispatches.
+    // The reference device has only the time, because it does not compile dispatches.
     let statistics = client.statistics(kernel, vec![("N".into(), 33), ("shift".into(), 2)], 1).unwrap();
     let names = statistics.iter().map(|of| of.values.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
     assert!(!statistics.is_empty() && names.into_iter().all(|names| names == ["Nanoseconds"]), "{statistics:?}");

@@ -100,7 +100,7 @@ pub fn shapes(program: &Program, given: &Given) -> Result<HashMap<BufferId, Vec<
     program
         .buffers
         .iter()
-        .map(|(id, b)| Ok((id, b.shape.iter().map(|e| machine.index(*e)).collect::<Result<_, String>>()?)))
+        .map(|(id, b)| Ok((id, b.shape.iter().map(|e| machine.index(*e)).collect::<Result<_, Fault>>()?)))
         .collect()
 }
 
@@ -112,7 +112,7 @@ pub fn indices(program: &Program, given: &Given, of: &[ExprId]) -> Result<Vec<i6
     }
     let mut machine = Machine::new(&Bounded, program, &given, HashMap::new());
     machine.size()?;
-    of.iter().map(|index| machine.index(*index)).collect()
+    of.iter().map(|index| Ok(machine.index(*index)?)).collect()
 }
 
 /// Computes every stage, and returns all tensors, including intermediates. An error is a fault of the kernel (for example, a
@@ -158,6 +158,21 @@ impl<A: Arithmetic> Machine<'_, A> {
     }
 }
 
+/// The reason why a value does not exist. It is boxed, so that results stay small.
+struct Fault(Box<String>);
+
+impl From<String> for Fault {
+    fn from(text: String) -> Fault {
+        Fault(Box::new(text))
+    }
+}
+
+impl From<Fault> for String {
+    fn from(fault: Fault) -> String {
+        *fault.0
+    }
+}
+
 struct Machine<'a, A: Arithmetic> {
     arithmetic: &'a A,
     program: &'a Program,
@@ -195,21 +210,21 @@ impl<F> Default for Tuple<'_, F> {
 /// Conditions on the arguments.
 impl Machine<'_, Bounded> {
     /// Checks the conditions, limits and bounds that the kernel needs.
-    fn needed(&mut self) -> Result<(), String> {
+    fn needed(&mut self) -> Result<(), Fault> {
         for c in self.program.checks.conditions.iter().filter(|c| c.needed) {
             let (left, right) = (self.index(c.left)?, self.index(c.right)?);
             if !c.relation.holds(left, right) {
-                return Err(format!("the kernel needs `{}`, which does not hold", c.text));
+                return Err(format!("the kernel needs `{}`, which does not hold", c.text).into());
             }
         }
         let dims: Vec<i64> = self.dims.iter().map(|dim| dim.unwrap_or_default()).collect();
         if let Some(limit) = self.program.checks.limits.iter().find(|limit| !limit.holds(&dims)) {
-            return Err(format!("the kernel needs {} to fit in 32 bits, which does not hold", limit.what));
+            return Err(format!("the kernel needs {} to fit in 32 bits, which does not hold", limit.what).into());
         }
         for bound in self.program.checks.bounds.iter().filter(|bound| bound.needed) {
             let given = self.given.scalars.get(&bound.scalar).map(|given| given.number());
             if !given.is_some_and(|given| bound.relation.holds(given, bound.value)) {
-                return Err(format!("the kernel needs `{}`, which does not hold", bound.text));
+                return Err(format!("the kernel needs `{}`, which does not hold", bound.text).into());
             }
         }
         Ok(())
@@ -230,14 +245,14 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
     }
 
     /// Computes the values of all dims.
-    fn size(&mut self) -> Result<(), String> {
+    fn size(&mut self) -> Result<(), Fault> {
         for (id, dim) in self.program.dims.iter() {
             let value = match dim.derived {
                 Some(value) => self.index(value)?,
                 None => *self.given.dims.get(&id).ok_or_else(|| format!("dim `{}` is not given", dim.name))?,
             };
             if value < 0 {
-                return Err(format!("dim `{}` is {value}", dim.name));
+                return Err(format!("dim `{}` is {value}", dim.name).into());
             }
             self.dims[id.index()] = Some(value);
         }
@@ -245,7 +260,7 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
     }
 
     /// Computes a stage, after the stages that it reads.
-    fn stage(&mut self, id: StageId, done: &mut Vec<StageId>) -> Result<(), String> {
+    fn stage(&mut self, id: StageId, done: &mut Vec<StageId>) -> Result<(), Fault> {
         if done.contains(&id) {
             return Ok(());
         }
@@ -276,7 +291,7 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
     }
 
     /// Returns the values that a stage stores at a point: its own value, and the values of the other components of a reduction.
-    fn point(&mut self, stage: &Stage) -> Result<Values<A::Float>, String> {
+    fn point(&mut self, stage: &Stage) -> Result<Values<A::Float>, Fault> {
         match &stage.body {
             Body::Map(value) => Ok(smallvec![self.data(*value, Tuple::default())?]),
             Body::Reduce { monoid, over, lift, finish } => {
@@ -287,7 +302,10 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
                 let mut products: Vec<Option<A::Product>> =
                     (0..state.len()).map(|n| self.is_product(monoid, n).then(A::Product::default)).collect();
                 self.points(over, &mut |machine| {
-                    let items = lift.iter().map(|l| machine.data(*l, Tuple::default())).collect::<Result<Values<_>, _>>()?;
+                    let mut items = Values::new();
+                    for part in lift {
+                        items.push(machine.data(*part, Tuple::default())?);
+                    }
                     for (product, item) in products.iter_mut().zip(&items) {
                         if let (Some(product), Value::Float(item)) = (product, item) {
                             machine.arithmetic.multiply(product, *item);
@@ -318,17 +336,16 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
         matches!(of, Some(Expr::Binary(Binary::Mul, a, b)) if a != b && is(*a) && is(*b))
     }
 
-    fn combine(
-        &mut self,
-        monoid: &Monoid,
-        state: &[Value<A::Float>],
-        item: &[Value<A::Float>],
-    ) -> Result<Values<A::Float>, String> {
-        monoid.combine.iter().map(|c| self.value(*c, Tuple { state, item })).collect()
+    fn combine(&mut self, monoid: &Monoid, state: &[Value<A::Float>], item: &[Value<A::Float>]) -> Result<Values<A::Float>, Fault> {
+        let mut new = Values::new();
+        for part in &monoid.combine {
+            new.push(self.value(*part, Tuple { state, item })?);
+        }
+        Ok(new)
     }
 
     /// Calls `f` at every point of the axes, row-major. Extents may depend on earlier axes.
-    fn points(&mut self, axes: &[AxisId], f: &mut dyn FnMut(&mut Self) -> Result<(), String>) -> Result<(), String> {
+    fn points(&mut self, axes: &[AxisId], f: &mut dyn FnMut(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
         let Some((axis, rest)) = axes.split_first() else { return f(self) };
         for value in 0..self.index(self.program.axes[*axis].extent)? {
             self.axes[axis.index()] = Some(value);
@@ -338,17 +355,42 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
         Ok(())
     }
 
-    fn index(&mut self, expr: ExprId) -> Result<i64, String> {
-        Ok(self.value(expr, Tuple::default())?.int())
+    /// Returns the value of an integer outside a reduction's combination.
+    fn index(&mut self, id: ExprId) -> Result<i64, Fault> {
+        self.int(id, Tuple::default())
+    }
+
+    /// Returns the value of an integer. Small indices have a path of their own, because most parts of an expression are indices.
+    fn int(&mut self, id: ExprId, tuple: Tuple<'_, A::Float>) -> Result<i64, Fault> {
+        let exprs = &self.program.exprs;
+        if exprs.is_index(id) && exprs.size(id) <= FEW {
+            match exprs.get(id) {
+                Expr::Axis(axis) => return self.axis(*axis),
+                Expr::Dim(dim) => return self.dim(*dim),
+                Expr::Unary(..) | Expr::Binary(..) => return self.exact(id, tuple),
+                _ => {}
+            }
+        }
+        Ok(self.value(id, tuple)?.int())
+    }
+
+    fn axis(&self, axis: AxisId) -> Result<i64, Fault> {
+        let name = || format!("axis `{}` is not bound here", self.program.axes[axis].name);
+        Ok(self.axes[axis.index()].ok_or_else(name)?)
+    }
+
+    fn dim(&self, dim: DimId) -> Result<i64, Fault> {
+        let name = || format!("the value of dim `{}` is missing here", self.program.dims[dim].name);
+        Ok(self.dims[dim.index()].ok_or_else(name)?)
     }
 
     /// Returns a value as data: an index wraps to its type.
-    fn data(&mut self, id: ExprId, tuple: Tuple<'_, A::Float>) -> Result<Value<A::Float>, String> {
+    fn data(&mut self, id: ExprId, tuple: Tuple<'_, A::Float>) -> Result<Value<A::Float>, Fault> {
         let value = self.value(id, tuple)?;
         Ok(if self.program.exprs.is_index(id) { wrap(value.int(), DType::I32) } else { value })
     }
 
-    fn value(&mut self, id: ExprId, tuple: Tuple<'_, A::Float>) -> Result<Value<A::Float>, String> {
+    fn value(&mut self, id: ExprId, tuple: Tuple<'_, A::Float>) -> Result<Value<A::Float>, Fault> {
         if self.program.exprs.size(id) <= FEW {
             return self.new_value(id, tuple);
         }
@@ -367,7 +409,7 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
         value
     }
 
-    fn new_value(&mut self, id: ExprId, tuple: Tuple<'_, A::Float>) -> Result<Value<A::Float>, String> {
+    fn new_value(&mut self, id: ExprId, tuple: Tuple<'_, A::Float>) -> Result<Value<A::Float>, Fault> {
         let (program, dtype) = (self.program, self.program.exprs.dtype(id));
         if program.exprs.is_index(id)
             && let Expr::Unary(..) | Expr::Binary(..) = program.exprs.get(id)
@@ -377,12 +419,8 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
         let missing = || "the tuple does not have this component".to_owned();
         Ok(match program.exprs.get(id) {
             Expr::Const(c) => self.constant(*c),
-            Expr::Axis(a) => {
-                Value::Int(self.axes[a.index()].ok_or_else(|| format!("axis `{}` is not bound here", program.axes[*a].name))?)
-            }
-            Expr::Dim(d) => Value::Int(
-                self.dims[d.index()].ok_or_else(|| format!("the value of dim `{}` is missing here", program.dims[*d].name))?,
-            ),
+            Expr::Axis(axis) => Value::Int(self.axis(*axis)?),
+            Expr::Dim(dim) => Value::Int(self.dim(*dim)?),
             Expr::Scalar(s) => {
                 *self.given.scalars.get(s).ok_or_else(|| format!("scalar `{}` is not given", program.scalars[*s].name))?
             }
@@ -429,26 +467,26 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
     }
 
     /// Computes arithmetic on indices.
-    fn exact(&mut self, id: ExprId, tuple: Tuple<'_, A::Float>) -> Result<i64, String> {
+    fn exact(&mut self, id: ExprId, tuple: Tuple<'_, A::Float>) -> Result<i64, Fault> {
         let program = self.program;
         let value = match program.exprs.get(id) {
-            Expr::Unary(op, a) => op.of_int(self.value(*a, tuple)?.int()),
-            Expr::Binary(op, a, b) => match (self.value(*a, tuple)?.int(), self.value(*b, tuple)?.int()) {
+            Expr::Unary(op, a) => op.of_int(self.int(*a, tuple)?),
+            Expr::Binary(op, a, b) => match (self.int(*a, tuple)?, self.int(*b, tuple)?) {
                 (_, 0) if matches!(op, Binary::FloorDiv | Binary::FloorMod) => Some(0),
                 (a, b) => op.exact(a, b),
             },
             _ => None,
         };
-        value.ok_or_else(|| "an index does not fit in 64 bits".to_owned())
+        value.ok_or_else(|| "an index does not fit in 64 bits".to_owned().into())
     }
 
-    fn read(&mut self, read: &Read, tuple: Tuple<'_, A::Float>) -> Result<Value<A::Float>, String> {
+    fn read(&mut self, read: &Read, tuple: Tuple<'_, A::Float>) -> Result<Value<A::Float>, Fault> {
         let mut index: SmallVec<[i64; 4]> = SmallVec::new();
         for i in &read.index {
-            index.push(self.value(*i, tuple)?.int());
+            index.push(self.int(*i, tuple)?);
         }
         let name = || &self.program.buffers[read.buffer].name;
-        let Some(tensor) = &self.tensors[read.buffer.index()] else { return Err(format!("`{}` is not given", name())) };
+        let Some(tensor) = &self.tensors[read.buffer.index()] else { return Err(format!("`{}` is not given", name()).into()) };
         for (d, (i, extent)) in index.iter_mut().zip(&tensor.shape).enumerate() {
             if (0..*extent).contains(i) {
                 continue;
@@ -457,12 +495,12 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
             match &read.outside {
                 Outside::Clamp(sides) if allowed(sides) => *i = (*i).clamp(0, (extent - 1).max(0)),
                 Outside::Fill(fill, sides) if allowed(sides) => return self.value(*fill, tuple),
-                _ => return Err(format!("`{}` is read at {i} in dimension {d}, whose extent is {extent}", name())),
+                _ => return Err(format!("`{}` is read at {i} in dimension {d}, whose extent is {extent}", name()).into()),
             }
         }
         let flat = index.iter().zip(&tensor.shape).fold(0, |flat, (i, extent)| flat * extent + i);
         let value = usize::try_from(flat).ok().and_then(|flat| tensor.values.get(flat));
-        value.copied().ok_or_else(|| format!("index {index:?} of `{}` is out of bounds", name()))
+        value.copied().ok_or_else(|| format!("index {index:?} of `{}` is out of bounds", name()).into())
     }
 }
 
