@@ -328,3 +328,25 @@ fn steps_of_two_blocks() {
         check(ATTENTION, &schedule, &sizes.each_ref().map(|s| &s[..]));
     }
 }
+
+/// The invocations of a workgroup share the maximum, and one of them has the sums.
+#[test]
+fn sums_of_one_invocation() {
+    let schedule = "V: attention for p where E == 4, D == 4 {
+        decompose_online(m, l, o => m_b, l_b, o_b, block: 32);
+        tile(b: 1, i: 1) => workgroup(y, x);
+        reorder(j_o, e);
+        unroll(e);
+        serial(j_o);
+        compute_at(o_b, j_o, to: register);
+        compute_at(l_b, j_o, to: shared);
+        compute_at(p, j_o, to: shared);
+        compute_at(m_b, j_o, to: shared);
+        compute_at(s, j_o, to: shared);
+        s, p { distribute(j => thread(x)); }
+        m_b, l_b { tile(j: 16 => j_r); distribute(j => thread(x), by: tree); }
+        o_b { unroll(e); }
+    }";
+    let sizes = [1, 33, 64, 0].map(|m| [("B", 1), ("N", 3), ("M", m), ("D", 4), ("E", 4)]);
+    check(ATTENTION, schedule, &sizes.each_ref().map(|s| &s[..]));
+}
