@@ -30,7 +30,7 @@ GRAPH_MS, MOST_CALLS = 2.0, 1000
 BYTES_OF_SETS, MOST_SETS = 2**31, 3
 RUNS = 15
 # The time for which the GPU is kept busy before it is timed, in seconds, because its clock follows its load.
-WARM_UP = 0.3
+WARM_UP = 1.0
 
 
 def random(*shape, dtype=F32, layout=None):

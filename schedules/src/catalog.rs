@@ -486,13 +486,7 @@ pub const ALL: [Entry; 46] = [
     Entry {
         name: "attention_few",
         about: "attention of few queries of f16, 128 elements per head, by parts of the keys",
-        programs: || {
-            programs(&[
-                hopper::attention_mixed::STAGED_KEYS_128,
-                hopper::attention_mixed::KEYS_128,
-                ampere::attention_mixed::KEYS_128,
-            ])
-        },
+        programs: || programs(&[hopper::attention_mixed::KEYS_128, ampere::attention_mixed::KEYS_128]),
         dims: &[("B", 32), ("N", 1), ("M", 4096), ("D", 128), ("E", 128)],
         operations: |dim| 2.0 * dim("B") * dim("N") * dim("M") * (dim("D") + dim("E")),
     },

@@ -53,7 +53,7 @@ schedule! {
 }
 
 schedule! {
-    /// Few queries of heads of 128 elements, without matrix units: a workgroup of one subgroup has 64 keys of a head.
+    /// Few queries of heads of 128 elements, without matrix units.
     pub KEYS_128: attention_mixed for nvidia_ampere where N <= 8, D == 128, E == 128 {
         apply parts::attention_split::KEYS;
     }
@@ -62,6 +62,6 @@ schedule! {
 schedule! {
     /// [`KEYS_128`] for heads of 64 elements.
     pub KEYS_64: attention_mixed for nvidia_ampere where N <= 8, D == 64, E == 64 {
-        apply parts::attention_split::KEYS<EACH = 2>;
+        apply parts::attention_split::KEYS<CHUNK = 8, EACH = 2, SLICES = 2>;
     }
 }

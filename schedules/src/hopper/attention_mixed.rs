@@ -10,10 +10,9 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// 128 queries per workgroup of four subgroups, blocks of 64 keys. The bounds of the scale and finite scores make selections for a
-    /// maximum of -inf unnecessary.
-    pub HEADS_64: attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, M % 64 == 0,
-        finite(query), finite(key), scale > 1e-6, scale < 1e6
+    /// 128 queries per workgroup of four subgroups, blocks of 64 keys. The bounds of the scale make selections for a maximum of -inf
+    /// unnecessary.
+    pub HEADS_64: attention_mixed for nvidia_hopper where D == 64, E == 64, N % 128 == 0, M % 64 == 0, scale > 1e-6, scale < 1e6
     {
         decompose_online(largest, total, output => block_largest, block_total, block_output, block: 64);
         tile(b: 1, i: 128) => workgroup(y, x);
@@ -151,28 +150,17 @@ schedule! {
 }
 
 schedule! {
-    /// Few queries of heads of 128 elements, without matrix units: a workgroup of one subgroup has 64 keys of a head.
+    /// Few queries of heads of 128 elements, without matrix units.
     pub KEYS_128: attention_mixed for nvidia_hopper where N <= 8, D == 128, E == 128 {
-        apply parts::attention_split::KEYS<BLOCK = BLOCK, CHUNK = CHUNK>;
-        tune BLOCK in [4, 8, 16] = 8;
-        tune CHUNK in [4, 8, 16, 32] = 8;
-    }
-}
-
-schedule! {
-    /// [`KEYS_128`] with blocks in shared memory, where the next one is prefetched. This takes 60 % of the time with 4096 keys, and 78 % with
-    /// 16384.
-    pub STAGED_KEYS_128: attention_mixed for nvidia_hopper where N <= 8, D == 128, E == 128 {
-        apply parts::attention_split::STAGED<BLOCK = BLOCK, CHUNK = CHUNK>;
-        tune BLOCK in [4, 8] = 8;
+        apply parts::attention_split::KEYS<CHUNK = CHUNK>;
         tune CHUNK in [8, 16, 32] = 16;
-        specialize(M % 256 == 0);
     }
 }
 
 schedule! {
     /// [`KEYS_128`] for heads of 64 elements.
     pub KEYS_64: attention_mixed for nvidia_hopper where N <= 8, D == 64, E == 64 {
-        apply parts::attention_split::KEYS<EACH = 2>;
+        apply parts::attention_split::KEYS<CHUNK = CHUNK, EACH = 2, SLICES = 2>;
+        tune CHUNK in [8, 16, 32] = 8;
     }
 }
