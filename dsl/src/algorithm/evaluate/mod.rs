@@ -158,7 +158,8 @@ impl<A: Arithmetic> Machine<'_, A> {
     }
 }
 
-/// The reason why a value does not exist. It is boxed, so that results stay small.
+/// The reason why a value does not exist.
+#[expect(clippy::box_collection, reason = "results of integers fit in two registers with one pointer")]
 struct Fault(Box<String>);
 
 impl From<String> for Fault {
