@@ -270,6 +270,23 @@ fn loops(made: &Compiled) -> String {
     lines.iter().filter(shown).map(|line| format!("  {line}\n")).collect()
 }
 
+/// The sums of halves stay in fragments, and leave them in slices whose rows are aligned for the type of the sum.
+#[test]
+fn products_in_slices() {
+    let facts = "N % 8 == 0, K % 8 == 0";
+    let batch = "fn k<B, M, N, K>(a: f16[B, M, K], b: f16[B, K, N], bias: f32[N]) -> c: f16[B, M, N] {
+        c[n, i, j] = (sum(k in 0..K) { a[n, i, k] as f32 * b[n, k, j] as f32 } + bias[j]).max(0.0) as f16;
+    }";
+    let halves = "fn k<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f16[M, N] { c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] }; }";
+    let plans = [batch, halves].map(|kernel| planned(kernel, facts, &Profile::nvidia_hopper()).plan.source(0));
+    insta::assert_snapshot!(plans.join("\n"));
+    let others = ["", "N % 8 == 0", "M % 128 == 0, N % 128 == 0, K % 64 == 0"];
+    for facts in others {
+        let source = planned(halves, facts, &Profile::nvidia_hopper()).plan.source(0);
+        assert!(!source.contains("rfactor"), "{facts}: {source}");
+    }
+}
+
 /// A plan with tuned constants is a schedule. Its defaults compile to the planned program, and other choices compile, too.
 #[test]
 fn constants_of_plans() {
@@ -285,6 +302,7 @@ fn constants_of_plans() {
         (MATMUL, "K > 4096, M * N <= 1048576"),
         (MATMUL, "M == 8"),
         (halves, "M % 128 == 0, N % 128 == 0, K % 64 == 0"),
+        (halves, "N % 8 == 0, K % 8 == 0"),
         (SOFTMAX, "C % 4 == 0"),
         (depthwise, "C % 4 == 0"),
         (&attention, "D == 64, E == 64"),

@@ -198,3 +198,23 @@ fn implicit_convolution() {
         }
     }
 }
+
+/// The planned sums of halves leave their fragments in slices, with guards at sizes that no tile divides.
+#[test]
+fn planned_in_slices() {
+    let activated = "fn k<B, M, N, K>(a: f16[B, M, K], b: f16[B, K, N], bias: f32[N]) -> c: f16[B, M, N] {
+        c[n, i, j] = (sum(k in 0..K) { a[n, i, k] as f32 * b[n, k, j] as f32 } + bias[j]).max(0.0) as f16;
+    }";
+    for profile in [Profile::nvidia_hopper(), Profile::amd_rdna3()] {
+        let variants = [
+            (variant(MATMUL, "V: matmul<T = f16> for p where K % 8 == 0, N % 8 == 0 {}", &profile), None),
+            (variant(activated, "V: k for p where K % 8 == 0, N % 8 == 0 {}", &profile), Some(("B", 2))),
+        ];
+        for (variant, batch) in variants {
+            for (m, n, k) in [(1, 8, 8), (130, 72, 0), (129, 72, 136), (257, 8, 64)] {
+                let sizes: Vec<_> = batch.into_iter().chain([("M", m), ("N", n), ("K", k)]).collect();
+                variant.check(&sizes, &[]);
+            }
+        }
+    }
+}

@@ -338,6 +338,9 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
     }
 
     fn combine(&mut self, monoid: &Monoid, state: &[Value<A::Float>], item: &[Value<A::Float>]) -> Result<Values<A::Float>, Fault> {
+        if let ([state], [item], Some((op, dtype))) = (state, item, monoid.operation(&self.program.exprs)) {
+            return Ok(smallvec![self.binary(op, *state, *item, dtype)]);
+        }
         let mut new = Values::new();
         for part in &monoid.combine {
             new.push(self.value(*part, Tuple { state, item })?);

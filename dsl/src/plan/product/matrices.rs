@@ -79,7 +79,7 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>) -> Option<Draft
 }
 
 /// True if a plan of whole tiles is legal.
-fn whole(product: &Product<'_>, machine: &Machine<'_>) -> bool {
+pub(super) fn whole(product: &Product<'_>, machine: &Machine<'_>) -> bool {
     machine.large().is_some() && product.is_exact(WHOLE.height, WHOLE.width, WHOLE.depth)
 }
 
@@ -94,14 +94,19 @@ pub(super) fn whole_facts(product: &Product<'_>, machine: &Machine<'_>) -> Vec<S
 
 /// Returns the matrices that the device multiplies with the types of a product.
 pub(super) fn shape(product: &Product<'_>, machine: &Machine<'_>) -> Option<[i64; 3]> {
-    let program = machine.program;
-    let Body::Reduce { lift, .. } = &program.stages[product.nest.stage].body else { return None };
-    let [item] = lift.as_slice() else { return None };
+    let sum = sum(product, machine)?;
     let profile = machine.profile;
     if !profile.has(Feature::CooperativeMatrix) || [product.left, product.right].iter().any(|factor| factor.dtype != DType::F16) {
         return None;
     }
-    let sum = program.exprs.dtype(*item);
     let fits = profile.matrices.iter().find(|row| row.factors == [DType::F16; 2] && row.sum == sum)?;
     Some(fits.shape.map(i64::from))
+}
+
+/// Returns the type of a product's sum.
+pub(super) fn sum(product: &Product<'_>, machine: &Machine<'_>) -> Option<DType> {
+    let program = machine.program;
+    let Body::Reduce { lift, .. } = &program.stages[product.nest.stage].body else { return None };
+    let [item] = lift.as_slice() else { return None };
+    Some(program.exprs.dtype(*item))
 }

@@ -8,6 +8,7 @@ mod matrices;
 mod regimes;
 mod registers;
 mod shared;
+mod slices;
 mod split;
 
 use super::draft::Draft;
@@ -87,6 +88,7 @@ pub(super) fn plans(product: Product<'_>, machine: &Machine<'_>) -> Vec<Draft> {
     let mut found = Vec::new();
     for product in [Product { piece, ..product }, Product { piece: None, ..product }] {
         let all = [
+            slices::plan(&product, machine),
             matrices::plan(&product, machine),
             shared::plan(&product, machine),
             registers::plan(&product, machine, " round_up"),
