@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use tilewright::{AnyTensor, Argument, Device, DeviceKind, DynKernel, Error, Options};
 use tilewright_launch::{Argument as Position, Program, Role};
 
-/// The launches whose dispatches are timed for the numbers of a kernel.
+/// The launches whose dispatches are timed for the numbers of a kernel, if the first one is short.
 const TIMED: usize = 9;
+const SHORT: Duration = Duration::from_millis(50);
 
 /// Answers requests, one after another.
 #[derive(Default)]
@@ -198,7 +199,10 @@ impl Worker {
         };
         let mut all: Vec<Statistics> = all.into_iter().map(of).collect();
         let (start, mut launches) = (Instant::now(), Launches { kernel: &kernel, sets, busy: Duration::ZERO });
-        let times = launches.dispatches(TIMED);
+        let mut times = launches.dispatches(1);
+        if times.is_ok() && launches.busy < SHORT {
+            times = launches.dispatches(TIMED);
+        }
         self.rest.busy(start, Instant::now(), launches.busy);
         for (dispatch, nanoseconds) in times? {
             let time = ("Nanoseconds".to_owned(), nanoseconds as f64);
