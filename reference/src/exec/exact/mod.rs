@@ -53,8 +53,22 @@ impl PartialEq for Word {
 /// Exact arithmetic in a thread.
 pub(crate) struct Exact<'a> {
     field: &'a Field,
-    /// The bits of the current workgroup.
-    bits: RefCell<Vec<Bits>>,
+    bits: RefCell<Table>,
+}
+
+/// The bits of the current workgroup.
+#[derive(Default)]
+struct Table {
+    /// The number of the first bits. Numbers of earlier workgroups are not used again, because registers still have them.
+    first: u32,
+    /// The bits, each with the integer that they are, if they are one.
+    bits: Vec<(Bits, Option<u32>)>,
+}
+
+impl Table {
+    fn get(&self, number: u32) -> Option<(Bits, Option<u32>)> {
+        self.bits.get(number.wrapping_sub(self.first) as usize).copied()
+    }
 }
 
 impl<'a> Exact<'a> {
@@ -63,14 +77,19 @@ impl<'a> Exact<'a> {
     }
 
     fn bits(&self, bits: Bits) -> Word {
+        let integer = match bits {
+            Bits::Xor(a, b) => self.int(a).zip(self.int(b)).map(|(a, b)| a ^ b),
+            Bits::Halves([low, high]) => self.int(low).zip(self.int(high)).map(|(low, high)| low | high << 16),
+            Bits::Magnitude(_) | Bits::Sign(_) => None,
+        };
         let mut table = self.bits.borrow_mut();
-        table.push(bits);
-        Word::Bits(table.len() as u32 - 1)
+        table.bits.push((bits, integer));
+        Word::Bits(table.first.wrapping_add(table.bits.len() as u32 - 1))
     }
 
     fn bits_of(&self, word: Word) -> Option<Bits> {
         match word {
-            Word::Bits(n) => self.bits.borrow().get(n as usize).copied(),
+            Word::Bits(n) => self.bits.borrow().get(n).map(|(bits, _)| bits),
             _ => None,
         }
     }
@@ -80,11 +99,7 @@ impl<'a> Exact<'a> {
         match word {
             Word::Int(i) | Word::Named(i) => Some(i),
             Word::Float(_) => None,
-            Word::Bits(_) => match self.bits_of(word)? {
-                Bits::Xor(a, b) => Some(self.int(a)? ^ self.int(b)?),
-                Bits::Halves([low, high]) => Some(self.int(low)? | self.int(high)? << 16),
-                Bits::Magnitude(_) | Bits::Sign(_) => None,
-            },
+            Word::Bits(n) => self.bits.borrow().get(n)?.1,
         }
     }
 
@@ -159,7 +174,9 @@ impl Numbers for Exact<'_> {
     }
 
     fn begin(&self) {
-        self.bits.borrow_mut().clear();
+        let mut table = self.bits.borrow_mut();
+        table.first = table.first.wrapping_add(table.bits.len() as u32);
+        table.bits.clear();
     }
 
     fn look(&self, word: Word) {
@@ -325,5 +342,34 @@ impl Numbers for Exact<'_> {
             },
             _ => Exact::unknown(Reason::BitsOfFloat),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A lane that is not active computes with the words that an earlier workgroup left in its registers.
+    #[test]
+    fn bits_of_earlier_workgroups_have_no_value() {
+        let field = Field::new(1, &[], &[]).expect("no constants");
+        let exact = Exact::new(&field);
+        let [a, b] = [3, 5].map(Word::Named);
+        let left = [exact.bits(Bits::Xor(a, b)), exact.bits(Bits::Xor(b, a))];
+        assert_eq!(left.map(|word| exact.int(word)), [Some(6); 2]);
+        exact.begin();
+        for word in left {
+            let new = exact.bits(Bits::Xor(word, b));
+            assert_eq!((exact.int(word), exact.int(new)), (None, None));
+            assert!(matches!(exact.float(new), Element::Unknown(_)));
+        }
+    }
+
+    #[test]
+    fn long_chains_of_bits() {
+        let field = Field::new(1, &[], &[]).expect("no constants");
+        let exact = Exact::new(&field);
+        let chain = (1..=100_000).fold(Word::Named(1), |word, n| exact.xor(word, Word::Named(n)));
+        assert_eq!(exact.int(chain), Some((1..=100_000).fold(1, |all, n| all ^ n)));
     }
 }
