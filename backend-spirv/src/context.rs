@@ -6,6 +6,7 @@
 
 use crate::Result;
 use crate::memory::buffers::Buffers;
+use crate::memory::packed_values::PackedValues;
 use crate::memory::registers::Registers;
 use crate::reductions::shared::SharedArrays;
 use crate::values::WrittenValues;
@@ -27,6 +28,7 @@ pub(crate) struct BlockContext<'p> {
     pub(crate) written: WrittenValues,
     pub(crate) buffers: Buffers,
     pub(crate) registers: Registers,
+    pub(crate) words: PackedValues,
     pub(crate) arrays: SharedArrays,
     pub(crate) classes: Classes,
     pub(crate) fuse: Fuse,
@@ -55,6 +57,7 @@ impl<'p> BlockContext<'p> {
             written: WrittenValues::default(),
             buffers: Buffers::default(),
             registers: Registers::default(),
+            words: PackedValues::default(),
             arrays: SharedArrays::default(),
             classes: Classes::default(),
             fuse: Fuse::default(),
@@ -80,8 +83,8 @@ impl<'p> BlockContext<'p> {
                 Wanted::Load { value, buffer, index } => {
                     self.classes.read(buffer, value);
                     let node = self.resolver.values.node(value);
-                    let chunks = self.load_at(buffer, index, node.width, node.dtype, node.level)?;
-                    self.define(value, chunks);
+                    let loaded = self.load_at(buffer, index, node.width, node.level)?;
+                    self.define_loaded(value, buffer, loaded);
                 }
                 Wanted::Register { value, buffer, at } => self.load_register(value, buffer, at)?,
             }

@@ -106,6 +106,13 @@ pub(crate) enum Type {
     Int {
         signed: bool,
     },
+    /// An integer of 8 or 16 bits.
+    Narrow {
+        bits: u32,
+        signed: bool,
+    },
+    /// bfloat16.
+    BFloat,
     /// An unsigned integer of 64 bits.
     U64,
     Float {
@@ -228,6 +235,8 @@ impl Module {
             Type::Void => self.globals.op(Op::TypeVoid, &[id]),
             Type::Bool => self.globals.op(Op::TypeBool, &[id]),
             Type::Int { signed } => self.globals.op(Op::TypeInt, &[id, 32, u32::from(*signed)]),
+            Type::Narrow { bits, signed } => self.globals.op(Op::TypeInt, &[id, *bits, u32::from(*signed)]),
+            Type::BFloat => self.globals.op(Op::TypeFloat, &[id, 16, spirv::FPEncoding::BFloat16KHR as u32]),
             Type::U64 => self.globals.op(Op::TypeInt, &[id, 64, 0]),
             Type::Float { bits } => self.globals.op(Op::TypeFloat, &[id, *bits]),
             Type::Vector(of, n) => self.globals.op(Op::TypeVector, &[id, *of, *n]),

@@ -23,6 +23,9 @@ impl BlockContext<'_> {
         if let Some(chunks) = self.written.0.get(id.index()).filter(|chunks| !chunks.is_empty()) {
             return Ok(*chunks);
         }
+        if let Some(chunks) = self.unpacked_value(id)? {
+            return Ok(chunks);
+        }
         let node = self.resolver.values.node(id).clone();
         let level = node.level;
         let chunks = match node.kind {
@@ -39,7 +42,11 @@ impl BlockContext<'_> {
                 let (op, operands) = self.fuse.fused(&mut self.resolver.values, id, op, operands);
                 self.operation(op, &operands, node.dtype, node.width, level)?
             }
-            Kind::Load(load) => self.load_at(load.buffer, load.index, load.count, node.dtype, level)?,
+            Kind::Load(load) => {
+                let loaded = self.load_at(load.buffer, load.index, load.count, level)?;
+                self.define_loaded(id, load.buffer, loaded);
+                return self.value(id);
+            }
             Kind::Counter(_) | Kind::Moment(_) => {
                 return Err(self.defect("a value is used before it is defined"));
             }

@@ -19,6 +19,7 @@ use tilewright_codegen::{Resolver, check_feature};
 use tilewright_dsl::diag::Error;
 use tilewright_dsl::expr::Const;
 use tilewright_dsl::launch::{DType, Feature};
+use tilewright_dsl::nest::local_bytes::is_stored_narrow;
 use tilewright_dsl::nest::{Program, print};
 use tilewright_dsl::profile::Profile;
 
@@ -67,8 +68,9 @@ impl<'p> Writer<'p> {
         self.error(message).defect(&print::plan(self.program))
     }
 
-    pub(crate) fn unsupported(&self, dtype: DType) -> Error {
-        self.error(format!("`{dtype}` is not supported yet")).help("the dtypes are `f32`, `f16`, `i32`, `u32` and `bool`")
+    /// Returns an error for an operation on a dtype that instructions do not compute with.
+    pub(crate) fn not_computed(&self, dtype: DType) -> Error {
+        self.defect(format!("an operation is computed in `{dtype}`"))
     }
 
     /// Records that the dispatch uses a feature. It is an error if the profile does not have it.
@@ -134,7 +136,7 @@ impl Writer<'_> {
         let scalar = self.shared_type(dtype)?;
         let of = self.module.vector(scalar, group);
         let array = self.module.ty(Type::Array(of, elements / group, None));
-        let bytes = if dtype == DType::F16 && self.native_f16() { 2 } else { 4 };
+        let bytes = if is_stored_narrow(dtype, self.profile) { dtype.bytes() } else { 4 };
         self.shared_bytes = self.shared_bytes.saturating_add(elements.saturating_mul(bytes));
         Ok(self.module.global(StorageClass::Workgroup, array, None))
     }
@@ -144,7 +146,7 @@ impl Writer<'_> {
 impl Writer<'_> {
     /// Returns the type that a dtype has in registers.
     pub(crate) fn scalar_type(&mut self, dtype: DType) -> Result<Id> {
-        Ok(match dtype {
+        Ok(match dtype.computed() {
             DType::F32 => self.module.ty(Type::Float { bits: 32 }),
             DType::F16 if self.native_f16() => {
                 self.features.insert(Feature::F16);
@@ -155,7 +157,7 @@ impl Writer<'_> {
             DType::I32 => self.module.ty(Type::Int { signed: true }),
             DType::U32 => self.module.ty(Type::Int { signed: false }),
             DType::Bool => self.module.ty(Type::Bool),
-            DType::BF16 | DType::I8 | DType::U8 => return Err(self.unsupported(dtype)),
+            DType::BF16 | DType::I16 | DType::U16 | DType::I8 | DType::U8 => return Err(self.not_computed(dtype)),
         })
     }
 
@@ -167,17 +169,19 @@ impl Writer<'_> {
 
     /// Returns the type that a dtype has in shared memory.
     pub(crate) fn shared_type(&mut self, dtype: DType) -> Result<Id> {
+        if dtype.is_narrow() && is_stored_narrow(dtype, self.profile) {
+            return Ok(self.narrow_integer(dtype));
+        }
         self.scalar_type(if dtype == DType::Bool { DType::U32 } else { dtype })
     }
 
     pub(crate) fn constant(&mut self, c: Const) -> Result<Id> {
+        let c = tilewright_codegen::narrow::literal(c);
         let ty = self.scalar_type(c.dtype)?;
         Ok(match c.dtype {
             DType::Bool => self.module.boolean(c.bits != 0),
             DType::F16 if !self.native_f16() => self.module.constant(ty, (c.value() as f32).to_bits()),
-            DType::F32 | DType::F16 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => {
-                self.module.constant(ty, c.bits)
-            }
+            _ => self.module.constant(ty, c.bits),
         })
     }
 

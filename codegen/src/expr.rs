@@ -78,7 +78,8 @@ impl Resolver<'_> {
             return Ok(*known);
         }
         let (value, mask) = self.resolve_new(id, view)?;
-        let data = self.program.exprs.dtype(id) == DType::I32 && !self.program.exprs.is_index(id);
+        let value = self.in_own_dtype(id, value);
+        let data = self.program.exprs.dtype(id).computed() == DType::I32 && !self.program.exprs.is_index(id);
         let resolved = (if data { self.values.as_data(value) } else { value }, mask);
         self.resolved.insert(key, resolved);
         Ok(resolved)
@@ -109,8 +110,7 @@ impl Resolver<'_> {
             }
             Expr::Cast(to, a) => {
                 let (value, mask) = self.resolve_in(*a, view)?;
-                let same = self.values.dtype(value) == *to;
-                (if same { value } else { self.values.apply(Op::Cast(*to), &[value]) }, mask)
+                (self.values.converted(value, exprs.dtype(*a), *to), mask)
             }
             Expr::MulAdd(a, b, c) => {
                 let ((x, m), (y, n)) = (self.resolve_in(*a, view)?, self.resolve_in(*b, view)?);
@@ -135,7 +135,7 @@ impl Resolver<'_> {
                 let zero = self.values.constant(Const { dtype: DType::U32, bits: 0 });
                 self.values.apply(Op::Compare(Compare::Ne), &[travels, zero])
             }
-            DType::F32 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => travels,
+            DType::F32 | DType::BF16 | DType::I32 | DType::U32 | DType::I16 | DType::U16 | DType::I8 | DType::U8 => travels,
         }
     }
 

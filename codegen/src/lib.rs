@@ -30,6 +30,7 @@ pub mod hash;
 mod indices;
 mod invocations;
 mod late;
+pub mod narrow;
 mod params;
 mod place;
 mod predicate;

@@ -106,13 +106,13 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns a scalar argument in the type in which it is passed: f16 as f32, and bool as a 32-bit word.
+    /// Returns a scalar argument in the type in which it is passed: f16 as f32, bool as a 32-bit word, and narrow dtypes as values have them.
     pub(crate) fn scalar_param(&mut self, scalar: ScalarId) -> ValueId {
         let index = scalar_index(self.program, scalar);
         let dtype = match self.program.scalars[scalar].dtype {
             DType::F16 => DType::F32,
             DType::Bool => DType::U32,
-            dtype @ (DType::F32 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8) => dtype,
+            dtype => dtype.computed(),
         };
         let n = match self.params.scalars.get(&index) {
             Some(n) => *n,
@@ -122,7 +122,7 @@ impl Resolver<'_> {
                 n
             }
         };
-        self.values.scalar_param(n, dtype)
+        self.values.scalar_param(n, dtype, crate::narrow::numbers(self.program.scalars[scalar].dtype))
     }
 
     /// Returns a size expression over dims as the launch computes it, or `None` if the expression is not one.

@@ -6,6 +6,7 @@
 use crate::Result;
 use crate::expr::{Mask, Resolved};
 use crate::hash::Map;
+use crate::narrow::numbers;
 use crate::values::poly::{ByLane, Term};
 use crate::values::{Kind, Load, Op, Operands, ValueId};
 use crate::{BoundAxis, Resolver, View, Wanted};
@@ -183,8 +184,13 @@ impl Resolver<'_> {
                 let group = self.uses.shared_group(buffer);
                 (group > 1 && group == width.min(4)).then_some(group)?
             }
-            _ if b.dtype == DType::F16 && width >= 8 && self.native_f16() && self.values.is_multiple(base, 8) => 8,
-            _ => width.min(4),
+            // Elements of less than 32 bits are also accessed as the words of 16 bytes.
+            _ => {
+                let is_packed = b.dtype.is_narrow() || b.dtype == DType::F16 && self.native_f16();
+                let most = if is_packed { 16 / b.dtype.bytes() } else { 4 };
+                let fits = |count: &u32| *count <= width && self.values.is_multiple(base, (*count).into());
+                return [16, 8].into_iter().filter(|count| *count <= most).find(fits).or(Some(width.min(4)).filter(fits));
+            }
         };
         self.values.is_multiple(base, at_once.into()).then_some(at_once)
     }
@@ -343,22 +349,21 @@ impl Resolver<'_> {
         // The same load may exist already in an outer region.
         for region in &self.regions[..floor] {
             let load = Load { buffer, count, index, region: region.instance };
-            if let Some(known) = self.values.find(&Kind::Load(load), dtype) {
+            if let Some(known) = self.values.find(&Kind::Load(load), dtype.computed()) {
                 return known;
             }
         }
         let load = Load { buffer, count, index, region: self.regions[floor].instance };
         let range = self.element_range(buffer, dtype);
-        self.values.add(Kind::Load(load), dtype, count, least.max(floor) as u32, range)
+        self.values.add(Kind::Load(load), dtype.computed(), count, least.max(floor) as u32, range)
     }
 
     /// Returns the range of a buffer's elements. The elements of a table are literals. A table of `u32` has a range if all its elements
     /// have the same value in `i32`.
     fn element_range(&self, buffer: BufferId, dtype: DType) -> Bounds {
-        let Space::Constant(data) = &self.program.buffers[buffer].space else { return REACH };
-        let numbers = data.iter().map(|element| Bounds::of(element.value() as i64));
-        let is_integer = matches!(dtype, DType::I32 | DType::U32);
-        numbers.reduce(Bounds::either).filter(|range| is_integer && range.is_within(REACH)).unwrap_or(REACH)
+        let Space::Constant(data) = &self.program.buffers[buffer].space else { return numbers(dtype) };
+        let literals = data.iter().map(|element| Bounds::of(element.value() as i64));
+        literals.reduce(Bounds::either).filter(|range| dtype.is_int() && range.is_within(REACH)).unwrap_or(REACH)
     }
 
     /// Returns one lane's value of an accumulator.

@@ -115,7 +115,7 @@ impl Profile {
             subgroup: Some(8),
             subgroups: 32,
             push_bytes: 256,
-            features: all_but(&[Feature::CooperativeMatrix]),
+            features: all_but(&[Feature::CooperativeMatrix, Feature::MatrixBf16]),
             gflops: Some(380),
             bandwidth: Some(50),
             cores: Some(4),
@@ -130,8 +130,8 @@ impl Profile {
     pub fn mesa_lavapipe_26() -> Profile {
         Profile {
             name: "mesa_lavapipe_26".into(),
-            features: all_but(&[]).into_iter().chain(MORE_OF_MATRICES).collect(),
-            matrices: floats(&[[8, 8, 8]]),
+            features: all_but(&[Feature::MatrixBf16]).into_iter().chain(MORE_OF_MATRICES).collect(),
+            matrices: [floats(&[[8, 8, 8]]), bytes(&[[8, 8, 8]])].concat(),
             matrix_gflops: Some(380),
             ..Profile::mesa_lavapipe()
         }
@@ -156,6 +156,7 @@ impl Profile {
                 F16,
                 Storage8,
                 I8,
+                I16,
                 SubgroupArithmetic,
                 SubgroupShuffle,
                 SubgroupSize,
@@ -184,7 +185,12 @@ impl Profile {
             subgroups: 32,
             push_bytes: 256,
             features: all_but(&[]),
-            matrices: floats(&[[16, 16, 16], [16, 8, 16], [16, 8, 8]]),
+            matrices: [
+                floats(&[[16, 16, 16], [16, 8, 16], [16, 8, 8]]),
+                bfloats(&[[16, 16, 16]]),
+                bytes(&[[16, 16, 32], [16, 8, 32]]),
+            ]
+            .concat(),
             gflops: Some(29_800),
             matrix_gflops: Some(119_000),
             bandwidth: Some(760),
@@ -229,7 +235,7 @@ impl Profile {
             subgroups: 32,
             push_bytes: 128,
             features: all_but(&[Feature::AtomicF32Add]),
-            matrices: floats(&[[16, 16, 16]]),
+            matrices: [floats(&[[16, 16, 16]]), bfloats(&[[16, 16, 16]]), bytes(&[[16, 16, 16]])].concat(),
             gflops: Some(37_300),
             matrix_gflops: Some(74_600),
             bandwidth: Some(624),
@@ -255,7 +261,7 @@ impl Profile {
             subgroups: 64,
             push_bytes: 128,
             features: all_but(&[Feature::AtomicF32Add]),
-            matrices: floats(&[[8, 16, 16]]),
+            matrices: [floats(&[[8, 16, 16]]), bfloats(&[[8, 16, 16]]), bytes(&[[8, 16, 32]])].concat(),
             gflops: Some(13_700),
             matrix_gflops: Some(109_000),
             bandwidth: Some(456),
@@ -339,6 +345,19 @@ const MORE_OF_MATRICES: [Feature; 2] = [Feature::MatrixReductions, Feature::Matr
 /// Returns matrices of f16 factors, with sums in f16 and in f32.
 fn floats(shapes: &[[u32; 3]]) -> Vec<Matrices> {
     let row = |shape: &[u32; 3]| [DType::F16, DType::F32].map(|sum| Matrices { shape: *shape, factors: [DType::F16; 2], sum });
+    shapes.iter().flat_map(row).collect()
+}
+
+/// Returns matrices of bf16 factors, with sums in f32.
+fn bfloats(shapes: &[[u32; 3]]) -> Vec<Matrices> {
+    shapes.iter().map(|shape| Matrices { shape: *shape, factors: [DType::BF16; 2], sum: DType::F32 }).collect()
+}
+
+/// Returns matrices of 8-bit integers, with sums of 32 bits.
+fn bytes(shapes: &[[u32; 3]]) -> Vec<Matrices> {
+    let row = |shape: &[u32; 3]| {
+        [(DType::I8, DType::I32), (DType::U8, DType::U32)].map(|(of, sum)| Matrices { shape: *shape, factors: [of; 2], sum })
+    };
     shapes.iter().flat_map(row).collect()
 }
 

@@ -17,6 +17,10 @@ pub enum DType {
     I32,
     /// Unsigned, 32 bits.
     U32,
+    /// Two's complement, 16 bits.
+    I16,
+    /// Unsigned, 16 bits.
+    U16,
     /// Two's complement, 8 bits.
     I8,
     /// Unsigned, 8 bits.
@@ -86,12 +90,14 @@ const fn int(least: i64, greatest: i64) -> Numbers {
 }
 
 /// The dtypes, in the order in which messages list them. This is also the order of the variants.
-const ROWS: [Row; 8] = [
+const ROWS: [Row; 10] = [
     Row { dtype: DType::F32, name: "f32", bytes: 4, numbers: Numbers::Float(FloatFormat::F32) },
     Row { dtype: DType::F16, name: "f16", bytes: 2, numbers: Numbers::Float(FloatFormat::F16) },
     Row { dtype: DType::BF16, name: "bf16", bytes: 2, numbers: Numbers::Float(FloatFormat::BF16) },
     Row { dtype: DType::I32, name: "i32", bytes: 4, numbers: int(i32::MIN as i64, i32::MAX as i64) },
     Row { dtype: DType::U32, name: "u32", bytes: 4, numbers: int(0, u32::MAX as i64) },
+    Row { dtype: DType::I16, name: "i16", bytes: 2, numbers: int(i16::MIN as i64, i16::MAX as i64) },
+    Row { dtype: DType::U16, name: "u16", bytes: 2, numbers: int(0, u16::MAX as i64) },
     Row { dtype: DType::I8, name: "i8", bytes: 1, numbers: int(i8::MIN as i64, i8::MAX as i64) },
     Row { dtype: DType::U8, name: "u8", bytes: 1, numbers: int(0, u8::MAX as i64) },
     Row { dtype: DType::Bool, name: "bool", bytes: 4, numbers: Numbers::Bool },
@@ -151,6 +157,26 @@ impl DType {
         self.int_range().is_some()
     }
 
+    /// Returns the dtype in which instructions compute with it, and in which a launch passes it. Integers of less than 32 bits are computed
+    /// in `i32`, which has all their values, and bfloat16 in `f32`.
+    pub const fn computed(self) -> DType {
+        match self {
+            DType::I16 | DType::U16 | DType::I8 | DType::U8 => DType::I32,
+            DType::BF16 => DType::F32,
+            DType::F32 | DType::F16 | DType::I32 | DType::U32 | DType::Bool => self,
+        }
+    }
+
+    /// True if instructions compute with another dtype ([`DType::computed`]).
+    pub const fn is_narrow(self) -> bool {
+        self.computed() as u8 != self as u8
+    }
+
+    /// Returns the bits of one element in device memory.
+    pub const fn bits(self) -> u32 {
+        8 * self.bytes()
+    }
+
     /// True if it is an integer type of 32 bits.
     pub const fn is_word(self) -> bool {
         self.is_int() && self.bytes() == 4
@@ -169,6 +195,19 @@ impl DType {
         matches!(self.int_range(), Some((..0, _)))
     }
 
+    /// True if it has every number of another dtype, so that a conversion from that dtype is exact.
+    pub fn has_all_of(self, other: DType) -> bool {
+        match (self.numbers(), other.numbers()) {
+            (Numbers::Float(all), Numbers::Float(some)) => {
+                all.digits >= some.digits && all.greatest >= some.greatest && all.least_normal <= some.least_normal
+            }
+            (Numbers::Int { least, greatest }, Numbers::Int { least: low, greatest: high }) => least <= low && high <= greatest,
+            (Numbers::Float(all), Numbers::Int { greatest, .. }) => greatest <= 1 << all.digits && greatest as f64 <= all.greatest,
+            (Numbers::Bool, Numbers::Bool) => true,
+            _ => false,
+        }
+    }
+
     /// Returns the bits of a number, in the low bits of the result. Floats are rounded to nearest, and integers keep their low bits.
     pub fn to_bits(self, number: f64) -> u32 {
         match self {
@@ -176,7 +215,7 @@ impl DType {
             DType::F16 => f16::from_f32(round_to_odd(number)).to_bits().into(),
             DType::BF16 => bf16::from_f32(round_to_odd(number)).to_bits().into(),
             DType::Bool => u32::from(number != 0.0),
-            DType::I32 | DType::U32 | DType::I8 | DType::U8 => number as i64 as u32 & self.mask(),
+            DType::I32 | DType::U32 | DType::I16 | DType::U16 | DType::I8 | DType::U8 => number as i64 as u32 & self.mask(),
         }
     }
 
@@ -187,7 +226,7 @@ impl DType {
             DType::F16 => f16::from_bits(bits as u16).into(),
             DType::BF16 => bf16::from_bits(bits as u16).into(),
             DType::Bool => bits.into(),
-            DType::I32 | DType::U32 | DType::I8 | DType::U8 => self.wrapped(bits.into()) as f64,
+            DType::I32 | DType::U32 | DType::I16 | DType::U16 | DType::I8 | DType::U8 => self.wrapped(bits.into()) as f64,
         }
     }
 

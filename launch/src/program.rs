@@ -419,8 +419,10 @@ pub enum Feature {
     F16,
     /// `storageBuffer8BitAccess`: 8-bit elements in memory.
     Storage8,
-    /// `shaderInt8`: arithmetic in 8-bit integers.
+    /// `shaderInt8`: 8-bit integers in shared memory and in matrices.
     I8,
+    /// `shaderInt16`: 16-bit integers in shared memory.
+    I16,
     /// Subgroup arithmetic in compute shaders.
     SubgroupArithmetic,
     /// Subgroup shuffles in compute shaders.
@@ -443,20 +445,35 @@ pub enum Feature {
     MatrixReductions,
     /// `cooperativeMatrixConversions` (VK_NV_cooperative_matrix2): sums are converted to factors.
     MatrixConversions,
+    /// `shaderBFloat16CooperativeMatrix` (VK_KHR_shader_bfloat16): matrices of bfloat16.
+    MatrixBf16,
     /// `shaderRoundingModeRTEFloat16` (VK_KHR_shader_float_controls): results of f16 are rounded to the nearest, ties to even.
     Rte16,
     /// `shaderRoundingModeRTEFloat32`: results of f32 are rounded to the nearest, ties to even.
     Rte32,
 }
 
+impl DType {
+    /// Returns the features with which a kernel of this dtype compiles under any schedule.
+    pub const fn needs(self) -> &'static [Feature] {
+        match self {
+            DType::F32 | DType::I32 | DType::U32 | DType::Bool => &[],
+            DType::F16 => &[Feature::F16, Feature::Storage16],
+            DType::BF16 | DType::I16 | DType::U16 => &[Feature::Storage16],
+            DType::I8 | DType::U8 => &[Feature::Storage8],
+        }
+    }
+}
+
 impl Feature {
     /// Every feature and its name in `profile!`.
-    pub const ALL: [(Feature, &'static str); 18] = [
+    pub const ALL: [(Feature, &'static str); 20] = [
         (Feature::Address, "address"),
         (Feature::Storage16, "storage_16"),
         (Feature::F16, "f16"),
         (Feature::Storage8, "storage_8"),
         (Feature::I8, "i8"),
+        (Feature::I16, "i16"),
         (Feature::SubgroupArithmetic, "subgroup_arithmetic"),
         (Feature::SubgroupShuffle, "subgroup_shuffle"),
         (Feature::SubgroupSize, "subgroup_size"),
@@ -468,6 +485,7 @@ impl Feature {
         (Feature::Int64, "int64"),
         (Feature::MatrixReductions, "matrix_reductions"),
         (Feature::MatrixConversions, "matrix_conversions"),
+        (Feature::MatrixBf16, "matrix_bf16"),
         (Feature::Rte16, "rte16"),
         (Feature::Rte32, "rte32"),
     ];

@@ -113,8 +113,13 @@ pub(crate) enum Unary {
     Same,
     /// Returns the bits of an f32.
     FloatBits,
-    /// Keeps the lowest 8 bits, and fills the others with zeros or with their sign.
-    LowByte,
+    /// Extends 16 bits by zeros.
+    WordOfShort,
+    /// Keeps 16 bits, or 8, from a bit on.
+    ShortAt(u8),
+    ByteAt(u8),
+    /// Extends the lowest 16 bits, or 8, by their sign.
+    SignShort,
     SignByte,
     /// Converts the low or the high half of a word to an f32.
     LowHalf,

@@ -1,5 +1,5 @@
 //! The form of a scalar in memory, and its form in the words of the file. Floats of 16 bits are kept as the f32 of the same value.
-//! Integers of 8 bits, signed or not, are kept as their bits, with zeros above.
+//! Integers of 8 and 16 bits, signed or not, are kept as their bits, with zeros above.
 
 use crate::half;
 
@@ -11,6 +11,7 @@ pub(crate) enum Form {
     Half,
     /// The upper half of an f32.
     BFloat,
+    Short,
     Byte,
 }
 
@@ -20,7 +21,7 @@ impl Form {
     pub(crate) fn bytes(self) -> u32 {
         match self {
             Form::Word => 4,
-            Form::Half | Form::BFloat => 2,
+            Form::Half | Form::BFloat | Form::Short => 2,
             Form::Byte => 1,
         }
     }
@@ -32,6 +33,7 @@ impl Form {
             Form::Word => bits,
             Form::Half => half::float(bits & 0xffff).to_bits(),
             Form::BFloat => bits << 16,
+            Form::Short => bits & 0xffff,
             Form::Byte => bits & 0xff,
         }
     }
@@ -43,6 +45,7 @@ impl Form {
             Form::Word => kept,
             Form::Half => half::bits(f32::from_bits(kept)),
             Form::BFloat => kept >> 16,
+            Form::Short => kept & 0xffff,
             Form::Byte => kept & 0xff,
         }
     }
@@ -53,7 +56,7 @@ impl Form {
         match self {
             Form::Half => half::round(x),
             Form::BFloat => upper(x),
-            Form::Word | Form::Byte => x,
+            Form::Word | Form::Short | Form::Byte => x,
         }
     }
 }

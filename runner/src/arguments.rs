@@ -199,10 +199,12 @@ fn scalar(program: &Program, of: u32) -> Result<Number, String> {
         DType::BF16 => bf16::from_f64(number).into(),
         DType::I32 => (number as i32).into(),
         DType::U32 => (number as u32).into(),
+        DType::I16 => (number as i16).into(),
+        DType::U16 => (number as u16).into(),
         DType::I8 => (number as i8).into(),
         DType::U8 => (number as u8).into(),
         DType::Bool => (number != 0.0).into(),
-        _ => (number as f32).into(),
+        DType::F32 => (number as f32).into(),
     })
 }
 
@@ -226,9 +228,11 @@ fn random(device: &Device, tensor: &Tensor, shape: &[usize], seed: u64) -> Resul
         DType::BF16 => upload!(|r: &mut R| bf16::from_f32(float(r))),
         DType::I32 => upload!(|r: &mut R| r.i32(0..8)),
         DType::U32 => upload!(|r: &mut R| r.u32(0..8)),
+        DType::I16 => upload!(|r: &mut R| r.i16(-4..4)),
+        DType::U16 => upload!(|r: &mut R| r.u16(0..8)),
         DType::I8 => upload!(|r: &mut R| r.i8(-4..4)),
         DType::U8 => upload!(|r: &mut R| r.u8(0..8)),
         DType::Bool => upload!(|r: &mut R| r.bool()),
-        _ => upload!(float),
+        DType::F32 => upload!(float),
     })
 }

@@ -28,6 +28,14 @@ macro_rules! with_type {
                 type $t = u32;
                 $body
             }
+            DType::I16 => {
+                type $t = i16;
+                $body
+            }
+            DType::U16 => {
+                type $t = u16;
+                $body
+            }
             DType::I8 => {
                 type $t = i8;
                 $body

@@ -44,9 +44,6 @@ struct Profile {
     lacks: &'static [Feature],
 }
 
-/// Features that the reference device does not support. (It supports cooperative matrices of any shape.)
-const MISSING: [Feature; 2] = [Feature::Storage8, Feature::I8];
-
 /// The subgroup size for profiles that do not fix it.
 const SUBGROUP: u32 = 16;
 
@@ -85,7 +82,7 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
             subgroup: Some(8),
             subgroups: 32,
             push_bytes: 256,
-            lacks: &[Feature::CooperativeMatrix, Feature::MatrixReductions, Feature::MatrixConversions],
+            lacks: &[Feature::CooperativeMatrix, Feature::MatrixReductions, Feature::MatrixConversions, Feature::MatrixBf16],
         },
         "mesa_lavapipe_26" => Profile {
             invocations: 1024,
@@ -94,7 +91,7 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
             subgroup: Some(8),
             subgroups: 32,
             push_bytes: 256,
-            lacks: &[],
+            lacks: &[Feature::MatrixBf16],
         },
         "arm_valhall" => Profile {
             invocations: 512,
@@ -111,6 +108,7 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
                 Feature::Int64,
                 Feature::MatrixReductions,
                 Feature::MatrixConversions,
+                Feature::MatrixBf16,
                 Feature::Rte16,
                 Feature::Rte32,
             ],
@@ -155,12 +153,13 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
     Some(described(NAMES.get(at)?, &profile, index))
 }
 
-const ALL: [Feature; 18] = [
+const ALL: [Feature; 20] = [
     Feature::Address,
     Feature::Storage16,
     Feature::F16,
     Feature::Storage8,
     Feature::I8,
+    Feature::I16,
     Feature::SubgroupArithmetic,
     Feature::SubgroupShuffle,
     Feature::SubgroupSize,
@@ -172,12 +171,13 @@ const ALL: [Feature; 18] = [
     Feature::Int64,
     Feature::MatrixReductions,
     Feature::MatrixConversions,
+    Feature::MatrixBf16,
     Feature::Rte16,
     Feature::Rte32,
 ];
 
 fn described(name: &str, profile: &Profile, index: usize) -> DeviceInfo {
-    let has = |f: &Feature| !profile.lacks.contains(f) && !MISSING.contains(f);
+    let has = |f: &Feature| !profile.lacks.contains(f);
     let features: Vec<Feature> = ALL.into_iter().filter(has).collect();
     let subgroup = profile.subgroup.unwrap_or(SUBGROUP);
     let sized = features.contains(&Feature::SubgroupSize);

@@ -76,6 +76,8 @@ plain! {
     bf16 = BF16, |x| x.to_f32().to_bits();
     i32 = I32, |x| x.cast_unsigned();
     u32 = U32, |x| x;
+    i16 = I16, |x| i32::from(x).cast_unsigned();
+    u16 = U16, |x| u32::from(x);
     i8 = I8, |x| i32::from(x).cast_unsigned();
     u8 = U8, |x| u32::from(x);
 }

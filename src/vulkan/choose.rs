@@ -194,6 +194,7 @@ impl Support<'_> {
             (features.subgroup_size && self.api < vk::API_VERSION_1_3, ext::subgroup_size_control::NAME),
             (features.cooperative_matrix, khr::cooperative_matrix::NAME),
             (features.matrix_reductions || features.matrix_conversions, matrices::MORE),
+            (features.matrix_bf16, matrices::BFLOAT),
             (features.atomic_f32_add, ext::shader_atomic_float::NAME),
             (features.statistics, khr::pipeline_executable_properties::NAME),
             // It reports how much memory this process may use.
@@ -287,6 +288,7 @@ pub(super) struct Features {
     pub(super) storage_8: bool,
     pub(super) f16: bool,
     pub(super) i8: bool,
+    pub(super) i16: bool,
     pub(super) memory_model: bool,
     pub(super) memory_model_device: bool,
     pub(super) subgroup_size: bool,
@@ -294,6 +296,7 @@ pub(super) struct Features {
     pub(super) cooperative_matrix: bool,
     pub(super) matrix_reductions: bool,
     pub(super) matrix_conversions: bool,
+    pub(super) matrix_bf16: bool,
     pub(super) atomic_f32_add: bool,
     pub(super) int64: bool,
     pub(super) statistics: bool,
@@ -307,6 +310,7 @@ impl Features {
             storage_8: support.has(vk::API_VERSION_1_2, khr::_8bit_storage::NAME),
             f16: support.has(vk::API_VERSION_1_2, khr::shader_float16_int8::NAME),
             i8: false,
+            i16: false,
             memory_model: support.has(vk::API_VERSION_1_2, khr::vulkan_memory_model::NAME),
             memory_model_device: false,
             subgroup_size: support.has(vk::API_VERSION_1_3, ext::subgroup_size_control::NAME),
@@ -314,6 +318,7 @@ impl Features {
             cooperative_matrix: has(support.extensions, khr::cooperative_matrix::NAME),
             matrix_reductions: has(support.extensions, matrices::MORE),
             matrix_conversions: has(support.extensions, matrices::MORE),
+            matrix_bf16: has(support.extensions, matrices::BFLOAT),
             atomic_f32_add: has(support.extensions, ext::shader_atomic_float::NAME),
             int64: false,
             statistics: has(support.extensions, khr::pipeline_executable_properties::NAME),
@@ -322,11 +327,12 @@ impl Features {
         let mut all = chain.link(&known);
         // SAFETY: see `candidates`; the chain has only structs that the device knows.
         unsafe { instance.get_physical_device_features2(raw, &mut all) };
-        let int64 = all.features.shader_int64 == vk::TRUE;
-        known = Features { int64, ..chain.read() };
+        let (int64, i16) = (all.features.shader_int64 == vk::TRUE, all.features.shader_int16 == vk::TRUE);
+        known = Features { int64, i16, ..chain.read() };
         known.cooperative_matrix &= known.memory_model;
         known.matrix_reductions &= known.cooperative_matrix;
         known.matrix_conversions &= known.cooperative_matrix;
+        known.matrix_bf16 &= known.cooperative_matrix;
         known
     }
 
@@ -338,6 +344,7 @@ impl Features {
             Feature::F16 => self.f16,
             Feature::Storage8 => self.storage_8,
             Feature::I8 => self.i8,
+            Feature::I16 => self.i16,
             Feature::SubgroupArithmetic => more.subgroup_arithmetic,
             Feature::SubgroupShuffle => more.subgroup_shuffle,
             Feature::SubgroupSize => self.subgroup_size && more.required_in_compute,
@@ -345,6 +352,7 @@ impl Features {
             Feature::CooperativeMatrix => self.cooperative_matrix,
             Feature::MatrixReductions => self.matrix_reductions,
             Feature::MatrixConversions => self.matrix_conversions,
+            Feature::MatrixBf16 => self.matrix_bf16,
             Feature::AtomicF32Add => self.atomic_f32_add,
             Feature::Nan16 => more.nan_16,
             Feature::Nan32 => more.nan_32,
@@ -369,6 +377,7 @@ pub(super) struct Chain {
     subgroup_types: vk::PhysicalDeviceShaderSubgroupExtendedTypesFeatures<'static>,
     cooperative_matrix: vk::PhysicalDeviceCooperativeMatrixFeaturesKHR<'static>,
     more_matrices: matrices::MoreFeatures,
+    bfloat: matrices::BFloatFeatures,
     atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>,
     statistics: vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR<'static>,
 }
@@ -387,10 +396,11 @@ impl Chain {
         self.cooperative_matrix = self.cooperative_matrix.cooperative_matrix(on.cooperative_matrix);
         self.more_matrices.reductions = on.matrix_reductions.into();
         self.more_matrices.conversions = on.matrix_conversions.into();
+        (self.bfloat.ty, self.bfloat.matrix) = (on.matrix_bf16.into(), on.matrix_bf16.into());
         self.atomic_float = self.atomic_float.shader_buffer_float32_atomic_add(on.atomic_f32_add);
         self.statistics = self.statistics.pipeline_executable_info(on.statistics);
         let mut all = vk::PhysicalDeviceFeatures2::default();
-        all.features = all.features.shader_int64(on.int64);
+        all.features = all.features.shader_int64(on.int64).shader_int16(on.i16);
         if on.address {
             all = all.push_next(&mut self.address);
         }
@@ -418,6 +428,9 @@ impl Chain {
         if on.matrix_reductions || on.matrix_conversions {
             all = all.push_next(&mut self.more_matrices);
         }
+        if on.matrix_bf16 {
+            all = all.push_next(&mut self.bfloat);
+        }
         if on.atomic_f32_add {
             all = all.push_next(&mut self.atomic_float);
         }
@@ -443,8 +456,10 @@ impl Chain {
             cooperative_matrix: on(self.cooperative_matrix.cooperative_matrix),
             matrix_reductions: on(self.more_matrices.reductions),
             matrix_conversions: on(self.more_matrices.conversions),
+            matrix_bf16: on(self.bfloat.ty) && on(self.bfloat.matrix),
             atomic_f32_add: on(self.atomic_float.shader_buffer_float32_atomic_add),
             int64: false,
+            i16: false,
             statistics: on(self.statistics.pipeline_executable_info),
         }
     }

@@ -48,6 +48,36 @@ unsafe impl vk::TaggedStructure for MoreFeatures {
 // SAFETY: see above.
 unsafe impl vk::ExtendsPhysicalDeviceFeatures2 for MoreFeatures {}
 
+/// The extension for matrices of bfloat16.
+pub(super) const BFLOAT: &CStr = c"VK_KHR_shader_bfloat16";
+
+/// `VkPhysicalDeviceShaderBfloat16FeaturesKHR`, which ash 0.38 does not have.
+#[repr(C)]
+pub(super) struct BFloatFeatures {
+    s_type: vk::StructureType,
+    p_next: *mut c_void,
+    pub(super) ty: vk::Bool32,
+    dot_product: vk::Bool32,
+    pub(super) matrix: vk::Bool32,
+}
+
+impl Default for BFloatFeatures {
+    fn default() -> BFloatFeatures {
+        let s_type = <BFloatFeatures as vk::TaggedStructure>::STRUCTURE_TYPE;
+        BFloatFeatures { s_type, p_next: std::ptr::null_mut(), ty: vk::FALSE, dot_product: vk::FALSE, matrix: vk::FALSE }
+    }
+}
+
+// SAFETY: the number, the members and their order are taken from Vulkan's registry; it extends this struct there.
+unsafe impl vk::TaggedStructure for BFloatFeatures {
+    const STRUCTURE_TYPE: vk::StructureType = vk::StructureType::from_raw(1_000_141_000);
+}
+// SAFETY: see above.
+unsafe impl vk::ExtendsPhysicalDeviceFeatures2 for BFloatFeatures {}
+
+/// `VK_COMPONENT_TYPE_BFLOAT16_KHR`.
+const BFLOAT_COMPONENT: vk::ComponentTypeKHR = vk::ComponentTypeKHR::from_raw(1_000_141_000);
+
 /// Returns the matrices that a subgroup of the device multiplies without saturation, with the same type for the addend and the
 /// result. The device must have the feature.
 pub(super) fn of(instance: &Instance, raw: vk::PhysicalDevice) -> Result<Vec<Matrices>> {
@@ -76,6 +106,7 @@ fn dtype(component: vk::ComponentTypeKHR) -> Option<DType> {
         vk::ComponentTypeKHR::UINT32 => DType::U32,
         vk::ComponentTypeKHR::SINT8 => DType::I8,
         vk::ComponentTypeKHR::UINT8 => DType::U8,
+        BFLOAT_COMPONENT => DType::BF16,
         _ => return None,
     })
 }

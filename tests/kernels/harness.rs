@@ -100,10 +100,13 @@ pub fn check(kernel: &str, schedule: &str, sizes: &[&[(&str, i64)]]) {
 
 /// Checks that a schedule is refused with an error that contains `why`, and not by the verifier.
 pub fn refused(kernel: &str, schedule: &str, why: &str) {
-    for profile in profiles() {
-        let refusal = try_variant(kernel, schedule, &profile).err().unwrap_or_else(|| panic!("accepted\n{schedule}"));
-        assert!(refusal.text.contains(why) && !refusal.is_defect, "{}", refusal.text);
-    }
+    profiles().iter().for_each(|profile| refused_on(profile, kernel, schedule, why));
+}
+
+/// Does the same on one profile.
+pub fn refused_on(profile: &Profile, kernel: &str, schedule: &str, why: &str) {
+    let refusal = try_variant(kernel, schedule, profile).err().unwrap_or_else(|| panic!("accepted\n{schedule}"));
+    assert!(refusal.text.contains(why) && !refusal.is_defect, "{}", refusal.text);
 }
 
 /// Compiles every choice of a schedule's tuned constants, or returns the refusal.

@@ -26,7 +26,7 @@ impl BlockContext<'_> {
             (_, DType::U32) => Ext::UMax,
             (Binary::Min, DType::I32) => Ext::SMin,
             (_, DType::I32) => Ext::SMax,
-            (_, DType::F32 | DType::F16 | DType::BF16 | DType::I8 | DType::U8 | DType::Bool) => return Err(self.unsupported(at.of)),
+            _ => return Err(self.not_computed(at.of)),
         };
         let flags = [of[0], of[1]].map(|v| at.of == DType::I32 && self.resolver.may_be_negation(v));
         let operands = self.hidden_if(at, ids, flags)?;

@@ -66,6 +66,7 @@ impl BlockContext<'_> {
                 }
                 self.cast(at, to, id)
             }
+            ValueOp::Narrow(to) => self.narrow(at, to, ids[0]),
             ValueOp::Index => Ok(ids[0]),
             ValueOp::Fma => self.fused(at, ids, of),
             ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_) | ValueOp::Join => {
@@ -241,7 +242,7 @@ impl Writer<'_> {
             (DType::I32, _) => signed,
             (DType::U32, _) => unsigned,
             (DType::F32 | DType::F16, _) => float,
-            (DType::BF16 | DType::I8 | DType::U8, _) => return Err(self.unsupported(at.of)),
+            (DType::BF16 | DType::I16 | DType::U16 | DType::I8 | DType::U8, _) => return Err(self.not_computed(at.of)),
         };
         self.test(at, op, &[a, b])
     }
@@ -341,7 +342,7 @@ impl Writer<'_> {
             (DType::I32, DType::F32) => Ok(self.ins(at.level, Op::ConvertSToF, ty, &[a])),
             (DType::U32, DType::F32) => Ok(self.ins(at.level, Op::ConvertUToF, ty, &[a])),
             (DType::I32, DType::U32) | (DType::U32, DType::I32) => Ok(self.ins(at.level, Op::Bitcast, ty, &[a])),
-            (from, to) => Err(self.unsupported(if matches!(from, DType::F32) { to } else { from })),
+            (from, to) => Err(self.not_computed(if from.is_narrow() { from } else { to })),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::math::float_op;
 use crate::module::Id;
 use spirv::{CooperativeMatrixUse as Use, LoopControl, Op, StorageClass};
 use tilewright_codegen::BoundAxis;
-use tilewright_dsl::expr::{Expr, ExprId, Exprs};
+use tilewright_dsl::expr::{Binary, Expr, ExprId, Exprs};
 use tilewright_dsl::launch::{DType, Feature};
 use tilewright_dsl::nest::{Program, Space};
 
@@ -47,13 +47,15 @@ impl Matrices {
                 self.converted(ctx, matrix, of, shape.dtype)
             }
             _ if !shape.varies_in_rows(program, value) => self.value_of_rows(ctx, value, shape),
-            Expr::Cast(to, from) if to.is_float() && exprs.dtype(*from).is_float() => {
+            Expr::Cast(to, from) if to.is_float() && exprs.dtype(*from).is_float() || is_of_integers(program, value) => {
                 let of = Shape { dtype: exprs.dtype(*from), ..shape };
                 let matrix = self.value(ctx, *from, of)?;
-                self.converted(ctx, matrix, of, *to)
+                let own = Shape { dtype: *to, ..shape };
+                let matrix = self.converted(ctx, matrix, of, *to)?;
+                self.converted(ctx, matrix, own, shape.dtype)
             }
             Expr::Binary(op, a, b) if shape.is_arithmetic(program, value) => {
-                let Some(op) = float_op(*op) else { return self.each_element(ctx, value, shape) };
+                let Some(op) = matrix_op(*op, dtype) else { return self.each_element(ctx, value, shape) };
                 let [a, b] = [self.value(ctx, *a, shape)?, self.value(ctx, *b, shape)?];
                 let ty = self.types.of(ctx, shape)?;
                 Ok(ctx.ins_here(op, ty, &[a, b]))
@@ -91,11 +93,24 @@ impl Matrices {
         if from.dtype == to {
             return Ok(matrix);
         }
+        if from.dtype.is_int() {
+            return self.converted_integers(ctx, matrix, from, to);
+        }
         let narrows = (from.dtype, to) == (DType::F32, DType::F16);
         let is_rounded = !narrows || ctx.rounds_to_even(Feature::Rte16, 16);
         let matrix = if is_rounded { matrix } else { self.rounded_elements(ctx, matrix, from)? };
         let ty = self.types.of(ctx, Shape { dtype: to, ..from })?;
         Ok(ctx.ins_here(Op::FConvert, ty, &[matrix]))
+    }
+
+    /// Converts a matrix of integers to floats, which are f32 first.
+    fn converted_integers(&mut self, ctx: &mut BlockContext<'_>, matrix: Id, from: Shape, to: DType) -> Result<Id> {
+        ctx.rounds_to_even(Feature::Rte32, 32);
+        let wide = Shape { dtype: DType::F32, ..from };
+        let ty = self.types.of(ctx, wide)?;
+        let op = if from.dtype.is_signed_int() { Op::ConvertSToF } else { Op::ConvertUToF };
+        let matrix = ctx.ins_here(op, ty, &[matrix]);
+        self.converted(ctx, matrix, wide, to)
     }
 
     /// Rounds the elements of a matrix of f32 to halves. The conversion that follows is then exact.
@@ -199,6 +214,7 @@ impl Matrices {
             return Ok(());
         }
         match exprs.get(value) {
+            Expr::Cast(..) if is_of_integers(program, value) => found.push((value, self.value(ctx, value, shape)?)),
             Expr::Read(_) if !exprs.dtype(value).is_float() => {
                 let text = tilewright_dsl::nest::print::expr(program, value);
                 let error = ctx.error(format!("`{text}` is read for each element of a matrix, but is not a float"));
@@ -283,12 +299,32 @@ impl Shape {
         }
         match program.exprs.get(value) {
             Expr::Read(_) => true,
-            Expr::Binary(op, a, b) if program.exprs.dtype(value) == self.dtype && float_op(*op).is_some() => {
+            Expr::Binary(op, a, b) if program.exprs.dtype(value) == self.dtype && matrix_op(*op, self.dtype).is_some() => {
                 self.is_arithmetic(program, *a) && self.is_arithmetic(program, *b)
             }
             _ => false,
         }
     }
+}
+
+/// Returns the instruction that performs an operation on matrices.
+fn matrix_op(op: Binary, dtype: DType) -> Option<Op> {
+    match op {
+        _ if dtype.is_float() => float_op(op),
+        Binary::Add => Some(Op::IAdd),
+        Binary::Sub => Some(Op::ISub),
+        Binary::Mul => Some(Op::IMul),
+        _ => None,
+    }
+}
+
+/// True if a value is a fragment of integers that is converted to floats.
+fn is_of_integers(program: &Program, value: ExprId) -> bool {
+    let exprs = &program.exprs;
+    let Expr::Cast(to, from) = *exprs.get(value) else { return false };
+    let is_fragment =
+        |e: &Expr| matches!(e, Expr::Read(read) if matches!(program.buffers[read.buffer].space, Space::Fragment { .. }));
+    to.is_float() && exprs.dtype(from).is_word() && is_fragment(exprs.get(from))
 }
 
 /// True if a part of an expression has a type. The indices of reads do not count.

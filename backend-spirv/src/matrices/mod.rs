@@ -22,12 +22,13 @@ use crate::control::Structured;
 use crate::module::Id;
 use masks::Masks;
 use memory::Loaded;
+use smallvec::SmallVec;
 use spirv::{Capability, CooperativeMatrixUse as Use, Op};
 use tilewright_codegen::hash::Map;
 use tilewright_codegen::values::ValueId;
 use tilewright_codegen::{Elements, View};
 use tilewright_dsl::diag::SpanId;
-use tilewright_dsl::expr::{Binary, Expr, ExprId, Exprs, Read};
+use tilewright_dsl::expr::{Binary, Expr, ExprId, Read};
 use tilewright_dsl::launch::{DType, Feature, Matrices as Product};
 use tilewright_dsl::nest::{Access, AxisId, BufferId, Compute, Monoid, Phase, Program, Side, Space};
 use types::MatrixTypes;
@@ -180,7 +181,8 @@ impl Matrices {
         let variable = self.fragment(ctx, to.buffer, &to.index, sum)?;
         let ty = self.types.of(ctx, sum)?;
         let before = ctx.ins_here(Op::Load, ty, &[variable]);
-        let after = ctx.ins_here(Op::CooperativeMatrixMulAddKHR, ty, &[a, b, before]);
+        let operands: SmallVec<[u32; 4]> = [a, b, before].into_iter().chain(signs(row)).collect();
+        let after = ctx.ins_here(Op::CooperativeMatrixMulAddKHR, ty, &operands);
         self.keep(ctx, to.buffer, variable, after);
         Ok(())
     }
@@ -256,6 +258,16 @@ impl Matrices {
     }
 }
 
+/// Returns the operand of a product that says which of its matrices have signs, if they are of integers.
+fn signs(product: Product) -> Option<u32> {
+    use spirv::CooperativeMatrixOperands as Operands;
+    let [a, b] = product.factors;
+    let sum = Operands::MATRIX_C_SIGNED_COMPONENTS_KHR | Operands::MATRIX_RESULT_SIGNED_COMPONENTS_KHR;
+    let of = [(a, Operands::MATRIX_A_SIGNED_COMPONENTS_KHR), (b, Operands::MATRIX_B_SIGNED_COMPONENTS_KHR), (product.sum, sum)];
+    let signed = of.into_iter().filter(|(dtype, _)| dtype.is_signed_int()).fold(Operands::empty(), |all, (_, bit)| all | bit);
+    (!signed.is_empty()).then_some(signed.bits())
+}
+
 /// Returns the new state of an update, component by component, as values that read the old state.
 fn new_states(program: &Program, monoid: &Monoid, c: &Compute) -> Vec<ExprId> {
     let exprs = &program.exprs;
@@ -276,23 +288,13 @@ fn factors(program: &Program, item: ExprId, sum: Shape) -> Option<[Read; 2]> {
     let Expr::Binary(Binary::Mul, a, b) = *program.exprs.get(item) else { return None };
     let mut reads = Vec::new();
     for factor in [a, b] {
-        let Expr::Read(read) = program.exprs.get(unconverted(&program.exprs, factor)) else { return None };
+        let Expr::Read(read) = program.exprs.get(program.exprs.widened(factor)) else { return None };
         reads.push(read.clone());
     }
     let of_columns =
         |read: &Read| read.index.iter().any(|e| sum.columns.0.is_some_and(|columns| depends_on_side(program, *e, columns)));
     reads.sort_by_key(of_columns);
     reads.try_into().ok()
-}
-
-/// Strips conversions of f16 to f32 from a value.
-fn unconverted(exprs: &Exprs, mut value: ExprId) -> ExprId {
-    while let Expr::Cast(DType::F32, from) = *exprs.get(value)
-        && exprs.dtype(from) == DType::F16
-    {
-        value = from;
-    }
-    value
 }
 
 /// True if a value depends on a side.

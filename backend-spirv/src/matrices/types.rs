@@ -24,13 +24,10 @@ impl MatrixTypes {
         let what = "a product of matrices";
         w.need(Feature::CooperativeMatrix, what, "remove `mma`")?;
         w.need(Feature::MemoryModel, what, "remove `mma`")?;
-        if shape.dtype == DType::F16 {
-            w.need(Feature::F16, what, format_args!("take {}", Profile::that_have(Feature::F16)))?;
-        }
         w.module.capability(Capability::CooperativeMatrixKHR);
         w.module.extension("SPV_KHR_cooperative_matrix");
         self.note_kind(w, shape)?;
-        let of = w.scalar_type(shape.dtype)?;
+        let of = element_type(w, shape.dtype)?;
         Ok(w.module.ty(Type::Matrix(of, [shape.rows.1, shape.columns.1, shape.role as u32])))
     }
 
@@ -72,6 +69,31 @@ impl MatrixTypes {
         }
         products
     }
+}
+
+/// Returns the type of a matrix's elements. Elements of a narrow integer type have its signedness.
+fn element_type(w: &mut Writer<'_>, dtype: DType) -> Result<Id> {
+    let need = |w: &mut Writer<'_>, feature: Feature| {
+        w.need(feature, &format!("a matrix of `{dtype}`"), format_args!("take {}", Profile::that_have(feature)))
+    };
+    match dtype {
+        DType::F32 | DType::I32 | DType::U32 | DType::Bool => {}
+        DType::F16 => need(w, Feature::F16)?,
+        DType::I8 | DType::U8 | DType::I16 | DType::U16 => {
+            need(w, if dtype.bytes() == 1 { Feature::I8 } else { Feature::I16 })?;
+            w.narrow_integer(dtype);
+            return Ok(w.module.ty(Type::Narrow { bits: dtype.bits(), signed: dtype.is_signed_int() }));
+        }
+        DType::BF16 => {
+            need(w, Feature::MatrixBf16)?;
+            need(w, Feature::I16)?;
+            w.module.extension("SPV_KHR_bfloat16");
+            w.module.capability(Capability::BFloat16TypeKHR);
+            w.module.capability(Capability::BFloat16CooperativeMatrixKHR);
+            return Ok(w.module.ty(Type::BFloat));
+        }
+    }
+    w.scalar_type(dtype)
 }
 
 /// True if a product has matrices of a type.

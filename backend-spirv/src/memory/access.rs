@@ -1,5 +1,7 @@
 //! Loads and stores of memory: how many elements each access covers, and the instructions that perform it.
 
+use super::packed::words_of;
+use super::packed_values::Loaded;
 use crate::Result;
 use crate::chunks::Chunks;
 use crate::context::BlockContext;
@@ -18,17 +20,20 @@ type Store = (Id, Id, Option<u32>);
 
 impl BlockContext<'_> {
     /// Writes a load.
-    pub(crate) fn load_at(&mut self, buffer: BufferId, index: ValueId, count: u32, dtype: DType, level: u32) -> Result<Chunks> {
+    pub(crate) fn load_at(&mut self, buffer: BufferId, index: ValueId, count: u32, level: u32) -> Result<Loaded> {
         let place = self.place(buffer, index, count, level)?;
         let mut operands: SmallVec<[u32; 3]> = SmallVec::from_slice(&[place.pointer]);
         operands.extend(self.memory_operands(buffer, place.aligned));
         let loaded = self.ins(level, Op::Load, place.of, &operands);
         // The elements of a constant table are stored in the type that instructions compute with. So are bools.
-        let space = &self.program.buffers[buffer].space;
-        if let Space::Constant(_) = space {
-            return Ok(Chunks::one(loaded));
+        let b = &self.program.buffers[buffer];
+        if let Space::Constant(_) = b.space {
+            return Ok(Loaded::Elements(Chunks::one(loaded)));
         }
-        self.after_load(loaded, dtype, count, level, space.is_global())
+        if b.space.is_global() && words_of(b.dtype, count).is_some() {
+            return Ok(Loaded::Words(loaded));
+        }
+        self.after_load(loaded, b.dtype, count, level, b.space.is_global()).map(Loaded::Elements)
     }
 
     /// Returns the memory operands for a load or store of a buffer. `aligned` is the alignment in bytes.
@@ -99,10 +104,19 @@ impl BlockContext<'_> {
     fn prepare(&mut self, buffer: BufferId, flat: ValueId, count: u32, value: ValueId, n: u32) -> Result<Store> {
         self.classes.write(&self.resolver.values, buffer, value);
         let b = &self.program.buffers[buffer];
+        let words = self.words_in_memory(buffer, value, (n * count, count))?;
+        if let Some(stored) = words {
+            return self.stored_at(buffer, flat, count, stored);
+        }
         let chunks = self.value(value)?;
         let each = chunks.len().min((count as usize).div_ceil(4));
         let first = n as usize * each;
         let stored = self.before_store(&chunks[first..first + each], b.dtype, count, b.space.is_global())?;
+        self.stored_at(buffer, flat, count, stored)
+    }
+
+    /// Returns the store of a value in the form that it has in memory.
+    fn stored_at(&mut self, buffer: BufferId, flat: ValueId, count: u32, stored: Id) -> Result<Store> {
         let index = self.resolver.values.divided(flat, count.into());
         let level = self.level();
         let place = self.place(buffer, index, count, level)?;
@@ -134,6 +148,9 @@ impl BlockContext<'_> {
 impl Writer<'_> {
     /// Converts loaded elements to the form that instructions compute with.
     pub(crate) fn after_load(&mut self, loaded: Id, dtype: DType, count: u32, level: u32, global: bool) -> Result<Chunks> {
+        if dtype.is_narrow() {
+            return self.after_narrow_load(loaded, dtype, count, level, global);
+        }
         Ok(match dtype {
             DType::F16 if count == 8 => {
                 let word = self.module.u32_type();
@@ -153,12 +170,15 @@ impl Writer<'_> {
                 let ty = self.vector_type(DType::Bool, count)?;
                 Chunks::one(self.ins(level, Op::INotEqual, ty, &[loaded, zero]))
             }
-            DType::F32 | DType::F16 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => Chunks::one(loaded),
+            _ => Chunks::one(loaded),
         })
     }
 
     /// Converts a value to the form that it has in memory.
     pub(crate) fn before_store(&mut self, chunks: &[Id], dtype: DType, count: u32, global: bool) -> Result<Id> {
+        if dtype.is_narrow() {
+            return self.before_narrow_store(chunks, dtype, count, global);
+        }
         let level = self.level();
         Ok(match dtype {
             DType::F16 if count == 8 => {
@@ -177,7 +197,7 @@ impl Writer<'_> {
                 let ty = self.memory_type(dtype, count)?;
                 self.ins(level, Op::Select, ty, &[chunks[0], one, zero])
             }
-            DType::F32 | DType::F16 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => chunks[0],
+            _ => chunks[0],
         })
     }
 }

@@ -14,6 +14,7 @@ use tilewright_codegen::Resolver;
 use tilewright_codegen::hash::Map;
 use tilewright_codegen::values::ValueId;
 use tilewright_dsl::launch::{BufferUse, DType, Feature};
+use tilewright_dsl::nest::local_bytes::is_stored_narrow;
 use tilewright_dsl::nest::{BufferId, Space};
 use tilewright_dsl::profile::Profile;
 
@@ -41,7 +42,7 @@ impl Buffers {
     /// because the launch refuses a written tensor that overlaps another one.
     pub(crate) fn decorate_aliases(&self, module: &mut Module, global: &[(BufferId, BufferUse)]) {
         for (buffer, usage) in global {
-            let views = [1, 2, 4, 8].map(|count| self.views.get(&(*buffer, count)).copied());
+            let views = [1, 2, 4, 8, 16].map(|count| self.views.get(&(*buffer, count)).copied());
             let several = views.iter().flatten().count() > 1;
             for id in views.into_iter().flatten() {
                 if several {
@@ -65,11 +66,11 @@ struct BufferView {
     stride: u32,
 }
 
-/// True if buffers are accessed by address. If the dispatch has buffers of halves, but no arithmetic in f16, they are not, because push
-/// constants may then not hold pointers to halves.
+/// True if buffers are accessed by address. A dispatch with buffers of 8- or 16-bit elements uses descriptors if the profile lacks arithmetic
+/// on these elements, because push constants may then not hold pointers to them.
 pub(crate) fn are_accessed_by_address(r: &Resolver<'_>) -> bool {
-    let halves = || r.uses.global.iter().any(|(b, _)| r.program.buffers[*b].dtype == DType::F16);
-    r.profile.has(Feature::Address) && (r.native_f16() || !halves())
+    let has = |(buffer, _): &(BufferId, BufferUse)| is_stored_narrow(r.program.buffers[*buffer].dtype, r.profile);
+    r.profile.has(Feature::Address) && r.uses.global.iter().all(has)
 }
 
 /// A pointer to one or more elements.
@@ -248,6 +249,9 @@ impl BlockContext<'_> {
 impl Writer<'_> {
     /// Returns the type that `count` elements have in memory.
     pub(crate) fn memory_type(&mut self, dtype: DType, count: u32) -> Result<Id> {
+        if dtype.is_narrow() {
+            return self.packed_type(dtype, count);
+        }
         let scalar = match dtype {
             DType::F16 if count == 8 => {
                 let word = self.module.u32_type();
@@ -265,7 +269,7 @@ impl Writer<'_> {
                 self.module.ty(Type::Float { bits: 16 })
             }
             DType::Bool => self.module.u32_type(),
-            DType::F32 | DType::BF16 | DType::I32 | DType::U32 | DType::I8 | DType::U8 => self.scalar_type(dtype)?,
+            _ => self.scalar_type(dtype)?,
         };
         Ok(self.module.vector(scalar, count))
     }

@@ -4,4 +4,6 @@ pub(super) mod access;
 pub(super) mod buffers;
 mod far;
 pub(super) mod memory_model;
+mod packed;
+pub(super) mod packed_values;
 pub(super) mod registers;

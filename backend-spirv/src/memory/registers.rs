@@ -1,8 +1,10 @@
 //! Registers: each used element of a register buffer is a variable of the function, or a component of one.
 //!
-//! If the rows of a buffer are accessed in lanes, its variables are vectors of up to four elements. [`tilewright_codegen`] determines which
+//! If the rows of a buffer are accessed in lanes, its variables are vectors of up to four elements. Vectors of narrow dtypes are packed. [`tilewright_codegen`] determines which
 //! elements an index names, and tracks the values that they hold.
 
+use super::packed::words_of;
+use super::packed_values::Loaded;
 use crate::Result;
 use crate::chunks::Chunks;
 use crate::context::BlockContext;
@@ -67,10 +69,15 @@ impl BlockContext<'_> {
         let node = self.resolver.values.node(value);
         let (dtype, width, level) = (node.dtype, node.width, node.level);
         let variable = self.register(buffer, at)?;
-        let ty = self.vector_type(dtype, width)?;
+        let words = self.words_of_register(buffer);
+        let ty = match words {
+            Some(words) => self.words_type(words),
+            None => self.vector_type(dtype, width)?,
+        };
         let id = self.ins(level, Op::Load, ty, &[variable]);
         self.classes.read(buffer, value);
-        self.define(value, Chunks::one(id));
+        let loaded = if words.is_some() { Loaded::Words(id) } else { Loaded::Elements(Chunks::one(id)) };
+        self.define_loaded(value, buffer, loaded);
         Ok(())
     }
 
@@ -95,7 +102,7 @@ impl BlockContext<'_> {
     /// straight-line code only the last value matters.
     fn write_variable(&mut self, buffer: BufferId, at: i64, value: ValueId) -> Result<()> {
         // The value is computed here, because otherwise a long chain of updates would later be computed in one piece.
-        self.value(value)?;
+        self.register_id(buffer, value)?;
         self.classes.write(&self.resolver.values, buffer, value);
         self.register(buffer, at)?;
         let key = (buffer, at);
@@ -111,7 +118,7 @@ impl BlockContext<'_> {
         let here = self.resolver.span;
         for (buffer, at) in std::mem::take(&mut self.registers.waiting) {
             if let Some(value) = self.resolver.held_register(buffer, at) {
-                let (variable, id) = (self.register(buffer, at)?, self.scalar(value)?);
+                let (variable, id) = (self.register(buffer, at)?, self.register_id(buffer, value)?);
                 self.function.span = self.registers.waits.get(&(buffer, at)).copied().unwrap_or(here);
                 self.function.here().op(Op::Store, &[variable, id]);
                 self.function.span = here;
@@ -121,6 +128,20 @@ impl BlockContext<'_> {
         self.resolver.forget_registers();
         self.resolver.forget_reads();
         Ok(())
+    }
+
+    /// Returns the number of words of a variable of a narrow dtype, if it holds its elements packed.
+    fn words_of_register(&self, buffer: BufferId) -> Option<u32> {
+        let dtype = self.program.buffers[buffer].dtype;
+        words_of(dtype, self.resolver.uses.register_group(buffer))
+    }
+
+    /// Returns a value in the form that a variable of a buffer holds.
+    fn register_id(&mut self, buffer: BufferId, value: ValueId) -> Result<Id> {
+        match self.words_of_register(buffer) {
+            Some(_) => self.packed_value(value, self.program.buffers[buffer].dtype),
+            None => self.scalar(value),
+        }
     }
 
     fn register(&mut self, buffer: BufferId, at: i64) -> Result<Id> {
@@ -133,7 +154,10 @@ impl BlockContext<'_> {
     /// Declares a variable. If `zeros` is true, its initial value is zero.
     fn declare(&mut self, buffer: BufferId, at: i64, zeros: bool) -> Result<Id> {
         let (dtype, group) = (self.program.buffers[buffer].dtype, self.resolver.uses.register_group(buffer));
-        let ty = self.vector_type(dtype, group)?;
+        let ty = match self.words_of_register(buffer) {
+            Some(words) => self.words_type(words),
+            None => self.vector_type(dtype, group)?,
+        };
         let first = zeros.then(|| self.module.null(ty));
         let id = self.variable_with(ty, first);
         self.name_register(id, buffer, at * i64::from(group));

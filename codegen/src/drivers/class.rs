@@ -85,7 +85,7 @@ impl Classes {
                 Class { nan: true, free: free && !of[..2].iter().any(|v| unsigned(values, *v) == unsigned(values, of[2])) }
             }
             Op::Select => self.class_of_choice(values, of[0], of[1], of[2]),
-            Op::Cast(_) | Op::Index => self.class(values, of[0]),
+            Op::Cast(_) | Op::Narrow(_) | Op::Index => self.class(values, of[0]),
             Op::Splat(_) | Op::Extract(_) | Op::Part(_) => self.class(values, of[0]),
             Op::Join => of.iter().map(|v| self.class(values, *v)).reduce(Class::or).unwrap_or(Class::SUSPECT),
             Op::Compare(_) => Class::NUMBER,

@@ -67,6 +67,11 @@ pub fn nearest_half() -> Function {
     Function { name: "nearest_half", operands: 1, write: rounding::nearest_half }
 }
 
+/// Returns the function that rounds to the nearest number of bfloat16.
+pub fn nearest_bfloat() -> Function {
+    Function { name: "nearest_bfloat", operands: 1, write: rounding::nearest_bfloat }
+}
+
 impl Function {
     /// Returns the formula, and the instruction that computes the result.
     pub fn formula(&self) -> (Formula, Part) {

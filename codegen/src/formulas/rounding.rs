@@ -94,6 +94,25 @@ pub(super) fn nearest_half(f: &mut Formula, of: &[Part]) -> Part {
     f.float(bits)
 }
 
+/// The nearest number that bfloat16 has, as an f32. Ties go to the even one, and NaN stays NaN.
+pub(super) fn nearest_bfloat(f: &mut Formula, of: &[Part]) -> Part {
+    let x = f.operand(of[0]);
+    let unit = f.shifted_down(x.size, 16);
+    let odd = f.and(unit, 1);
+    let most = f.word(0x7fff);
+    let up = f.plus(odd, most);
+    // The carry of a number above the greatest one makes an infinity.
+    let number = f.plus(x.size, up);
+    // A quiet NaN, because the bits that are dropped may be the only ones.
+    let (is_nan, quiet) = (f.above(x.size, INFINITY), f.word(0x0040_0000));
+    let nan = f.or(x.size, quiet);
+    let size = f.select(is_nan, nan, number);
+    let size = f.and(size, 0xffff_0000);
+    let sign = f.sign(x);
+    let bits = f.or(size, sign);
+    f.float(bits)
+}
+
 /// The bits of the nearest multiple of 2^-24. Below 2^-14, these multiples are the numbers of f16.
 fn multiple_of_the_least(f: &mut Formula, size: Part) -> Part {
     let exponent = f.shifted_down(size, 23);

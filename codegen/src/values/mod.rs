@@ -10,7 +10,8 @@
 //! on more than the low bits of an index (a comparison, a quotient) is correct only if the index fits 32 bits. This
 //! follows from its [`range`], or the launch checks it ([`crate::Resolver::must_fit`]).
 //!
-//! A value that depends on the lane is a vector ([`Node::width`]).
+//! A value that depends on the lane is a vector ([`Node::width`]). Its dtype is one that instructions compute with
+//! ([`DType::computed`]): narrow dtypes exist in memory and in expressions only ([`narrow`](crate::narrow)).
 
 pub mod poly;
 mod range;
@@ -20,7 +21,7 @@ use poly::{Arithmetic, ByLane, Sum};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
-use tilewright_dsl::launch::{Bounds, DType, REACH};
+use tilewright_dsl::launch::{Bounds, DType};
 use tilewright_dsl::nest::BufferId;
 
 /// A value of a [`Values`].
@@ -105,8 +106,10 @@ pub enum Op {
     Compare(Compare),
     /// The second value if the first is true, else the third.
     Select,
-    /// A conversion.
+    /// A conversion to a dtype that instructions compute with.
     Cast(DType),
+    /// The number of a narrow dtype: for an integer, the one with the same low bits, and for a float, the nearest one.
+    Narrow(DType),
     /// Data as the integer with its 32 bits.
     Index,
     /// `a * b + c`, fused if the device fuses it.
@@ -130,14 +133,14 @@ impl Op {
             Op::Unary(op) => matches!(op, Unary::Abs | Unary::Sign),
             Op::Cast(to) => to.is_float(),
             Op::Compare(_) => true,
-            Op::Select | Op::Index | Op::Fma | Op::Splat(_) | Op::Extract(_) | Op::Part(_) | Op::Join => false,
+            Op::Narrow(_) | Op::Select | Op::Index | Op::Fma | Op::Splat(_) | Op::Extract(_) | Op::Part(_) | Op::Join => false,
         }
     }
 
     /// True if the result is data whatever the operands are: casts, and operations on bits.
     fn makes_data(self) -> bool {
         use Binary::{And, MulHi, Or, Shl, Shr, Xor};
-        matches!(self, Op::Cast(_) | Op::Unary(Unary::Not) | Op::Binary(And | Or | Xor | Shl | Shr | MulHi))
+        matches!(self, Op::Cast(_) | Op::Narrow(_) | Op::Unary(Unary::Not) | Op::Binary(And | Or | Xor | Shl | Shr | MulHi))
     }
 }
 
@@ -146,7 +149,7 @@ impl Op {
 pub struct Load {
     /// The buffer.
     pub buffer: BufferId,
-    /// The number of elements: 1, 2, 4 or, for elements of two bytes, 8.
+    /// The number of elements: 1, 2, 4, or as many more as 16 bytes have.
     pub count: u32,
     /// The index in units of `count` elements.
     pub index: ValueId,
@@ -224,10 +227,10 @@ impl Values {
         self.placed(hash(&(kind, dtype)), kind, dtype)
     }
 
-    /// Returns a new value that is not equal to any other.
+    /// Returns a new value that is not equal to any other, for an element of a dtype.
     pub fn moment(&mut self, dtype: DType, width: u32, level: u32) -> ValueId {
         self.moments += 1;
-        self.add(Kind::Moment(self.moments), dtype, width, level, REACH)
+        self.add(Kind::Moment(self.moments), dtype.computed(), width, level, crate::narrow::numbers(dtype))
     }
 
     /// Returns a new index that is distinct from all others. Only its range is known.
@@ -237,6 +240,7 @@ impl Values {
     }
 
     pub(crate) fn constant(&mut self, c: Const) -> ValueId {
+        let c = crate::narrow::literal(c);
         self.add(Kind::Const(c), c.dtype, 1, 0, Bounds::of((c.bits as i32).into()))
     }
 
@@ -267,8 +271,8 @@ impl Values {
     }
 
     /// Returns parameter number `n`, which is a scalar argument.
-    pub(crate) fn scalar_param(&mut self, n: u32, dtype: DType) -> ValueId {
-        self.add_as(true, Kind::Param(n), dtype, 1, 0, REACH)
+    pub(crate) fn scalar_param(&mut self, n: u32, dtype: DType, range: Bounds) -> ValueId {
+        self.add_as(true, Kind::Param(n), dtype, 1, 0, range)
     }
 
     /// Returns a value as data: the low 32 bits of an index. A literal that fits 32 bits is both.

@@ -11,6 +11,7 @@
 //! [`OR_BELOW_POWER`](tilewright_dsl::expr::rules::OR_BELOW_POWER) and [`XOR_BELOW_POWER`](tilewright_dsl::expr::rules::XOR_BELOW_POWER).
 
 use super::{Op, Operands, ValueId, Values};
+use crate::narrow::numbers;
 use tilewright_dsl::expr::rules::Algebra;
 use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::{Bounds, DType, REACH};
@@ -57,6 +58,13 @@ impl Values {
         let (a, b) = (of(0), of(1));
         match op {
             Op::Splat(_) | Op::Extract(_) | Op::Part(_) | Op::Index => a,
+            Op::Narrow(to) => {
+                if a.is_within(numbers(to)) {
+                    a
+                } else {
+                    numbers(to)
+                }
+            }
             Op::Select => b.either(of(2)),
             Op::Join => operands.iter().map(|v| self.number_range(*v)).fold(a, Bounds::either),
             Op::Binary(Binary::Min) => a.least(b),
@@ -64,6 +72,8 @@ impl Values {
             Op::Binary(Binary::FloorMod) => a.modulo(b),
             Op::Binary(Binary::FloorDiv) => a.over(b),
             Op::Binary(Binary::Add) => a.plus(b),
+            Op::Binary(Binary::Sub) => a.minus(b),
+            Op::Binary(Binary::Shr) if b.0 == b.1 && (0..32).contains(&b.0) && a.is_within(REACH) => Bounds(a.0 >> b.0, a.1 >> b.0),
             Op::Binary(Binary::Mul) => a.times(b),
             // Of numbers that are not negative. By 0, both are 0.
             Op::Binary(Binary::Div) if a.0 >= 0 && b.0 >= 0 => Bounds(0, a.over(b).1),

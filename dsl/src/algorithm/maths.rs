@@ -2,10 +2,10 @@
 
 use super::names::Symbol;
 use super::types::article;
-use super::{Checked, Checker, Poisoned};
+use super::{Checked, Checker, Poisoned, narrow};
 use crate::diag::{Error, SpanId, did_you_mean};
 use crate::expr::operators::Takes;
-use crate::expr::{self, Binary, Compare, Const, ExprId, Unary};
+use crate::expr::{Binary, Compare, Const, ExprId, Unary};
 use crate::syntax::Name;
 use crate::syntax::expr::{Expr, ExprKind};
 use tilewright_launch::DType;
@@ -109,7 +109,7 @@ impl Method {
 }
 
 /// The help for a method that only integers have.
-const OF_INTEGERS: &str = "it needs an `i32` or a `u32`";
+const OF_INTEGERS: &str = "it needs an integer";
 
 /// The highest exponent of `powi` and `pow`.
 const MAX_EXPONENT: i64 = 1024;
@@ -165,7 +165,8 @@ impl Checker<'_> {
         let number = |value: f64| exprs.constant(Const::number(value, dtype));
         let (one, infinity) = (number(1.0), number(f64::INFINITY));
         Ok(match (method, a, b) {
-            (Method::Unary(op, Takes::Bits), ..) => exprs.unary(op, exprs.cast(DType::U32, x)),
+            (Method::Unary(op, Takes::Bits), ..) => narrow::of_bits(exprs, op, x),
+            (Method::Binary(Binary::MulHi, _), Some(a), _) => narrow::high_product(exprs, x, a),
             (Method::Unary(op, _), ..) => exprs.unary(op, x),
             (Method::Binary(op, _), Some(a), _) => exprs.binary(op, x, a),
             (Method::Clamp, Some(low), Some(high)) => {
@@ -188,7 +189,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Makes a rotation from two shifts, whose counts are taken modulo 32.
+    /// Checks a rotation.
     fn rotation(&mut self, method: Method, of: &Expr, name: &Name, by: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
         let (of_id, by_id) = (self.value(of, wanted), self.value(by, Some(DType::U32)));
         let (x, n) = (of_id?, by_id?);
@@ -201,16 +202,7 @@ impl Checker<'_> {
             let error = Error::new(by.span, format!("`{name}` takes a `u32`, not {}", article(count)));
             return self.fail(error.maybe_help(count.is_int().then(|| "convert it: `… as u32`".into())));
         }
-        let exprs = &self.program.exprs;
-        let bits = exprs.cast(DType::U32, x);
-        let number = |n: u32| exprs.constant(Const { dtype: DType::U32, bits: n });
-        let back = match exprs.get(n) {
-            expr::Expr::Const(n) => number(n.bits.wrapping_neg() % 32),
-            _ => exprs.difference(number(0), n),
-        };
-        let (up, down) = if matches!(method, Method::RotateLeft) { (n, back) } else { (back, n) };
-        let (high, low) = (exprs.binary(Binary::Shl, bits, up), exprs.binary(Binary::Shr, bits, down));
-        Ok(exprs.cast(dtype, exprs.binary(Binary::Or, high, low)))
+        Ok(narrow::rotated(&self.program.exprs, x, n, matches!(method, Method::RotateLeft)))
     }
 
     /// Makes a power with a literal exponent.

@@ -33,6 +33,7 @@ pub mod inline;
 mod literals;
 mod maths;
 mod names;
+mod narrow;
 mod order;
 mod reads;
 mod reductions;

@@ -6,17 +6,10 @@ use crate::diag::{Error, did_you_mean, list};
 use crate::syntax::Name;
 use tilewright_launch::DType;
 
-/// The supported dtypes.
-pub(super) const SUPPORTED: [DType; 5] = [DType::F32, DType::F16, DType::I32, DType::U32, DType::Bool];
-
 /// Returns the dtype of a name that is not a generic.
 pub(super) fn plain(name: &Name) -> Result<DType, Error> {
     match DType::from_name(&name.text) {
-        Some(dtype) if SUPPORTED.contains(&dtype) => Ok(dtype),
-        Some(dtype) => {
-            let error = Error::new(name.span, format!("`{dtype}` is not supported yet"));
-            Err(error.help(format!("there are {}", list(SUPPORTED))))
-        }
+        Some(dtype) => Ok(dtype),
         None => Err(unknown(name)),
     }
 }
@@ -25,19 +18,24 @@ fn unknown(name: &Name) -> Error {
     let error = Error::new(name.span, format!("unknown dtype `{name}`"));
     let help = match name.as_str() {
         "f64" | "double" => "double precision is out of scope: few GPUs have it; use `f32`".into(),
-        "usize" | "isize" | "i64" | "i16" | "int" => "indices and integers are `i32`".into(),
-        "u64" | "u16" | "uint" => "unsigned integers are `u32`".into(),
+        "usize" | "isize" | "i64" | "int" => "indices and integers are `i32`".into(),
+        "u64" | "uint" => "unsigned integers are `u32`".into(),
         crate::syntax::kernel::DIM => {
             "`dim` is the type of an argument that is a size, `n: dim`; indices and integers are `i32`".into()
         }
         "float" => "use `f32`".into(),
+        "byte" | "uchar" | "uint8" => "use `u8`".into(),
+        "char" | "int8" => "use `i8`".into(),
+        "short" | "int16" => "use `i16`".into(),
+        "ushort" | "uint16" => "use `u16`".into(),
         "half" => "use `f16`".into(),
+        "bfloat16" | "bfloat" => "use `bf16`".into(),
         "image2d" | "Image" | "texture2d" | "Texture" => {
             "images are out of scope: use a tensor, and `x.clamp()[…]` for its edges".into()
         }
-        _ => format!("there are {}", list(SUPPORTED)),
+        _ => format!("there are {}", list(DType::ALL)),
     };
-    error.help(help).maybe_help(did_you_mean(&name.text, SUPPORTED.map(DType::name)))
+    error.help(help).maybe_help(did_you_mean(&name.text, DType::ALL.map(DType::name)))
 }
 
 impl Checker<'_> {
@@ -64,25 +62,12 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the smallest dtype that keeps the range and the fraction of numbers of two dtypes. Returns `None` for `i32` and `u32`.
+/// Returns the smallest dtype that has the numbers of two dtypes. For a float and an integer that no float has, this is `f32`. Returns
+/// `None` for signed integers and `u32`, and for bools.
 pub(super) fn common(a: DType, b: DType) -> Option<DType> {
-    let is_one_of = |dtype: DType, others: &[DType]| others.contains(&dtype);
-    let small = [DType::I8, DType::U8];
-    Some(match (a, b) {
-        _ if a == b => a,
-        (a, b) if a.is_float() && b.is_float() => DType::F32,
-        (float, int) | (int, float) if float.is_float() && int.is_int() => {
-            if is_one_of(int, &small) {
-                float
-            } else {
-                DType::F32
-            }
-        }
-        (DType::I32, other) | (other, DType::I32) if is_one_of(other, &small) => DType::I32,
-        (DType::U32, DType::U8) | (DType::U8, DType::U32) => DType::U32,
-        (DType::I8, DType::U8) | (DType::U8, DType::I8) => DType::I32,
-        _ => return None,
-    })
+    let has_both = |of: &DType| of.has_all_of(a) && of.has_all_of(b) && (of.is_float() == (a.is_float() || b.is_float()));
+    let both = DType::ALL.into_iter().filter(has_both).min_by_key(|of| of.bytes());
+    both.or((a.is_float() && b.is_int() || a.is_int() && b.is_float()).then_some(DType::F32))
 }
 
 /// Returns a dtype with its article, for example `` an `f32` ``.

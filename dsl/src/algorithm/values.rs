@@ -167,6 +167,7 @@ impl Checker<'_> {
             return self.fail(Error::new(at, format!("there is no `{}` of {}", op.symbol(), article(wrong))));
         }
         let count = if exprs.dtype(count) == dtype { count } else { exprs.cast(dtype, count) };
+        let count = super::narrow::count(exprs, count);
         Ok(exprs.binary(op.operation(), value, count))
     }
 

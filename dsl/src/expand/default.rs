@@ -7,7 +7,7 @@
 use super::signature::{Dtype, Signature};
 use super::{Backend, Costs, variant};
 use crate::diag::{Errors, Spans, list};
-use crate::launch::{DType, Feature};
+use crate::launch::DType;
 use crate::profile::Profile;
 use crate::schedule::statements::tune::Choice;
 use crate::syntax::Kernel;
@@ -71,7 +71,7 @@ impl Missing {
         };
         let chosen: Vec<DType> = signature.dtypes.iter().map(choice).collect();
         let bindings = signature.dtypes.iter().zip(&chosen).map(|(dtype, chosen)| format!("{} = {chosen}", dtype.written));
-        let has = |profile: &Profile| chosen.iter().flat_map(|dtype| needed(*dtype)).all(|feature| profile.has(*feature));
+        let has = |profile: &Profile| chosen.iter().flat_map(|dtype| dtype.needs()).all(|feature| profile.has(*feature));
         let profile = Profile::all_bundled().into_iter().find(has).unwrap_or_else(Profile::vulkan_1_1);
         let head = format!("{}<{}>", signature.name, bindings.collect::<Vec<_>>().join(", "));
         Missing { kernel: signature.name.clone(), reasons: vec![reason], documented: false, help: plain(&head, &profile) }
@@ -109,13 +109,8 @@ impl Missing {
 
 /// Returns the dtype to show for a generic: the first one that needs no feature, or else the first.
 fn choice(dtype: &Dtype) -> DType {
-    let plain = dtype.choices.iter().find(|choice| needed(**choice).is_empty());
+    let plain = dtype.choices.iter().find(|choice| choice.needs().is_empty());
     plain.or(dtype.choices.first()).copied().unwrap_or(DType::F32)
-}
-
-/// Returns the features that every kernel of a dtype needs.
-fn needed(dtype: DType) -> &'static [Feature] {
-    if dtype == DType::F16 { &[Feature::F16, Feature::Storage16] } else { &[] }
 }
 
 /// Returns an empty schedule, as a help shows it.

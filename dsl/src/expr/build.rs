@@ -162,6 +162,18 @@ impl Exprs {
         if self.dtype(a) == to && !self.is_index(a) { a } else { self.add(Expr::Cast(to, a), to) }
     }
 
+    /// Returns the value that a factor of matrix units is loaded as: without the conversions to more bits that the units do themselves.
+    pub fn widened(&self, mut value: ExprId) -> ExprId {
+        while let Expr::Cast(to, from) = *self.get(value)
+            && to.has_all_of(self.dtype(from))
+            && to.is_float() == self.dtype(from).is_float()
+            && !self.is_index(from)
+        {
+            value = from;
+        }
+        value
+    }
+
     /// Returns a value as an index.
     pub fn as_index(&self, a: ExprId) -> ExprId {
         if self.is_index(a) { a } else { self.unary(Unary::Index, a) }

@@ -1,17 +1,23 @@
 //! The bytes that local buffers and all-reduces take. `promote` uses them before it makes a copy, lowering when everything is
 //! made, and the verifier at the end.
 
-use super::{AllReduce, BufferId, How, Program, Scope, Space};
+use super::{Access, AllReduce, BufferId, How, Program, Scope, Space};
 use crate::launch::{DType, Feature};
 use crate::profile::Profile;
 
 impl Program {
-    /// Returns the bytes of an element in local memory. Without the feature for 16-bit float arithmetic, `f16` is stored as `f32` there.
+    /// Returns the bytes of an element in local memory. Registers hold narrow elements packed if their rows are whole words, which is
+    /// an estimate: they are if lanes access the rows.
     pub fn element_bytes(&self, buffer: BufferId, profile: &Profile) -> i64 {
-        match self.buffers[buffer].dtype {
-            DType::F16 if !profile.has(Feature::F16) => 4,
-            dtype => i64::from(dtype.bytes()),
-        }
+        let b = &self.buffers[buffer];
+        let bytes = i64::from(b.dtype.bytes());
+        let is_packed = match b.space {
+            Space::Register if b.dtype.is_narrow() => {
+                b.shape.last().and_then(|row| self.exprs.as_int(*row)).is_some_and(|row| row * bytes % 4 == 0)
+            }
+            _ => is_stored_narrow(b.dtype, profile),
+        };
+        if is_packed { bytes } else { 4 }
     }
 
     /// Returns the bytes of a local buffer, with its padding and versions. `None` if its shape has other extents than literals.
@@ -29,7 +35,11 @@ impl Program {
     /// for each invocation or subgroup. For the rows of matrices, it holds the results of each subgroup and all elements, unless
     /// the elements reuse the storage of a buffer.
     pub fn all_reduce_bytes(&self, reduction: &AllReduce, lanes: i64, invocations: i64, profile: &Profile) -> i64 {
-        let state: i64 = reduction.src.iter().map(|place| self.element_bytes(place.buffer, profile)).sum();
+        let bytes = |place: &Access| match self.buffers[place.buffer].dtype {
+            dtype if dtype.is_narrow() => i64::from(dtype.computed().bytes()),
+            _ => self.element_bytes(place.buffer, profile),
+        };
+        let state: i64 = reduction.src.iter().map(bytes).sum();
         let subgroup = profile.subgroup.map_or(1, i64::from);
         let subgroups = (invocations / subgroup).max(1);
         let of_matrix = reduction.src.first().and_then(|place| match self.buffers[place.buffer].space {
@@ -46,5 +56,16 @@ impl Program {
             _ => 0,
         };
         states.saturating_mul(state).saturating_mul(lanes)
+    }
+}
+
+/// True if shared memory and registers hold elements of a dtype in the dtype's own bytes. Otherwise they hold it in 32 bits, because the
+/// profile does not have the feature for the type.
+pub fn is_stored_narrow(dtype: DType, profile: &Profile) -> bool {
+    match dtype {
+        DType::F32 | DType::I32 | DType::U32 | DType::Bool => true,
+        DType::F16 => profile.has(Feature::F16),
+        DType::BF16 | DType::I16 | DType::U16 => profile.has(Feature::I16),
+        DType::I8 | DType::U8 => profile.has(Feature::I8),
     }
 }

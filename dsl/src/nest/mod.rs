@@ -89,7 +89,7 @@ pub mod build;
 mod ends;
 pub mod fill;
 pub mod known;
-mod local_bytes;
+pub mod local_bytes;
 pub mod meaning;
 mod monoid;
 mod node;

@@ -22,9 +22,9 @@ impl Monoid {
     }
 
     /// Returns the operation if one instruction may combine it across a subgroup. Integers use shuffles instead, because NVIDIA's
-    /// driver gets their instructions wrong (`docs/drivers.md`).
+    /// driver gets their instructions wrong (`docs/drivers.md`), and so does bfloat16, because no instruction rounds to it.
     pub fn of_subgroups(&self, exprs: &Exprs) -> Option<(Binary, DType)> {
-        self.operation(exprs).filter(|(_, dtype)| !dtype.is_int())
+        self.operation(exprs).filter(|(_, dtype)| !dtype.is_int() && !dtype.is_narrow())
     }
 
     /// Returns the feature, if any, with which memory can combine states atomically; `None` if it cannot.

@@ -130,7 +130,9 @@ fn a_profile_names_the_matrices_that_its_subgroups_multiply() {
     assert_eq!(of(&["next: board { subgroup: 32 }", board]), ["16 x 8 x 32 f16 f16 f32", "8 x 8 x 8 i8 u8 i32"]);
     assert_eq!(of(&["next: board { matrices: [4 x 4 x 4 f32 f32 f32] }", board]), ["4 x 4 x 4 f32 f32 f32"]);
     assert!(of(&["next: board { matrices: [] }", board]).is_empty());
-    assert_eq!(of(&["next: tilewright::devices::amd_rdna3 {}"]), ["16 x 16 x 16 f16 f16 f16", "16 x 16 x 16 f16 f16 f32"]);
+    let rdna3 =
+        ["f16 f16 f16", "f16 f16 f32", "bf16 bf16 f32", "i8 i8 i32", "u8 u8 u32"].map(|types| format!("16 x 16 x 16 {types}"));
+    assert_eq!(of(&["next: tilewright::devices::amd_rdna3 {}"]), rdna3);
 }
 
 #[test]

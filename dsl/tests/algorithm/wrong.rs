@@ -358,3 +358,62 @@ fn a_wrong_name_is_said_once() {
     let text = body("let a[i]: f32[N] = q[i]; let b[i]: f32[N] = a[i] * c; let d[i]: f32[N] = a[i] + b[i]; y[i, j] = d[i] * s;");
     assert_eq!(judged(&text).matches("error:").count(), 2, "{}", judged(&text));
 }
+
+/// Mistakes with dtypes of 8 and 16 bits.
+#[test]
+fn narrow() {
+    let kernel = |value: &str| {
+        format!(
+            "fn k<N>(b: i8[N], u: u8[N], h: i16[N], w: u16[N], f: bf16[N], g: f16[N], x: i32[N], t: f32[64]) -> y: i8[N] {{ y[i] = {value}; }}"
+        )
+    };
+    let values = [
+        "b[i] + u[i]",
+        "b[i] + h[i]",
+        "u[i] + w[i]",
+        "h[i] + w[i]",
+        "b[i] + x[i]",
+        "b[i] * f[i]",
+        "(f[i] + g[i]) as i8",
+        "(x[i] as u32 + b[i]) as i8",
+        "x[i]",
+        "f[i]",
+        "u[i] as bool as i8",
+        "-u[i] as i8",
+        "u[i].abs() as i8",
+        "b[i] + 200",
+        "b[i] + 1.5",
+        "(u[i] - 256) as i8",
+        "(f[i] + 1e39) as i8",
+        "b[u[i]]",
+        "t[u[i] as i32] as i8",
+        "b[i].sqrt()",
+        "b[i].powi(2)",
+        "f[i].count_ones() as i8",
+        "(u[i] & f[i]) as i8",
+        "i8::NAN",
+        "(f[i] + bf16::INFINTY) as i8",
+        "b[i] << 1.0",
+        "if b[i] { 1 } else { 0 }",
+        "sum(k in 0..N) { x[k] }",
+        "argmax(k in 0..N) { b[k] }",
+        "b.pad(0.0)[i + 1]",
+    ];
+    let text = values.iter().fold(String::new(), |out, value| out + value + "\n" + &judged(&kernel(value)) + "\n");
+    snapshot("narrow", text);
+    snapshot(
+        "narrow_heads",
+        all(&[
+            "fn k<N>(x: i64[N]) -> y: f32[N] { y[i] = x[i] as f32; }",
+            "fn k<N>(x: u64[N], n: int) -> y: f32[N] { y[i] = x[i] as f32; }",
+            "fn k<N>(x: bfloat16[N]) -> y: f32[N] { y[i] = x[i] as f32; }",
+            "fn k<N>(x: byte[N]) -> y: f32[N] { y[i] = x[i] as f32; }",
+            "fn k<N>(x: int8[N], z: uint8[N]) -> y: f32[N] { y[i] = x[i] as f32; }",
+            "fn k<N>(x: char[N]) -> y: f32[N] { y[i] = x[i] as f32; }",
+            "fn k<T: i8 | u8, N>(x: T[N]) -> y: T[N] { y[i] = -x[i]; }",
+            "fn k<T: i8 | bf16, N>(x: T[N]) -> y: T[N] { y[i] = x[i] >> 1; }",
+            "fn k<N>(x: u8[N]) -> y: u8[N] { const T: u8[3] = [1, 2, 256]; y[i] = x[i] * T[0]; }",
+            "fn k<N>(x: i8[N]) -> y: i8[N] { const C: i8 = -129; y[i] = x[i] + C; }",
+        ]),
+    );
+}

@@ -85,8 +85,8 @@ pub struct Covered {
     pub ran: bool,
 }
 
-/// The function that rounds to the nearest half. Elements of a field are not rounded.
-const NEAREST_HALF: &str = "nearest_half";
+/// The functions that round to the nearest number of 16 bits. Elements of a field are not rounded.
+const ROUND: [&str; 2] = ["nearest_half", "nearest_bfloat"];
 
 /// The functions whose value at 0 is 0.
 const KEEP_ZERO: [&str; 15] = [
@@ -201,7 +201,9 @@ impl Field {
 
     /// Returns the value of a function, as a random function of its operands. Functions differ by their names.
     pub fn function(&self, name: &str, operands: &[Element]) -> Element {
-        if let (NEAREST_HALF, [operand]) = (name, operands) {
+        if let [operand] = operands
+            && ROUND.contains(&name)
+        {
             return *operand;
         }
         let mut values = Vec::with_capacity(operands.len());

@@ -28,8 +28,8 @@ impl Lower<'_> {
         }
         let to = self.result(inst)?;
         let scalar = self.module.types.scalar(inst.ty)?;
-        if matches!(scalar, Scalar::Byte | Scalar::BF16) {
-            return unknown(format!("Op{:?} of 8 bits or of bfloat16", inst.op));
+        if matches!(scalar, Scalar::Byte | Scalar::Short | Scalar::BF16) {
+            return unknown(format!("Op{:?} of 8 or 16 bits, or of bfloat16", inst.op));
         }
         let (op, operands) = self.group_op(inst)?;
         let mut slots = [0; 2];

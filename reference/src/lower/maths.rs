@@ -93,32 +93,37 @@ impl Lower<'_> {
         self.computed(inst, to)
     }
 
-    /// Rounds an f32 result to 16 bits, or truncates a 32-bit result to 8 bits, if its type requires it.
+    /// Rounds an f32 result to 16 bits, or truncates a 32-bit result to 8 or 16 bits, if its type requires it.
     fn rounded(&mut self, inst: &Inst, at: Value) -> Result<()> {
         let exact = matches!(inst.op, Spv::FConvert | Spv::Select | Spv::FNegate);
         let op = match self.module.types.scalar(inst.ty)? {
             Scalar::F16 if !exact => Unary::Half,
             Scalar::BF16 if !exact => Unary::Upper,
-            Scalar::Byte => Unary::LowByte,
+            Scalar::Short => Unary::ShortAt(0),
+            Scalar::Byte => Unary::ByteAt(0),
             _ => return Ok(()),
         };
         self.op(Op::Unary { op, dst: at.at, a: at.at, len: at.planes * self.row(at.lanes) });
         Ok(())
     }
 
-    /// Returns an operand in 32 bits. Integers of 8 bits are extended by their sign if it matters.
+    /// Returns an operand in 32 bits. Integers of 8 and 16 bits are extended by their sign if it matters.
     fn extended(&mut self, inst: &Inst, id: Id, to: Value) -> Result<u32> {
         let slot = self.operand(id, to.lanes)?;
-        let is_byte = |ty| self.module.types.scalar(ty) == Ok(Scalar::Byte);
-        if !is_byte(self.module.type_of(id)?) && !is_byte(inst.ty) {
-            return Ok(slot);
-        }
-        let Some(signed) = is_signed(inst.op) else { return unknown(format!("Op{:?} of 8 bits", inst.op)) };
-        if !signed || !is_byte(self.module.type_of(id)?) {
+        let narrow = |ty| self.module.types.scalar(ty).ok().filter(|scalar| matches!(scalar, Scalar::Byte | Scalar::Short));
+        let (from, result) = (narrow(self.module.type_of(id)?), narrow(inst.ty));
+        let Some(scalar) = from.or(result) else { return Ok(slot) };
+        // Modules compute with integers of 8 bits, but only convert integers of 16 bits.
+        let is_known = scalar == Scalar::Byte || matches!(inst.op, Spv::SConvert | Spv::UConvert);
+        let Some(signed) = is_signed(inst.op).filter(|_| is_known) else {
+            return unknown(format!("Op{:?} of {} bits", inst.op, 8 * scalar.bytes()));
+        };
+        if !signed || from.is_none() {
             return Ok(slot);
         }
         let wide = self.temporary(to.planes, to.lanes)?.at;
-        self.op(Op::Unary { op: Unary::SignByte, dst: wide, a: slot, len: to.planes * self.row(to.lanes) });
+        let op = if scalar == Scalar::Byte { Unary::SignByte } else { Unary::SignShort };
+        self.op(Op::Unary { op, dst: wide, a: slot, len: to.planes * self.row(to.lanes) });
         Ok(wide)
     }
 
@@ -126,10 +131,12 @@ impl Lower<'_> {
     fn resized(&mut self, inst: &Inst) -> Result<()> {
         let from = self.module.types.scalar(self.module.type_of(inst.arg(0)?)?);
         match (from, self.module.types.scalar(inst.ty)) {
-            (Ok(Scalar::Byte), Ok(Scalar::Int)) | (Ok(Scalar::Int), Ok(Scalar::Byte)) => {
-                // Operands are extended already. A narrowed value is truncated.
-                let all = if inst.op == Spv::SConvert { Unary::Same } else { Unary::LowByte };
-                self.word_by_word(inst, Maths::Unary(all), inst.from(0))
+            (Ok(Scalar::Short), Ok(Scalar::Int)) if inst.op == Spv::UConvert => {
+                self.word_by_word(inst, Maths::Unary(Unary::WordOfShort), inst.from(0))
+            }
+            // Operands are extended already, and results are truncated.
+            (Ok(Scalar::Byte | Scalar::Short), Ok(Scalar::Int)) | (Ok(Scalar::Int), Ok(Scalar::Byte | Scalar::Short)) => {
+                self.word_by_word(inst, Maths::Unary(Unary::Same), inst.from(0))
             }
             _ => unknown(format!("Op{:?}", inst.op)),
         }
@@ -227,6 +234,14 @@ impl Lower<'_> {
                 for plane in 0..to.planes {
                     let op = if plane % 2 == 0 { Unary::LowHalf } else { Unary::HighHalf };
                     self.op(Op::Unary { op, dst: to.at + plane * row, a: src + plane / 2 * row, len: row });
+                }
+            }
+            (false, false) if scalar == Scalar::Int && self.module.types.planes_per_word(inst.ty)? * from.planes == to.planes => {
+                let per = to.planes / from.planes;
+                for plane in 0..to.planes {
+                    let bit = (plane % per * (32 / per)) as u8;
+                    let op = if per == 2 { Unary::ShortAt(bit) } else { Unary::ByteAt(bit) };
+                    self.op(Op::Unary { op, dst: to.at + plane * row, a: src + plane / per * row, len: row });
                 }
             }
             (true, false) if from.planes == 2 * to.planes => {

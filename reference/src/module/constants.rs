@@ -55,7 +55,7 @@ impl Module {
 
     fn scalar_value(&self, inst: &Inst, word: u32) -> Result<u32> {
         match self.types.get(inst.ty)? {
-            Type::Scalar(scalar @ (Scalar::F16 | Scalar::BF16 | Scalar::Byte)) => Ok(scalar.form().keep(word)),
+            Type::Scalar(scalar @ (Scalar::F16 | Scalar::BF16 | Scalar::Short | Scalar::Byte)) => Ok(scalar.form().keep(word)),
             Type::Scalar(_) if inst.args.len() == 1 => Ok(word),
             _ => unknown("constants of more than 32 bits"),
         }

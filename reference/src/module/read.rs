@@ -191,6 +191,7 @@ impl Reader {
             Op::TypeVoid => Type::Void,
             Op::TypeBool => Type::Scalar(Scalar::Bool),
             Op::TypeInt if inst.arg(0)? == 32 => Type::Scalar(Scalar::Int),
+            Op::TypeInt if inst.arg(0)? == 16 => Type::Scalar(Scalar::Short),
             Op::TypeInt if inst.arg(0)? == 8 => Type::Scalar(Scalar::Byte),
             Op::TypeInt if inst.arg(0)? == 64 => Type::Wide,
             Op::TypeInt => return unknown(format!("integers of {} bits", inst.arg(0)?)),

@@ -55,6 +55,8 @@ pub(crate) struct Member {
 pub(crate) enum Scalar {
     Bool,
     Int,
+    /// 16 bits, signed or not.
+    Short,
     /// 8 bits, signed or not.
     Byte,
     F32,
@@ -81,7 +83,7 @@ impl Scalar {
             Scalar::F32 => Some(Format::F32),
             Scalar::F16 => Some(Format::F16),
             Scalar::BF16 => Some(Format::BF16),
-            Scalar::Bool | Scalar::Int | Scalar::Byte => None,
+            Scalar::Bool | Scalar::Int | Scalar::Short | Scalar::Byte => None,
         }
     }
 
@@ -89,6 +91,7 @@ impl Scalar {
     pub(crate) fn form(self) -> Form {
         match self {
             Scalar::Bool | Scalar::Int | Scalar::F32 => Form::Word,
+            Scalar::Short => Form::Short,
             Scalar::Byte => Form::Byte,
             Scalar::F16 => Form::Half,
             Scalar::BF16 => Form::BFloat,
@@ -205,6 +208,11 @@ impl Types {
             Type::Pointer { .. } => Ok(Scalar::Int),
             other => malformed(format!("{other:?} is neither scalar nor vector")),
         }
+    }
+
+    /// Returns the number of a type's scalars that are as long as a word.
+    pub(crate) fn planes_per_word(&self, id: Id) -> Result<u32> {
+        Ok(4 / self.scalar(id)?.bytes())
     }
 
     /// Returns the format of the floats that a value consists of, if all of its scalars are such floats.

@@ -34,7 +34,7 @@ fn what_is_not_known_is_named() {
     let message = |more, body| refusal(&empty(module(more, body)));
     assert_eq!(message("", "%a = OpDPdx %float %one"), "the reference device does not support OpDPdx");
     assert_eq!(message("%d = OpTypeFloat 64", ""), "the reference device does not support floats of 64 bits");
-    assert_eq!(message("%s = OpTypeInt 16 0", ""), "the reference device does not support integers of 16 bits");
+    assert_eq!(message("%s = OpTypeInt 4 0", ""), "the reference device does not support integers of 4 bits");
     let import = "OpMemoryModel Logical GLSL450";
     let text = HEAD.replace(import, &format!("%g = OpExtInstImport \"GLSL.std.450\"\n{import}"));
     let body =

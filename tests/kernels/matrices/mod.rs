@@ -4,3 +4,4 @@ pub(super) mod fragment;
 mod fragment_rows;
 mod mma;
 mod mma_conv;
+mod narrow;

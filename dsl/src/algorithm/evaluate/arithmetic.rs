@@ -65,9 +65,11 @@ impl Arithmetic for Bounded {
     fn to_int(&self, x: Float, to: DType) -> i64 {
         match to {
             DType::U32 => (x.value as u32).into(),
+            DType::I16 => (x.value as i16).into(),
+            DType::U16 => (x.value as u16).into(),
             DType::I8 => (x.value as i8).into(),
             DType::U8 => (x.value as u8).into(),
-            _ => (x.value as i32).into(),
+            DType::I32 | DType::F32 | DType::F16 | DType::BF16 | DType::Bool => (x.value as i32).into(),
         }
     }
 

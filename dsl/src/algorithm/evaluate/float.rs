@@ -223,10 +223,10 @@ fn angle(a: Float, b: Float, dtype: DType) -> Float {
     Float::known(value, if is_at_jump { f64::INFINITY } else { moved + ulps(6.0, value, dtype) })
 }
 
-/// Returns `n` units in the last place of a result in f32. A result in f16 is computed in f32 and rounded.
+/// Returns `n` units in the last place of a result in f32. A narrower result is computed in f32 and rounded.
 fn ulps(n: f64, y: f64, dtype: DType) -> f64 {
     let (u, tiny) = (format(dtype).roundoff(), format(dtype).least_normal);
-    2.0 * u * if dtype == DType::F16 { 1.0 } else { n } * y.abs() + tiny
+    2.0 * u * if dtype == DType::F32 { n } else { 1.0 } * y.abs() + tiny
 }
 
 /// The largest quotient for which a remainder is exact.
@@ -267,8 +267,8 @@ fn own(op: Unary, x: f64, y: f64, dtype: DType) -> f64 {
         Precision::Epsilons(..) if y == 0.0 => tiny,
         Precision::Epsilons(n, of_operand) => relative(n + of_operand * x.abs()),
         Precision::Sine | Precision::Tangent(_) if x.abs() > TURNS => f64::INFINITY,
-        // In f16 the function is computed in f32, and rounded.
-        Precision::Sine => 2f64.powi(-11) + if dtype == DType::F16 { relative(1.0) } else { 0.0 },
+        // For narrower types the function is computed in f32, and rounded.
+        Precision::Sine => 2f64.powi(-11) + if dtype == DType::F32 { 0.0 } else { relative(1.0) },
         Precision::Ulps(n) | Precision::Tangent(n) => ulps(n, y, dtype),
     }
 }

@@ -10,7 +10,7 @@
 
 use crate::diag::{Error, SpanId, list};
 use crate::expr::{Binary, Expr, ExprId, Read};
-use crate::launch::{DType, Feature, Matrices};
+use crate::launch::{Feature, Matrices};
 use crate::nest::path::{Frame, Head};
 use crate::nest::{Access, AxisId, Body, Exec, Level, Side, Space, State};
 use crate::profile::Profile;
@@ -155,7 +155,7 @@ fn factors(nest: &mut StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3], span:
     };
     let mut found = Vec::new();
     for factor in [a, b] {
-        let Expr::Read(read) = nest.program.exprs.get(widened(nest, factor)).clone() else {
+        let Expr::Read(read) = nest.program.exprs.get(nest.program.exprs.widened(factor)).clone() else {
             let text = nest.text(factor);
             let error = Error::new(span, format!("the factor `{text}` is computed, but matrices are loaded from memory"));
             return Err(error.help("compute it in a stage of its own, placed by `compute_at(…, to: shared)` or stored by `root`"));
@@ -186,16 +186,6 @@ fn factors(nest: &mut StageNest<'_>, names: &[Name; 3], axes: [AxisId; 3], span:
         Ok([(a, [true, false, true]), (b, [false, true, true])]) => Ok([a, b]),
         _ => Err(refuse("both factors depend on the same of these axes")),
     }
-}
-
-/// Strips conversions that do not change the value.
-fn widened(nest: &StageNest<'_>, mut value: ExprId) -> ExprId {
-    while let Expr::Cast(to, from) = *nest.program.exprs.get(value)
-        && (nest.program.exprs.dtype(from), to) == (DType::F16, DType::F32)
-    {
-        value = from;
-    }
-    value
 }
 
 /// Checks that the profile has matrices of this shape for these factors and this sum.

@@ -1,8 +1,9 @@
 //! Bits that are neither an integer nor a float: two halves, or a combination of floats by bits.
 //!
-//! Modules combine floats by bits where a driver miscompiles a selection of floats, and test bits for NaN and signs. The patterns are
-//! recognized: `(a ^ b) & mask ^ b` with a mask of all bits or none, `x ^ 0`, and the sign and the magnitude of a float. The result of
-//! all other integer arithmetic on floats is unknown.
+//! Modules combine floats by bits where a driver miscompiles a selection of floats, and test bits for NaN and signs. They also move
+//! bfloat16, which are the upper halves of f32, between the halves of words. The patterns are recognized: `(a ^ b) & mask ^ b` with a mask
+//! of all bits or none, `x ^ 0`, the sign and the magnitude of a float, and shifts by 16, masks and unions of halves. The result of all
+//! other integer arithmetic on floats is unknown.
 
 use super::{Exact, Word};
 use crate::field::Element;
@@ -32,6 +33,62 @@ impl Exact<'_> {
             (_, Some(Bits::Halves(halves))) => Some(halves),
             _ => None,
         }
+    }
+
+    /// Returns the upper half of a word whose lower half is 0, which is then the f32 of a bfloat16.
+    pub(super) fn upper_half(&self, word: Word) -> Option<Word> {
+        match self.bits_of(word) {
+            Some(Bits::Halves([low, high])) if self.int(low) == Some(0) => Some(high),
+            _ => None,
+        }
+    }
+
+    /// Returns 16 bits with zeros above.
+    pub(super) fn word_of_half(&self, half: Word) -> Word {
+        match half {
+            Word::Float(Element::Unknown(_)) => half,
+            Word::Float(_) => self.bits(Bits::Halves([half, Word::Int(0)])),
+            _ => half,
+        }
+    }
+
+    /// Returns the half of a word that begins at a bit, as 16 bits.
+    pub(super) fn half_at(&self, word: Word, bit: u8) -> Word {
+        match self.split(word) {
+            Some([low, high]) => {
+                if bit == 0 {
+                    low
+                } else {
+                    high
+                }
+            }
+            None => self.integers([word], |[word]| word >> bit & 0xffff),
+        }
+    }
+
+    /// Returns a word that is shifted by 16, to the left or to the right, or by 0. The upper half of an f32 is a bfloat16, because exact
+    /// arithmetic does not round.
+    pub(super) fn moved(&self, left: bool, word: Word, by: Word) -> Option<Word> {
+        let zero = Word::Int(0);
+        match (self.int(by)?, word, self.split(word)) {
+            (0, ..) => Some(word),
+            (16, Word::Int(_) | Word::Float(Element::Unknown(_)), _) => None,
+            (16, Word::Float(_), _) if !left => Some(self.bits(Bits::Halves([word, zero]))),
+            (16, _, Some([low, _])) if left => Some(self.bits(Bits::Halves([zero, low]))),
+            (16, _, Some([_, high])) => Some(self.bits(Bits::Halves([high, zero]))),
+            _ => None,
+        }
+    }
+
+    /// Returns the union of two words. In each half, one of the words must be 0.
+    fn joined(&self, a: Word, b: Word) -> Option<Word> {
+        let one = |a: Word, b: Word| match (self.int(a), self.int(b)) {
+            (Some(0), _) => Some(b),
+            (_, Some(0)) => Some(a),
+            _ => None,
+        };
+        let ([a, b], [c, d]) = (self.split(a)?, self.split(b)?);
+        Some(self.bits(Bits::Halves([one(a, c)?, one(b, d)?])))
     }
 
     pub(super) fn xor(&self, a: Word, b: Word) -> Word {
@@ -70,6 +127,8 @@ impl Exact<'_> {
                 self.bits(Bits::Halves([self.and_half(low, bits & 0xffff), self.and_half(high, bits >> 16)]))
             }
             (_, Some(Bits::Xor(x, y))) => self.xor(self.and(x, mask), self.and(y, mask)),
+            (Word::Named(i), _) if bits == 0xffff_0000 => self.bits(Bits::Halves([Word::Int(0), Word::Named(i >> 16)])),
+            (Word::Float(_), _) if bits == 0xffff_0000 => word,
             (Word::Float(x), _) if bits == SIGN => self.bits(Bits::Sign(x)),
             (Word::Float(x), _) if bits == !SIGN => self.bits(Bits::Magnitude(x)),
             _ => self.integers([a, b], |[a, b]| a & b),
@@ -91,6 +150,9 @@ impl Exact<'_> {
             _ if self.int(b) == Some(0) => a,
             (Some(Bits::Sign(x)), _) if self.int(b) == one => Word::Float(self.field.sign(x)),
             (_, Some(Bits::Sign(x))) if self.int(a) == one => Word::Float(self.field.sign(x)),
+            (Some(Bits::Halves(_)), _) | (_, Some(Bits::Halves(_))) => {
+                self.joined(a, b).unwrap_or_else(|| self.integers([a, b], |[a, b]| a | b))
+            }
             _ => self.integers([a, b], |[a, b]| a | b),
         }
     }

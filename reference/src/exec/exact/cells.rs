@@ -14,7 +14,7 @@ pub(super) fn format(form: Form) -> Option<Format> {
     match form {
         Form::Half => Some(Format::F16),
         Form::BFloat => Some(Format::BF16),
-        Form::Word | Form::Byte => None,
+        Form::Word | Form::Short | Form::Byte => None,
     }
 }
 
@@ -39,17 +39,22 @@ impl Exact<'_> {
             ([Cell::Passed, Cell::Passed], _) => self.parameter(raw, byte, form),
             ([Cell::Whole(word), _], None) if form == Form::Word => word,
             (_, None) if form == Form::Word => {
-                let halves = self.cells_as_halves(cells, raw, Form::Half).map(|cell| match cell {
+                let halves = self.cells_as_halves(cells, raw).map(|cell| match cell {
                     Cell::Half(word) => word,
                     _ => Exact::unknown(Reason::BitsOfFloat),
                 });
                 self.bits(Bits::Halves(halves))
             }
-            (_, Some(format)) => match self.cells_as_halves(cells, raw, form)[byte % 4 / 2] {
+            (_, Some(format)) => match self.cells_as_halves(cells, raw)[byte % 4 / 2] {
                 Cell::Half(word) => Word::Float(self.half(word, format)),
                 _ => Exact::unknown(Reason::FloatOfBits),
             },
-            _ => self.integers([Exact::unknown(Reason::BitsOfFloat)], |[word]| word),
+            _ => {
+                let Cell::Half(half) = self.cells_as_halves(cells, raw)[byte % 4 / 2] else {
+                    return Exact::unknown(Reason::BitsOfFloat);
+                };
+                if form == Form::Short { half } else { self.integers([half], |[half]| half >> (8 * (byte % 2)) & 0xff) }
+            }
         }
     }
 
@@ -66,15 +71,23 @@ impl Exact<'_> {
         }
     }
 
+    /// Returns the cells of a word after an integer is stored to a part of it. Integers are kept as their bits in memory.
+    pub(super) fn cells_as_integers(&self, cells: [Cell; 2]) -> [Cell; 2] {
+        match cells {
+            [Cell::Whole(word), _] if self.reason(word).is_some() => cells,
+            [Cell::Half(word), _] | [_, Cell::Half(word)] if self.reason(word).is_some() => cells,
+            _ => [Cell::Passed; 2],
+        }
+    }
+
     /// Returns the cells of a word as two halves.
-    pub(super) fn cells_as_halves(&self, cells: [Cell; 2], raw: u32, form: Form) -> [Cell; 2] {
+    pub(super) fn cells_as_halves(&self, cells: [Cell; 2], raw: u32) -> [Cell; 2] {
         if let [Cell::Whole(word), _] = cells {
             let halves = self.split(word).unwrap_or([Exact::unknown(Reason::FloatOfBits); 2]);
             return halves.map(Cell::Half);
         }
-        let format = format(form).unwrap_or(Format::F16);
         [0, 1].map(|n| match cells[n] {
-            Cell::Passed => Cell::Half(Word::Float(self.field.input(format, raw >> (16 * n) & 0xffff))),
+            Cell::Passed => Cell::Half(Word::Named(raw >> (16 * n) & 0xffff)),
             cell => cell,
         })
     }
@@ -85,6 +98,7 @@ impl Exact<'_> {
             DType::F32 | DType::I32 | DType::U32 | DType::Bool => Form::Word,
             DType::F16 => Form::Half,
             DType::BF16 => Form::BFloat,
+            DType::I16 | DType::U16 => Form::Short,
             DType::I8 | DType::U8 => Form::Byte,
         };
         let needed = mask(byte, form);

@@ -15,14 +15,15 @@ impl Exact<'_> {
             Unary::Half | Unary::HalfTowardsZero | Unary::Upper => float(&|x| x),
             Unary::Same => a,
             // A name is a float from here on, so integer arithmetic on it is unknown.
-            Unary::FloatBits => {
-                if let Word::Named(_) = a {
-                    Word::Float(self.float(a))
-                } else {
-                    a
-                }
-            }
-            Unary::LowByte => integer(|a| a & 0xff),
+            Unary::FloatBits => match a {
+                Word::Named(_) => Word::Float(self.float(a)),
+                _ if self.upper_half(a).is_some() => Word::Float(self.float(a)),
+                _ => a,
+            },
+            Unary::WordOfShort => self.word_of_half(a),
+            Unary::ShortAt(bit) => self.half_at(a, bit),
+            Unary::SignShort => integer(|a| a as u16 as i16 as i32 as u32),
+            Unary::ByteAt(bit) => self.integers([a], |[a]| a >> bit & 0xff),
             Unary::SignByte => integer(|a| a as u8 as i8 as i32 as u32),
             Unary::LowHalf | Unary::HighHalf => Word::Float(match self.split(a) {
                 Some(halves) => self.half(halves[usize::from(op == Unary::HighHalf)], Format::F16),

@@ -112,7 +112,10 @@ impl<'a> Exact<'a> {
             Word::Int(_) => Element::Unknown(Reason::FloatOfBits),
             Word::Bits(_) => match self.bits_of(word) {
                 Some(Bits::Xor(x, Word::Int(SIGN)) | Bits::Xor(Word::Int(SIGN), x)) => self.float(x).negated(),
-                _ => Element::Unknown(Reason::FloatOfBits),
+                _ => match self.upper_half(word) {
+                    Some(upper) => self.half(upper, Format::BF16),
+                    None => Element::Unknown(Reason::FloatOfBits),
+                },
             },
         }
     }
@@ -221,7 +224,12 @@ impl Numbers for Exact<'_> {
     }
 
     fn partial(&self, op: Partial, [a, b]: [Word; 2], byte: bool) -> Option<Word> {
+        let moved = match op {
+            Partial::ShiftLeft | Partial::ShiftRight => self.moved(op == Partial::ShiftLeft, a, b),
+            _ => None,
+        };
         match op {
+            _ if moved.is_some() => moved,
             Partial::FToS | Partial::FToU => Some(Exact::unknown(Reason::ToInteger)),
             _ => match [a, b].iter().find_map(|word| self.reason(*word)) {
                 Some(reason) => Some(Exact::unknown(reason)),
@@ -282,8 +290,7 @@ impl Numbers for Exact<'_> {
         let bits = word >> (8 * (byte % 4));
         match format(form) {
             Some(format) => Word::Float(self.field.input(format, bits & 0xffff)),
-            None if form == Form::Byte => Word::Named(bits & 0xff),
-            None => Word::Named(bits),
+            None => Word::Named(form.keep(bits)),
         }
     }
 
@@ -300,11 +307,19 @@ impl Numbers for Exact<'_> {
         memory.keep(byte, &mut |cells, raw| match form {
             Form::Word => *cells = self.cells_of(word),
             Form::Half | Form::BFloat => {
-                let mut halves = self.cells_as_halves(*cells, raw, form);
+                let mut halves = self.cells_as_halves(*cells, raw);
                 halves[byte % 4 / 2] = Cell::Half(word);
                 *cells = halves;
             }
-            Form::Byte => *cells = [Cell::Passed; 2],
+            Form::Short | Form::Byte => match self.reason(word) {
+                None => *cells = self.cells_as_integers(*cells),
+                Some(_) if form == Form::Short => {
+                    let mut halves = self.cells_as_halves(*cells, raw);
+                    halves[byte % 4 / 2] = Cell::Half(word);
+                    *cells = halves;
+                }
+                Some(reason) => *cells = [Cell::Whole(Exact::unknown(reason)), Cell::Rest],
+            },
         });
     }
 
