@@ -15,18 +15,24 @@ const MATRICES: [(u32, &[[u32; 3]]); 6] = [
     (64, &[[16, 16, 16], [32, 8, 4]]),
 ];
 
-/// Generates a profile. If the kernel has f16 (`floats16`), most profiles have it, too. If it has products that matrix units can
+/// Generates a profile. Most profiles have the features that the kernel's dtypes need. If it has products that matrix units can
 /// compute (`products`), most profiles have matrix units.
-pub fn generate(floats16: bool, products: bool, random: &mut Rng) -> Profile {
+pub fn generate(needed: &BTreeSet<Feature>, products: bool, random: &mut Rng) -> Profile {
     if products && random.u8(..100) < 88 {
-        return matrices(random);
+        let mut profile = matrices(random);
+        if profile.name == "p" {
+            profile.features.extend(needed);
+        }
+        return profile;
     }
     let mut profile = match random.u8(..100) {
         0..35 => random.choice(Profile::all_bundled()).unwrap_or_else(Profile::vulkan_1_1),
         _ => limits(random),
     };
-    if floats16 && random.u8(..100) < 92 {
-        profile.features.extend([Feature::F16, Feature::Storage16]);
+    if !needed.is_empty() && random.u8(..100) < 92 {
+        profile.features.extend(needed);
+        let narrow = [Feature::I8, Feature::I16].into_iter().filter(|_| random.bool());
+        profile.features.extend(narrow);
         profile.name = "p".into();
     }
     profile
@@ -40,10 +46,14 @@ fn matrices(random: &mut Rng) -> Profile {
         return random.choice(bundled).unwrap_or(Profile::mesa_lavapipe_26)();
     }
     let (subgroup, shapes) = random.choice(MATRICES).unwrap_or(MATRICES[0]);
-    let rows = shapes.iter().flat_map(|shape| {
-        let sums = [DType::F16, DType::F32];
-        sums.map(|sum| Matrices { shape: *shape, factors: [DType::F16; 2], sum })
-    });
+    let types = [
+        (DType::F16, DType::F16),
+        (DType::F16, DType::F32),
+        (DType::BF16, DType::F32),
+        (DType::I8, DType::I32),
+        (DType::U8, DType::U32),
+    ];
+    let rows = shapes.iter().flat_map(|shape| types.map(|(of, sum)| Matrices { shape: *shape, factors: [of; 2], sum }));
     let mut profile = limits(random);
     profile.invocations = random.choice([128, 256, 1024]).unwrap_or(256);
     profile.local = [profile.invocations; 3];
@@ -52,6 +62,7 @@ fn matrices(random: &mut Rng) -> Profile {
     profile.matrices = rows.collect();
     let features = [Feature::CooperativeMatrix, Feature::MemoryModel, Feature::SubgroupSize, Feature::F16, Feature::Storage16];
     profile.features.extend(features);
+    profile.features.extend([Feature::MatrixBf16, Feature::I8, Feature::I16, Feature::Storage8]);
     let more = [Feature::MatrixReductions, Feature::MatrixConversions];
     profile.features.extend(more.into_iter().filter(|_| random.u8(..100) < 55));
     profile

@@ -7,9 +7,10 @@ use crate::kernel::{self, Kernel};
 use crate::schedule::tree::{Fact, Schedule};
 use crate::schedule::{self, Product, facts};
 use fastrand::Rng;
+use std::collections::BTreeSet;
 use tilewright_check::Fill;
 use tilewright_dsl::profile::Profile;
-use tilewright_launch::DType;
+use tilewright_launch::{DType, Feature};
 
 /// The most points that a launch computes, because the evaluation is slow.
 const POINTS: i64 = 6_000;
@@ -80,7 +81,7 @@ impl Case {
         let (kernel, mut fills) = (made.kernel, made.fills);
         let generic = if random.bool() { DType::F16 } else { DType::F32 };
         let products = kernel.stages.iter().any(|stage| Product::of(&kernel, stage, generic).is_some());
-        let profile = board::generate(has_f16(&kernel, generic), products, &mut random);
+        let profile = board::generate(&in_memory(&kernel, generic), products, &mut random);
         let schedule = schedule::generate(&kernel, generic, &profile, &mut random);
         // A tensor that is stated to be finite gets no infinities, because then no result would be right.
         let is_finite =
@@ -153,9 +154,11 @@ pub(crate) fn mix(n: u64) -> u64 {
     n ^ (n >> 31)
 }
 
-fn has_f16(kernel: &Kernel, generic: DType) -> bool {
+/// Returns the features that a kernel's tensors and its arithmetic need.
+fn in_memory(kernel: &Kernel, generic: DType) -> BTreeSet<Feature> {
     let arguments = kernel.arguments.iter().map(|a| a.ty);
-    arguments.chain(kernel.stages.iter().map(|s| s.ty)).any(|t| t.dtype(generic) == DType::F16)
+    let types = arguments.chain(kernel.stages.iter().map(|s| s.ty));
+    types.flat_map(|ty| ty.dtype(generic).needs()).copied().collect()
 }
 
 /// Generates sizes for a launch: odd sizes, small sizes, and sizes that meet the facts, without too many points.

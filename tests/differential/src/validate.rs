@@ -6,9 +6,15 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::Once;
 
-/// Messages of a `spirv-val` that does not know `CooperativeMatrixKHR`, or the capabilities of `SPV_NV_cooperative_matrix2`.
-const UNKNOWN: [&str; 3] =
-    ["Invalid capability operand: 6022", "Invalid capability operand: 5430", "Invalid capability operand: 5431"];
+/// Messages of a `spirv-val` that does not know `CooperativeMatrixKHR`, or the capabilities of `SPV_NV_cooperative_matrix2` or of
+/// `SPV_KHR_bfloat16`.
+const UNKNOWN: [&str; 5] = [
+    "Invalid capability operand: 6022",
+    "Invalid capability operand: 5430",
+    "Invalid capability operand: 5431",
+    "Invalid capability operand: 5116",
+    "Invalid capability operand: 5118",
+];
 
 /// Checks that `spirv-val` accepts every module of a variant, of all its versions, with and without source lines.
 ///

@@ -80,8 +80,10 @@ impl Builder<'_> {
                 Value::new(Expr::new(ExprKind::If(read.expr.into(), yes.into(), no.into()), ty), 1.0, true)
             }
             t if t.is_float() => {
-                // A conversion from f32 to f16 rounds.
-                Value::new(read.expr.cast(ty), 1.0, other != Type::Is(DType::F32))
+                // All other conversions between floats may round.
+                let (from, to) = (other.dtype(DType::F16), ty.dtype(DType::F32));
+                let is_exact = to == DType::F32 && ty != Type::Generic || from == DType::F16 && to != DType::BF16;
+                Value::new(read.expr.cast(ty), 1.0, is_exact)
             }
             _ => Value::new(read.expr.infix("%", Expr::int(32)).cast(ty), 32.0, true),
         }

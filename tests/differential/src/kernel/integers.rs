@@ -54,7 +54,7 @@ impl Builder<'_> {
                 let op = self.pick(&["<<", ">>"]);
                 a.infix(op, literal(n))
             }
-            80..86 if ty == INDEX => {
+            80..86 if ty.is_signed() => {
                 let a = self.integer_read(ty);
                 match self.random.u8(..4) {
                     0 => a.method("abs", []),
@@ -83,7 +83,10 @@ impl Builder<'_> {
                 if ty == U32 { count } else { Expr { ty: U32, ..count }.cast(ty) }
             }
             2 => a.method("mul_hi", [self.integer(ty)]),
-            3 => a.method("mul_hi", [Expr::literal(self.pick(&["3", "65536", "2147483647"]), ty)]),
+            3 => {
+                let most = if ty.is_word() { ["3", "65536", "2147483647"] } else { ["3", "16", "127"] };
+                a.method("mul_hi", [Expr::literal(self.pick(&most), ty)])
+            }
             4 => {
                 let name = self.pick(&["rotate_left", "rotate_right"]);
                 a.method(name, [Expr::literal(self.random.i64(0..=40).to_string(), U32)])
@@ -106,7 +109,7 @@ impl Builder<'_> {
         }
         match self.random.u8(..100) {
             0..10 => match self.axis() {
-                Some(axis) if ty == U32 => Expr::name(axis.name).cast(ty),
+                Some(axis) if ty != INDEX => Expr::name(axis.name).cast(ty),
                 Some(axis) => self.position(&axis.name),
                 None => self.read(ty).expr,
             },

@@ -9,13 +9,21 @@ use tilewright_launch::DType;
 const F32: Type = Type::Is(DType::F32);
 const F16: Type = Type::Is(DType::F16);
 
+/// The types of factors that matrix units multiply, besides f16, each with the type of its sums.
+const NARROW: [(DType, DType); 3] = [(DType::BF16, DType::F32), (DType::I8, DType::I32), (DType::U8, DType::U32)];
+
 /// An axis and its extent.
 type Dim = (String, Expr);
 
 /// Generates a product.
 pub(super) fn generate(random: &mut Rng) -> Generated {
-    let items = random.choice([F16, F16, F16, Type::Generic]).unwrap_or(F16);
-    let sum = if random.u8(..100) < 65 { F32 } else { items };
+    let (items, sum) = match random.choice(NARROW) {
+        Some((items, sum)) if random.u8(..100) < 40 => (Type::Is(items), Type::Is(sum)),
+        _ => {
+            let items = random.choice([F16, F16, F16, Type::Generic]).unwrap_or(F16);
+            (items, if random.u8(..100) < 65 { F32 } else { items })
+        }
+    };
     let kernel = Kernel { generics: Vec::new(), arguments: Vec::new(), facts: Vec::new(), tables: Vec::new(), stages: Vec::new() };
     let mut maker = Maker { kernel, items, sum };
     if items == Type::Generic {
@@ -126,6 +134,7 @@ impl Maker {
     /// Adds an epilogue to a value: a scale of rows, a bias of columns, an addend, an activation, or a conversion.
     fn epilogue(&mut self, mut value: Expr, dims: &[Dim], random: &mut Rng) -> Expr {
         let ty = value.ty;
+        let number = |float: &str, int: &str| Expr::literal(if ty.is_float() { float } else { int }, ty);
         for n in 0..random.u8(1..=3) {
             let name = format!("e{}{n}", self.kernel.arguments.len());
             let shared = random.bool();
@@ -137,14 +146,15 @@ impl Maker {
                     let rest = self.input(&name, dims.to_vec(), if shared { ty } else { self.items }, random);
                     value.infix("+", if rest.ty == ty { rest } else { rest.cast(ty) })
                 }
-                3 => value.method("max", [Expr::literal("0.0", ty)]),
-                4 => value.infix("*", Expr::literal("0.5", ty)),
+                3 => value.method("max", [number("0.0", "0")]),
+                4 => value.infix("*", number("0.5", "3")),
                 5 => {
                     self.kernel.arguments.push(Argument { name: name.clone(), ty, kind: ArgumentKind::Scalar });
                     value.infix("*", Expr { ty, ..Expr::name(name) })
                 }
                 _ if ty == F32 && random.u8(..3) == 0 => value.infix("+", Expr::name(&dims[dims.len() - 1].0).cast(F32)),
-                _ => value.infix("-", Expr::literal("0.25", ty)),
+                _ if !ty.is_float() && random.bool() => return value.cast(F32).infix("*", Expr::literal("0.125", F32)),
+                _ => value.infix("-", number("0.25", "5")),
             };
         }
         if random.u8(..3) == 0 { self.rounded(value) } else { value }

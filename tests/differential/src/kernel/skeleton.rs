@@ -10,6 +10,8 @@ use tilewright_launch::DType;
 
 const BOOL: Type = Type::Is(DType::Bool);
 const F32: Type = Type::Is(DType::F32);
+const NARROW: [Type; 5] =
+    [Type::Is(DType::BF16), Type::Is(DType::I16), Type::Is(DType::U16), Type::Is(DType::I8), Type::Is(DType::U8)];
 
 /// A kernel and the fills of its inputs.
 #[derive(Clone, Debug)]
@@ -65,16 +67,18 @@ impl Builder<'_> {
     fn palette(&mut self) {
         let is = Type::Is;
         let first = match self.random.u8(..100) {
-            0..46 => F32,
-            46..61 => Type::Generic,
-            61..71 => is(DType::F16),
-            71..85 => INDEX,
-            85..93 => is(DType::U32),
+            0..31 => F32,
+            31..42 => Type::Generic,
+            42..50 => is(DType::F16),
+            50..60 => INDEX,
+            60..66 => is(DType::U32),
+            66..94 => self.pick(&NARROW),
             _ => BOOL,
         };
         self.palette.push(first);
         while self.percent(35) && self.palette.len() < 4 {
-            let more = self.pick(&[F32, F32, INDEX, is(DType::U32), is(DType::F16), BOOL]);
+            let narrow = self.pick(&NARROW);
+            let more = self.pick(&[F32, F32, INDEX, is(DType::U32), is(DType::F16), BOOL, narrow, narrow]);
             if !self.palette.contains(&more) {
                 self.palette.push(more);
             }

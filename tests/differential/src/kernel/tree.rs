@@ -204,6 +204,16 @@ impl Type {
         }
     }
 
+    /// Returns true for integers with a sign.
+    pub fn is_signed(self) -> bool {
+        self.dtype(DType::F32).is_signed_int()
+    }
+
+    /// Returns true for integers of 32 bits.
+    pub fn is_word(self) -> bool {
+        self.dtype(DType::F32).is_word()
+    }
+
     /// Returns true for floats.
     pub fn is_float(self) -> bool {
         self.dtype(DType::F32).is_float()

@@ -66,7 +66,18 @@ impl Product {
             dtypes,
             sum: ty,
         })
-        .filter(|product| product.dtypes == [DType::F16; 2] && product.sum.is_float())
+        .filter(Product::is_of_units)
+    }
+
+    /// Returns true if devices multiply matrices of its types.
+    fn is_of_units(&self) -> bool {
+        match self.dtypes {
+            [DType::F16, DType::F16] => self.sum.is_float(),
+            [DType::BF16, DType::BF16] => self.sum == DType::F32,
+            [DType::I8, DType::I8] => self.sum == DType::I32,
+            [DType::U8, DType::U8] => self.sum == DType::U32,
+            _ => false,
+        }
     }
 
     /// The axes of rows, of columns and of the sum.
@@ -366,7 +377,8 @@ impl Plan<'_> {
         };
         let mut keys = vec![("at", place.to_owned()), ("to", "shared".to_owned())];
         if random.u8(..100) < 90 {
-            keys.push(("fill", if random.u8(..100) < 3 { "1.5" } else { "0.0" }.to_owned()));
+            let (zero, other) = if product.sum.is_float() { ("0.0", "1.5") } else { ("0", "3") };
+            keys.push(("fill", if random.u8(..100) < 3 { other } else { zero }.to_owned()));
         }
         keys.extend(laid(random));
         Directive { produced: vec![produced], keys, ..Directive::new("promote", [product.factors[at].0.clone()]) }
