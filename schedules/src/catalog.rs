@@ -23,7 +23,7 @@ pub struct Entry {
 }
 
 /// Every kernel. Variants for another shape of problem have a separate entry.
-pub const ALL: [Entry; 46] = [
+pub const ALL: [Entry; 48] = [
     Entry {
         name: "conv2d",
         about: "3x3 convolution with stride 2, NHWC x HWCF",
@@ -284,6 +284,41 @@ pub const ALL: [Entry; 46] = [
                 xe2::matmul_f16::WHOLE_128X128,
                 xe2::matmul_f16::ANY,
                 valhall::matmul::PLANNED_F16,
+            ])
+        },
+        dims: &[("M", 4096), ("N", 4096), ("K", 4096)],
+        operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
+    },
+    Entry {
+        name: "matmul_bf16",
+        about: "product of bf16, with accumulation in f32",
+        programs: || {
+            programs(&[
+                hopper::products_narrow::BF16_128X128,
+                hopper::products_narrow::BF16_ANY,
+                ampere::products_narrow::BF16,
+                rdna3::products_narrow::BF16,
+                xe2::products_narrow::BF16,
+                lavapipe::products_narrow::BF16_ROWS_64,
+                valhall::matmul::PLANNED_BF16,
+            ])
+        },
+        dims: &[("M", 4096), ("N", 4096), ("K", 4096)],
+        operations: |dim| 2.0 * dim("M") * dim("N") * dim("K"),
+    },
+    Entry {
+        name: "matmul_i8",
+        about: "product of 8-bit integers, with accumulation in 32 bits",
+        programs: || {
+            programs(&[
+                hopper::products_narrow::I8_128X128,
+                hopper::products_narrow::I8_ANY,
+                ampere::products_narrow::I8,
+                rdna3::products_narrow::I8,
+                xe2::products_narrow::I8,
+                lavapipe::products_narrow::I8_ROWS_64,
+                lavapipe::products_narrow::I8_ANY,
+                valhall::matmul::PLANNED_I8,
             ])
         },
         dims: &[("M", 4096), ("N", 4096), ("K", 4096)],

@@ -11,6 +11,7 @@ pub mod depthwise;
 pub mod matmul;
 pub mod matmul_f16;
 pub mod products_f16;
+pub mod products_narrow;
 pub mod random;
 pub mod rows;
 pub mod separable;

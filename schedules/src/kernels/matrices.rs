@@ -52,6 +52,20 @@ kernel! {
 }
 
 kernel! {
+    /// `c = a * b` of bf16, with accumulation in f32.
+    pub fn matmul_bf16<M, N, K>(a: bf16[M, K], b: bf16[K, N]) -> c: f32[M, N] {
+        c[i, j] = sum(k in 0..K) { a[i, k] as f32 * b[k, j] as f32 };
+    }
+}
+
+kernel! {
+    /// `c = a * b` of 8-bit integers, with accumulation in 32 bits, which wraps from about 131,000 products on.
+    pub fn matmul_i8<M, N, K>(a: i8[M, K], b: i8[K, N]) -> c: i32[M, N] {
+        c[i, j] = sum(k in 0..K) { a[i, k] as i32 * b[k, j] as i32 };
+    }
+}
+
+kernel! {
     /// `y = a * x`, with accumulation in f32.
     pub fn matvec<T: f32 | f16, M, K>(a: T[M, K], x: T[K]) -> y: f32[M] {
         y[i] = sum(k in 0..K) { a[i, k] as f32 * x[k] as f32 };

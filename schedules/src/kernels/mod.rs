@@ -12,7 +12,8 @@ mod vectors;
 pub use convolutions::{conv_nchw, conv_nchw_f16_f32, conv2d, conv2d_f16_f32, conv3x3_f16};
 pub use images::{blur, resize_bilinear};
 pub use matrices::{
-    batched_matmul_f16, matmul, matmul_f16, matmul_f16_residual, matmul_f16_rounded, matmul_f16_sums, matvec, sgemm,
+    batched_matmul_f16, matmul, matmul_bf16, matmul_f16, matmul_f16_residual, matmul_f16_rounded, matmul_f16_sums, matmul_i8,
+    matvec, sgemm,
 };
 pub use mobile::{conv1x1, conv1x1_relu6, depthwise, separable};
 pub use random::{philox, philox_uniform};

@@ -12,6 +12,7 @@ pub mod depthwise;
 pub mod matmul;
 pub mod matmul_f16;
 pub mod products_f16;
+pub mod products_narrow;
 pub mod random;
 pub mod resize;
 pub mod rows;

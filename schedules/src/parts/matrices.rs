@@ -3,26 +3,26 @@
 use tilewright::schedule;
 
 schedule! {
-    /// On matrix units, any sizes: `DEPTH` items at a time through shared memory, which is filled with zeros out of bounds, and `ROWS` x
-    /// `COLUMNS` results per subgroup, which are written through shared memory.
-    pub FILLED<ROWS = 64, COLUMNS = 32, STEP = 32, A = 16, B = 16, DEPTH = 16> {
+    /// On matrix units, any sizes: `STEP` items at a time through shared memory, which is filled with zeros out of bounds, and `ROWS` x
+    /// `COLUMNS` results per subgroup, which are written through shared memory. 16 bytes have `PAD` items.
+    pub FILLED<ROWS = 64, COLUMNS = 32, STEP = 32, A = 16, B = 16, DEPTH = 16, PAD = 8> {
         tile(k: STEP round_up => k_o);
         reorder(k_o, k, j, i);
-        promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-        promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
+        promote(a => a_s, at: k_o, to: shared, fill: 0, row_pad: PAD);
+        promote(b => b_s, at: k_o, to: shared, fill: 0, row_pad: PAD);
         promote(c => c_s, at: workgroup, to: shared);
         tile(i: ROWS, j: COLUMNS) => subgroup(y, x);
         mma(i, j, k, A x B x DEPTH);
         unroll(k);
-        specialize(K % 8 == 0, N % 8 == 0);
+        specialize(K % PAD == 0, N % PAD == 0);
     }
 }
 
 schedule! {
     /// [`FILLED`] for whole matrices, two by two subgroups. The next steps are prefetched to registers.
-    pub PREFETCHED<ROWS = 64, COLUMNS = 32, A = 16> {
+    pub PREFETCHED<ROWS = 64, COLUMNS = 32, STEP = 32, A = 16, DEPTH = 16, PAD = 8> {
         tile(i: ROWS * 2 round_up, j: COLUMNS * 2 round_up) => workgroup(y, x);
-        apply FILLED<ROWS = ROWS, COLUMNS = COLUMNS, A = A>;
+        apply FILLED<ROWS = ROWS, COLUMNS = COLUMNS, STEP = STEP, A = A, DEPTH = DEPTH, PAD = PAD>;
         pipeline(k_o, buffers: 1, prefetch: register);
     }
 }

@@ -7,5 +7,6 @@ pub mod conv_nchw;
 pub mod matmul;
 pub mod matmul_f16;
 pub mod products_f16;
+pub mod products_narrow;
 pub mod rows;
 pub mod winograd;

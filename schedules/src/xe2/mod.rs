@@ -5,3 +5,4 @@ pub mod conv_f16;
 pub mod matmul;
 pub mod matmul_f16;
 pub mod products_f16;
+pub mod products_narrow;

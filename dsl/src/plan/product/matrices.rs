@@ -1,10 +1,11 @@
-//! Products on matrix units: four subgroups multiply fragments of f16 that a workgroup copies to shared memory.
+//! Products on matrix units: four subgroups multiply fragments of narrow dtypes that a workgroup copies to shared memory.
 
 use super::Product;
 use crate::launch::Feature;
 use crate::nest::Body;
 use crate::plan::draft::Draft;
-use crate::plan::machine::Machine;
+use crate::plan::form::Step;
+use crate::plan::machine::{ACCESS, Machine};
 use crate::plan::number::near;
 use tilewright_launch::DType;
 
@@ -27,7 +28,7 @@ const SMALL: Tile = Tile { height: 64, width: 64, depth: 32 };
 /// For CPUs, which emulate the matrices.
 const CPU: Tile = Tile { height: 32, width: 32, depth: 32 };
 
-/// Plans a product of f16 factors. `None` if the device does not multiply such matrices.
+/// Plans a product of factors that the device multiplies as matrices. `None` if the device does not multiply such matrices.
 pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>) -> Option<Draft> {
     let shape = shape(product, machine)?;
     if !product.plain || product.ragged || product.left.buffer == product.right.buffer {
@@ -53,11 +54,13 @@ pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>) -> Option<Draft
     let (left, right, k, step) = (&product.left.name, &product.right.name, &items.axis, &items.step);
     let (left_copy, right_copy) = (machine.copy(product.nest, left), machine.copy(product.nest, right));
     let fill = if whole { "" } else { product.fill() };
+    let [left_pad, right_pad] = pads(product);
     draft.line(
-        format!("promote({left} => {left_copy}_s[{row}, {k}], at: {step}, to: shared{fill}, row_pad: 8)"),
+        format!("promote({left} => {left_copy}_s[{row}, {k}], at: {step}, to: shared{fill}, row_pad: {left_pad})"),
         "each element serves many results",
     );
-    draft.line(format!("promote({right} => {right_copy}_s[{k}, {column}], at: {step}, to: shared{fill}, row_pad: 8)"), "");
+    let axes = right_axes(product, k, &column);
+    draft.line(format!("promote({right} => {right_copy}_s[{axes}], at: {step}, to: shared{fill}, row_pad: {right_pad})"), "");
     if !machine.profile.cpu {
         draft.line(format!("pipeline({step}, buffers: 1, prefetch: register)"), "the next step is loaded during this one");
     }
@@ -96,11 +99,24 @@ pub(super) fn whole_facts(product: &Product<'_>, machine: &Machine<'_>) -> Vec<S
 pub(super) fn shape(product: &Product<'_>, machine: &Machine<'_>) -> Option<[i64; 3]> {
     let sum = sum(product, machine)?;
     let profile = machine.profile;
-    if !profile.has(Feature::CooperativeMatrix) || [product.left, product.right].iter().any(|factor| factor.dtype != DType::F16) {
+    if !profile.has(Feature::CooperativeMatrix) {
         return None;
     }
-    let fits = profile.matrices.iter().find(|row| row.factors == [DType::F16; 2] && row.sum == sum)?;
+    let factors = [product.left.dtype, product.right.dtype];
+    let fits = profile.matrices.iter().find(|row| row.factors == factors && row.sum == sum)?;
     Some(fits.shape.map(i64::from))
+}
+
+/// Returns the padding of the factors' rows in shared memory: 16 bytes, so that rows begin in different banks.
+pub(super) fn pads(product: &Product<'_>) -> [i64; 2] {
+    [product.left, product.right].map(|factor| ACCESS / factor.dtype.bytes() as i64)
+}
+
+/// Returns the axes of a copy of the right factor in their order in memory, so that copies are wide.
+pub(super) fn right_axes(product: &Product<'_>, k: &str, column: &str) -> String {
+    let is_along = |n: usize| product.right.steps[product.nest.reduced_at(n)] == Step::Next;
+    let last = product.nest.reduced.len().checked_sub(1);
+    if last.is_some_and(is_along) { format!("{column}, {k}") } else { format!("{k}, {column}") }
 }
 
 /// Returns the type of a product's sum.

@@ -14,7 +14,7 @@ const DEPTH: i64 = 64;
 /// The side of a matrix, and the columns of a slice of each subgroup.
 const MATRIX: i64 = 16;
 
-/// Plans a product of f16 factors with aligned rows, on a device with 255 registers an invocation. `None` if tiles are whole, because
+/// Plans a product of factors with aligned rows, on a device with 255 registers an invocation. `None` if tiles are whole, because
 /// fragments are then stored directly.
 pub(super) fn plan(product: &Product<'_>, machine: &Machine<'_>) -> Option<Draft> {
     let shape = matrices::shape(product, machine)?;
@@ -66,12 +66,13 @@ fn sums(product: &Product<'_>, machine: &Machine<'_>, (part, [m, n, depth]): (&s
     draft.line(format!("reorder({k}_o, {k}, {i}, {j})"), "");
     let (left, right) = (&product.left.name, &product.right.name);
     let [left_copy, right_copy] = [left, right].map(|name| machine.copy(product.nest, name));
-    let fill = product.fill();
+    let (fill, [left_pad, right_pad]) = (product.fill(), matrices::pads(product));
     draft.line(
-        format!("promote({left} => {left_copy}_s[{i}, {k}], at: {k}_o, to: shared{fill}, row_pad: 8)"),
+        format!("promote({left} => {left_copy}_s[{i}, {k}], at: {k}_o, to: shared{fill}, row_pad: {left_pad})"),
         "each element serves many results",
     );
-    draft.line(format!("promote({right} => {right_copy}_s[{k}, {j}], at: {k}_o, to: shared{fill}, row_pad: 8)"), "");
+    let axes = matrices::right_axes(product, k, j);
+    draft.line(format!("promote({right} => {right_copy}_s[{axes}], at: {k}_o, to: shared{fill}, row_pad: {right_pad})"), "");
     draft.line(format!("pipeline({k}_o, buffers: 1, prefetch: register)"), "the next step is loaded during this one");
     draft.line(format!("tile({i}: {}, {j}: {}) => subgroup(y, x)", HEIGHT / 2, WIDTH / 2), "4 subgroups");
     draft.line(format!("mma({i}, {j}, {k}, {m} x {n} x {depth})"), format!("{} fragments", HEIGHT * WIDTH / 4 / (m * n)));
