@@ -101,6 +101,10 @@ impl Resolver<'_> {
                 (self.values.as_index(value), mask)
             }
             Expr::Unary(op, a) => self.operate(Op::Unary(*op), &[*a], view)?,
+            Expr::Binary(Binary::IntPow, a, b) => {
+                let ((base, m), (exponent, n)) = (self.resolve_in(*a, view)?, self.resolve_in(*b, view)?);
+                (self.values.integer_power(base, exponent), m | n)
+            }
             Expr::Binary(op, a, b) => self.binary(*op, *a, *b, id, view)?,
             Expr::Compare(op, a, b) => self.operate(Op::Compare(*op), &[*a, *b], view)?,
             Expr::Select(cond, yes, no) => {

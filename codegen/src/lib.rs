@@ -33,6 +33,7 @@ mod late;
 pub mod narrow;
 mod params;
 mod place;
+mod powers;
 mod predicate;
 mod reach;
 mod read;

@@ -3,7 +3,7 @@
 //! that dtype, whose result is brought back to the narrow dtype if it may be another number.
 
 use crate::Resolver;
-use crate::values::{Op, ValueId, Values};
+use crate::values::{Kind, Op, ValueId, Values};
 use tilewright_dsl::expr::{Binary, Const, Expr, ExprId, Unary};
 use tilewright_dsl::launch::{Bounds, DType, REACH};
 
@@ -16,8 +16,18 @@ impl Values {
     /// Returns the number of a dtype for a value that was computed in 32 bits.
     fn narrowed(&mut self, value: ValueId, dtype: DType) -> ValueId {
         let node = self.node(value);
-        let is_known = !dtype.is_float() && node.range.is_within(numbers(dtype));
+        let is_known = if dtype.is_float() { self.is_bfloat(value) } else { node.range.is_within(numbers(dtype)) };
         if !dtype.is_narrow() || is_known { value } else { self.apply(Op::Narrow(dtype), &[value]) }
+    }
+
+    /// True if an f32 has the bits of a bfloat16 above 16 zeros.
+    fn is_bfloat(&self, value: ValueId) -> bool {
+        let operands = |value: ValueId, op: Op| match &self.node(value).kind {
+            Kind::Op(of, operands) if *of == op => Some(operands.clone()),
+            _ => None,
+        };
+        let bits = operands(value, Op::Unary(Unary::FromBits)).and_then(|of| operands(of[0], Op::Binary(Binary::Shl)));
+        bits.and_then(|of| self.literal(of[1])).is_some_and(|by| by.bits == 16)
     }
 
     /// Converts a value from the dtype of its expression, as Rust's `as` does. Integers are converted to bfloat16 through `f32`.
@@ -47,17 +57,18 @@ impl Resolver<'_> {
 
 /// True if an expression of a narrow dtype is a number of that dtype already when it is computed in 32 bits.
 fn is_closed(e: &Expr, dtype: DType) -> bool {
-    use Binary::{And, Max, Min, Or, Rem, Shr, Xor};
+    use Binary::{And, CopySign, Max, Min, Or, Rem, Shr, Xor};
     let signed = dtype.is_float() || dtype.is_signed_int();
     match e {
         Expr::Unary(op, _) => match op {
             // The negation of the lowest integer is out of range.
             Unary::Neg | Unary::Abs => dtype.is_float(),
             Unary::Not => signed,
-            Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc | Unary::Fract => true,
+            Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Round | Unary::RoundTiesEven | Unary::Trunc | Unary::Fract => true,
+            Unary::ToBits => true,
             _ => false,
         },
-        Expr::Binary(op, ..) => matches!(op, And | Or | Xor | Min | Max | Rem | Shr),
+        Expr::Binary(op, ..) => matches!(op, And | Or | Xor | Min | Max | Rem | Shr | CopySign),
         Expr::MulAdd(..) => false,
         _ => true,
     }

@@ -129,8 +129,24 @@ fn word_of(instruction: Instruction, of: &[u32]) -> u32 {
 fn operands() -> Vec<f32> {
     let special = [0.0, f32::INFINITY, f32::NAN, f32::MAX, f32::MIN_POSITIVE, 1e-40, 1e-45, 1.0, 0.5, 2.0];
     let spread = (0..2500u32).map(|n| f32::from_bits(n * (0x7f80_0000 / 2500) + n % 977));
-    let near =
-        [0.25f32, 0.5, 0.6, 0.90625, 1.0, 1.57, std::f32::consts::PI, 8.0, 10.0, 88.7, 89.4, 100.0, 4096.0, 8192.0, 8_388_608.0];
+    let near = [
+        0.015_625f32,
+        0.25,
+        0.5,
+        0.6,
+        0.90625,
+        1.0,
+        1.57,
+        std::f32::consts::PI,
+        8.0,
+        10.0,
+        88.7,
+        89.4,
+        100.0,
+        4096.0,
+        8192.0,
+        8_388_608.0,
+    ];
     let near = near.into_iter().flat_map(|x| (0..80u32).map(move |n| f32::from_bits(x.to_bits() - 40 + n)));
     let even = (0..1500).map(|n| n as f32 * 0.008);
     let all: Vec<f32> = special.into_iter().chain(spread).chain(near).chain(even).collect();
@@ -168,7 +184,7 @@ fn check(op: ValueOp, operands: impl Iterator<Item = [f32; 2]>) {
 #[test]
 fn functions_of_one() {
     use Unary::*;
-    for op in [Round, Ln, Log2, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf] {
+    for op in [Round, ExpM1, Ln, Log2, Log10, Ln1p, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Erf] {
         check(ValueOp::Unary(op), operands().into_iter().map(|x| [x, 0.0]));
     }
 }
@@ -193,7 +209,40 @@ fn pairs() -> Vec<[f32; 2]> {
 
 #[test]
 fn functions_of_two() {
-    for op in [Binary::Pow, Binary::Atan2, Binary::Rem] {
+    for op in [Binary::Pow, Binary::Atan2, Binary::Rem, Binary::RemEuclid, Binary::DivEuclid] {
         check(ValueOp::Binary(op), pairs().into_iter());
+    }
+}
+
+/// Powers of ten have exact logarithms.
+#[test]
+fn logarithms_of_powers_of_ten() {
+    let (formula, result) = function_of(ValueOp::Unary(Unary::Log10)).expect("a function").formula();
+    for device in DEVICES {
+        for n in 0..=10i16 {
+            let got = device.run(&formula, result, &[10f32.powi(n.into()).to_bits()]);
+            assert_eq!(got.to_bits(), f32::from(n).to_bits(), "the logarithm of 1e{n} on {device:?}");
+        }
+    }
+}
+
+/// The quotients of numbers and their products with integers, which are exact.
+#[test]
+fn quotients_of_multiples() {
+    let formulas = [Binary::DivEuclid, Binary::RemEuclid].map(|op| function_of(ValueOp::Binary(op)).expect("a function").formula());
+    for device in DEVICES {
+        for n in (1..1 << 12).chain([(1 << 20) - 1]) {
+            for y in [3.0f32, 0.1, 7e-20, 1e25] {
+                // The upper bits of a divisor, so that its product is exact.
+                let y = f32::from_bits(y.to_bits() & 0xffff_f000);
+                let x = y * n as f32;
+                for (x, y) in
+                    [(x, y), (-x, y), (x, -y), (-x, -y)].into_iter().filter(|_| f64::from(y) * f64::from(n) == f64::from(x))
+                {
+                    let [quotient, rest] = [0, 1].map(|k| device.run(&formulas[k].0, formulas[k].1, &[x.to_bits(), y.to_bits()]));
+                    assert_eq!((quotient, rest.abs()), (x / y, 0.0), "{x:e} and {y:e} on {device:?}");
+                }
+            }
+        }
     }
 }

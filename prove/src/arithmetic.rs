@@ -51,6 +51,15 @@ impl Arithmetic for Exact<'_> {
         x
     }
 
+    fn to_bits(&self, _: Element, _: DType) -> i64 {
+        self.0.doubt(Reason::BitsOfFloat);
+        0
+    }
+
+    fn of_bits(&self, _: u32, _: DType) -> Element {
+        Element::Unknown(Reason::FloatOfBits)
+    }
+
     fn unary(&self, op: Unary, x: Element, _: DType) -> Element {
         match op {
             Unary::Neg => x.negated(),
@@ -76,6 +85,9 @@ impl Arithmetic for Exact<'_> {
             Binary::Pow => self.0.function("powf", &[x, y]),
             Binary::Atan2 => self.0.function("atan2", &[x, y]),
             Binary::Rem => self.0.function("rem", &[x, y]),
+            Binary::RemEuclid => self.0.function("rem_euclid", &[x, y]),
+            Binary::DivEuclid => self.0.function("div_euclid", &[x, y]),
+            Binary::CopySign => self.0.function("copysign", &[x, y]),
             _ => Element::Unknown(Reason::BitsOfFloat),
         }
     }

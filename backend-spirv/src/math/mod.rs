@@ -5,6 +5,7 @@
 //! enough are in [`formulas`](tilewright_codegen::formulas).
 
 pub(super) mod bits;
+mod floats;
 pub(super) mod functions;
 pub(super) mod narrow;
 mod rules;
@@ -38,12 +39,15 @@ impl BlockContext<'_> {
     /// Writes an operation.
     pub(crate) fn math(&mut self, op: ValueOp, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
         let computes = !matches!(op, ValueOp::Select | ValueOp::Cast(_));
-        if at.of == DType::F16 && computes {
+        let is_of_bits = matches!(op, ValueOp::Unary(Unary::ToBits));
+        if at.of == DType::F16 && computes && !is_of_bits {
             self.half_arithmetic("arithmetic in f16")?;
         }
         if let Some(function) = function_of(op).filter(|_| at.of == DType::F32) {
             let operands = match op {
-                ValueOp::Binary(Binary::Rem) => self.with_hidden_zeros(at, [ids[0], ids[1]], [of[0], of[1]])?.to_vec(),
+                ValueOp::Binary(Binary::Rem | Binary::RemEuclid | Binary::DivEuclid) => {
+                    self.with_hidden_zeros(at, [ids[0], ids[1]], [of[0], of[1]])?.to_vec()
+                }
                 _ => ids.to_vec(),
             };
             return self.call(&function, at, &operands);
@@ -116,7 +120,10 @@ impl BlockContext<'_> {
                 let natural = of.iter().all(|v| !signed || self.resolver.values.nonnegative(*v));
                 self.floor(op, at, a, b, natural, divisor)
             }
-            Binary::Pow | Binary::Atan2 => Err(self.error(format!("`{op:?}` is for floats, not `{}`", at.of))),
+            Binary::IntPow => Err(self.defect("a power of integers is a product")),
+            Binary::DivEuclid | Binary::RemEuclid | Binary::Pow | Binary::Atan2 | Binary::CopySign => {
+                Err(self.error(format!("`{op:?}` is for floats, not `{}`", at.of)))
+            }
         }
     }
 }
@@ -155,6 +162,8 @@ impl Writer<'_> {
     fn unary(&mut self, op: Unary, at: Site, a: Id) -> Result<Id> {
         match (op, at.of) {
             (Unary::IsNan, _) => return self.is_nan(at, a),
+            (Unary::ToBits, _) => return self.bits_of_float(at, a),
+            (Unary::FromBits, _) => return self.float_of_bits(at, a),
             (Unary::Not, DType::Bool) => return self.test(at, Op::LogicalNot, &[a]),
             (Unary::Not, _) => return self.same(at, Op::Not, &[a]),
             (Unary::Neg, dtype) if dtype.is_float() => return self.same(at, Op::FNegate, &[a]),
@@ -173,6 +182,7 @@ impl Writer<'_> {
             Unary::Abs => Ext::FAbs,
             Unary::Floor => Ext::Floor,
             Unary::Ceil => Ext::Ceil,
+            Unary::RoundTiesEven => Ext::RoundEven,
             Unary::Trunc => Ext::Trunc,
             Unary::Sqrt => Ext::Sqrt,
             Unary::InverseSqrt => Ext::InverseSqrt,

@@ -173,8 +173,8 @@ pub(super) fn operations(op: Op) -> (i64, i64) {
     match op {
         Op::Binary(_) => (1, 0),
         // Signs are free as modifiers of operands.
-        Op::Unary(Unary::Neg | Unary::Abs) => (0, 0),
-        Op::Unary(Unary::Sign | Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::Fract) => (1, 0),
+        Op::Unary(Unary::Neg | Unary::Abs | Unary::FromBits) => (0, 0),
+        Op::Unary(Unary::Sign | Unary::Floor | Unary::Ceil | Unary::RoundTiesEven | Unary::Trunc | Unary::Fract) => (1, 0),
         Op::Unary(_) => (0, 1),
         Op::Fma => (2, 0),
         _ => (0, 0),

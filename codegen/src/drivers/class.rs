@@ -164,13 +164,16 @@ impl Classes {
 /// True if a function can return NaN for an argument that is not NaN.
 fn makes_nan(op: Unary) -> bool {
     use Unary::*;
-    !matches!(op, Neg | Abs | Sign | Floor | Ceil | Round | Trunc | Exp | Exp2 | Atan | Sinh | Cosh | Tanh | Asinh)
+    !matches!(
+        op,
+        Neg | Abs | Sign | Floor | Ceil | Round | RoundTiesEven | Trunc | Exp | Exp2 | ExpM1 | Atan | Sinh | Cosh | Tanh | Asinh
+    )
 }
 
 /// True if the results of a function include all numbers.
 fn is_onto(op: Unary) -> bool {
     use Unary::*;
-    matches!(op, Neg | Floor | Ceil | Round | Trunc | Ln | Log2 | Tan | Sinh | Asinh | Atanh)
+    matches!(op, Neg | Floor | Ceil | Round | RoundTiesEven | Trunc | Ln | Log2 | Log10 | Ln1p | Tan | Sinh | Asinh | Atanh)
 }
 
 /// Strips negations and absolute values from a value.

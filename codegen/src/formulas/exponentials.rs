@@ -1,4 +1,4 @@
-//! Hyperbolic functions, and the error function.
+//! Hyperbolic functions, the error function, and the exponential minus 1.
 
 use super::bits_of;
 use super::formula::{Formula, INFINITY, Operand, Part};
@@ -103,6 +103,37 @@ fn half_exponentials(f: &mut Formula, x: Operand) -> [Part; 2] {
     let divisor = f.min(rising, large);
     let falling = f.div(quarter, divisor);
     [rising, falling]
+}
+
+/// `exp(x) - 1`: with `x = r + n ln 2`, it is `2^n (exp(r) - 1 + 1 - 2^-n)`, where `exp(r) - 1` is a polynomial, so that small operands keep
+/// their digits.
+pub(super) fn exp_m1(f: &mut Formula, of: &[Part]) -> Part {
+    let x = f.operand(of[0]);
+    // Clamped, because a larger operand has the same result: -1 or infinity.
+    let (least, most, per, half) = (f.number(-40.0), f.number(100.0), f.number(std::f64::consts::LOG2_E), f.number(0.5));
+    let end = f.min(x.itself, most);
+    let end = f.max(end, least);
+    let scaled = f.mul_add(end, per, half);
+    let count = f.floor(scaled);
+    let [upper, lower] = LN_2.map(|part| f.number(-part));
+    let rest = f.mul_add(count, upper, end);
+    let rest = f.mul_add(count, lower, rest);
+    let (square, p) = (f.mul(rest, rest), f.polynomial(&EXP, rest));
+    let curve = f.mul_add(square, p, rest);
+    // Clamped, because 1 - 2^-60 is 1.
+    let (enough, one, bias) = (f.number(60.0), f.number(1.0), f.word(127));
+    let lost = f.min(count, enough);
+    let (exponent, lost) = (f.integer(count), f.integer(lost));
+    let lost = f.minus(bias, lost);
+    let lost = f.shifted_up(lost, 23);
+    let lost = f.float(lost);
+    let more = f.sub(one, lost);
+    let mantissa = f.add(curve, more);
+    let result = scaled_by(f, mantissa, exponent);
+    // The result has the operand's sign. At -0, the sum has lost it.
+    let sign = f.sign(x);
+    let result = f.signed(result, sign);
+    f.unless_nan(x, result)
 }
 
 /// Multiplies a number by a power of two. The exponent may be up to twice as large as an exponent of a float.

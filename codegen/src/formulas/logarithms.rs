@@ -8,6 +8,15 @@ use super::formula::{Formula, INFINITY, Operand, Part};
 /// of 1/2 and 2. The relative error is 2^-30.
 const LOG: [f32; 3] = [0.666_667_76, 0.399_775_68, 0.298_714_6];
 
+/// The coefficients of `p` in `ln(1 + x) = x + x x p(x)` for `x` up to [`SMALL`], by Taylor's series. The relative error is 2^-32.
+const LOG_1P: [f32; 4] = [-0.5, 0.333_333_343, -0.25, 0.2];
+
+/// The operand up to which `ln(1 + x)` is a polynomial.
+const SMALL: f64 = 0.015_625;
+
+/// The logarithm of 2 to the base 10 as a sum. The first term has 13 bits, so that its products with exponents are exact.
+const LOG10_2: [f64; 2] = [0.301_025_390_625, 4.605_038_981_195_214e-6];
+
 /// The bits of the square root of 1/2. Mantissas are between this number and twice this number.
 const ROOT_OF_HALF: u32 = 0x3f35_04f3;
 
@@ -105,6 +114,48 @@ pub(super) fn log2(f: &mut Formula, of: &[Part]) -> Part {
     let (exponent, per) = (f.add(split.exponent, less), f.number(std::f64::consts::LOG2_E));
     let result = f.mul_add(of_mantissa, per, exponent);
     at_ends(f, x, scaled, result)
+}
+
+/// The logarithm to the base 10; exact for powers of ten. The exponent's logarithm is a sum of two parts, and the last addition rounds only
+/// the first part's low bits.
+pub(super) fn log10(f: &mut Formula, of: &[Part]) -> Part {
+    let x = f.operand(of[0]);
+    let (scaled, less) = normal(f, x);
+    let split = Split::of(f, scaled);
+    let curve = split.curve(f);
+    let of_mantissa = f.sub(split.rest, curve);
+    let (exponent, per) = (f.add(split.exponent, less), f.number(std::f64::consts::LOG10_E));
+    let [upper, lower] = LOG10_2.map(|part| f.number(part));
+    let (large, small) = (f.mul(exponent, upper), f.mul(exponent, lower));
+    let small = f.mul_add(of_mantissa, per, small);
+    let result = f.add(large, small);
+    at_ends(f, x, scaled, result)
+}
+
+/// `ln(1 + x)`: a polynomial near 0. Otherwise, the rounding error of `1 + x` is added to the logarithm.
+pub(super) fn ln_1p(f: &mut Formula, of: &[Part]) -> Part {
+    let x = f.operand(of[0]);
+    let (square, p) = (f.mul(x.itself, x.itself), f.polynomial(&LOG_1P, x.itself));
+    let small = f.mul_add(square, p, x.itself);
+    let one = f.number(1.0);
+    let sum = f.add(x.itself, one);
+    let whole = f.sub(sum, one);
+    let lost = f.sub(x.itself, whole);
+    // A division by more than 2^126 has an unknown error.
+    let most = f.number(2f64.powi(60));
+    let divisor = f.min(sum, most);
+    let more = f.div(lost, divisor);
+    let large = logarithm(f, sum, Some(more), None);
+    let is_large = f.above(x.size, bits_of(SMALL));
+    let result = f.select(is_large, large, small);
+    let (is_infinite, is_negative) = (f.equal(x.size, INFINITY), f.is_negative(x));
+    let result = f.select(is_infinite, x.itself, result);
+    let (is_end, least) = (f.equal(x.bits, bits_of(-1.0)), f.number(f64::NEG_INFINITY));
+    let result = f.select(is_end, least, result);
+    let is_outside = f.above(x.size, bits_of(1.0));
+    let is_outside = f.both(is_negative, is_outside);
+    let result = f.nan_if(is_outside, result);
+    f.unless_nan(x, result)
 }
 
 /// Returns `ln(1 + z)`, or `ln(2 x)` if the operand is large.

@@ -13,11 +13,13 @@
 
 mod angles;
 mod apply;
+mod division;
 mod exponentials;
 mod formula;
 mod logarithms;
 mod power;
 mod rounding;
+mod signs;
 
 use crate::values::Op as ValueOp;
 pub use formula::{Formula, FormulaStep, Instruction, Part};
@@ -42,6 +44,9 @@ pub fn function_of(op: ValueOp) -> Option<Function> {
             Unary::Round => unary("round", rounding::round),
             Unary::Ln => unary("ln", logarithms::ln),
             Unary::Log2 => unary("log2", logarithms::log2),
+            Unary::Log10 => unary("log10", logarithms::log10),
+            Unary::Ln1p => unary("ln_1p", logarithms::ln_1p),
+            Unary::ExpM1 => unary("exp_m1", exponentials::exp_m1),
             Unary::Tan => unary("tan", angles::tan),
             Unary::Asin => unary("asin", angles::asin),
             Unary::Acos => unary("acos", angles::acos),
@@ -57,7 +62,10 @@ pub fn function_of(op: ValueOp) -> Option<Function> {
         },
         ValueOp::Binary(Binary::Pow) => binary("powf", power::powf),
         ValueOp::Binary(Binary::Atan2) => binary("atan2", angles::atan2),
-        ValueOp::Binary(Binary::Rem) => binary("rem", rounding::remainder),
+        ValueOp::Binary(Binary::Rem) => binary("rem", division::remainder),
+        ValueOp::Binary(Binary::RemEuclid) => binary("rem_euclid", division::euclidean_remainder),
+        ValueOp::Binary(Binary::DivEuclid) => binary("div_euclid", division::euclidean_quotient),
+        ValueOp::Binary(Binary::CopySign) => binary("copysign", signs::copysign),
         _ => None,
     }
 }

@@ -140,7 +140,10 @@ impl Op {
     /// True if the result is data whatever the operands are: casts, and operations on bits.
     fn makes_data(self) -> bool {
         use Binary::{And, MulHi, Or, Shl, Shr, Xor};
-        matches!(self, Op::Cast(_) | Op::Narrow(_) | Op::Unary(Unary::Not) | Op::Binary(And | Or | Xor | Shl | Shr | MulHi))
+        matches!(
+            self,
+            Op::Cast(_) | Op::Narrow(_) | Op::Unary(Unary::Not | Unary::ToBits) | Op::Binary(And | Or | Xor | Shl | Shr | MulHi)
+        )
     }
 }
 
@@ -337,8 +340,11 @@ impl Values {
     pub fn op(&mut self, op: Op, operands: Operands) -> ValueId {
         let first = operands[0];
         let dtype = match op {
-            Op::Compare(_) | Op::Unary(Unary::IsNan) => DType::Bool,
+            Op::Compare(_) => DType::Bool,
             Op::Cast(to) => to,
+            // An `f16` has its bits in an `i32`, and an `f32` has them in a `u32`.
+            Op::Unary(Unary::FromBits) if self.dtype(first) == DType::I32 => Unary::FromBits.result(DType::U16),
+            Op::Unary(op) => op.result(self.dtype(first)).computed(),
             Op::Select => self.dtype(operands[1]),
             _ => self.dtype(first),
         };

@@ -84,6 +84,7 @@ impl Values {
             }
             Op::Unary(Unary::Neg) => Bounds::of(0).minus(a),
             Op::Unary(Unary::Abs) => a.most(Bounds::of(0).minus(a)).most(Bounds::of(0)),
+            Op::Unary(Unary::ToBits) if self.dtype(operands[0]) != DType::F32 => numbers(DType::U16),
             Op::Unary(Unary::Sign) => Bounds(-1, 1),
             Op::Unary(Unary::CountOnes | Unary::LeadingZeros | Unary::TrailingZeros) => Bounds(0, 32),
             // The operand is data, or a quotient that truncates.

@@ -1,4 +1,5 @@
-//! Refuses calls of functions: the error names the method, cast, reduction or definition to write.
+//! Calls of functions. Kernels have `f32::from_bits` only. For other calls, the error names the method, cast, reduction or definition to
+//! write.
 
 use super::maths::{is_method, nearest_method};
 use super::{Checked, Checker};
@@ -9,8 +10,11 @@ use crate::syntax::expr::{Expr, ExprKind};
 use tilewright_launch::DType;
 
 impl Checker<'_> {
-    /// Refuses `f(a)` and `f32::f(a)`, because kernels call only methods.
+    /// Checks `f32::from_bits(a)`, and refuses other calls, because kernels call only methods.
     pub(super) fn call(&mut self, function: &Name, args: &[Expr]) -> Checked<ExprId> {
+        if let Some(of) = function.text.strip_suffix("::from_bits") {
+            return self.float_of_bits(&Name { text: last(of).into(), span: function.span }, args);
+        }
         let error = Error::new(function.span, format!("cannot call `{function}` in a kernel"));
         let (of, name) = function.text.rsplit_once("::").unwrap_or(("", function.as_str()));
         let error = match (name, args) {
@@ -20,6 +24,7 @@ impl Checker<'_> {
             (name, [value]) if DType::from_name(name).is_some() => {
                 error.help(format!("a value is converted by a cast: write `{} as {name}`", value.short_operand()))
             }
+            ("from_bits" | "bitcast" | "transmute", [value]) => error.help(format!("write `f32::from_bits({})`", value.short())),
             ("sum" | "prod" | "any" | "all" | "argmin" | "argmax", _) => {
                 error.help(format!("a reduction names its ranges: `{name}(k in 0..K) {{ … }}`"))
             }

@@ -210,6 +210,7 @@ pub(super) fn contains_read(e: &Expr) -> bool {
         ExprKind::Neg(a) | ExprKind::Cast(a, _) | ExprKind::Not(a) => contains_read(a),
         ExprKind::Binary(_, _, a, b) => contains_read(a) || contains_read(b),
         ExprKind::Method { receiver, args, .. } => contains_read(receiver) || args.iter().any(contains_read),
+        ExprKind::Call { args, .. } => args.iter().any(contains_read),
         _ => false,
     }
 }

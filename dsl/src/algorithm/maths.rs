@@ -1,8 +1,7 @@
 //! Methods of values: mathematical functions with Rust's names.
 
-use super::names::Symbol;
 use super::types::article;
-use super::{Checked, Checker, Poisoned, narrow};
+use super::{Checked, Checker, Poisoned, bits, narrow};
 use crate::diag::{Error, SpanId, did_you_mean};
 use crate::expr::operators::Takes;
 use crate::expr::{Binary, Compare, Const, ExprId, Unary};
@@ -48,7 +47,7 @@ enum Method {
     MulAdd,
     /// A power of a float with a literal exponent, by multiplication.
     Powi,
-    /// A power of an integer with a literal exponent, by multiplication.
+    /// A power of an integer. If the exponent is a literal, by multiplication.
     Pow,
 }
 
@@ -111,9 +110,6 @@ impl Method {
 /// The help for a method that only integers have.
 const OF_INTEGERS: &str = "it needs an integer";
 
-/// The highest exponent of `powi` and `pow`.
-const MAX_EXPONENT: i64 = 1024;
-
 impl Checker<'_> {
     /// Checks `receiver.name(args)`.
     pub(super) fn method(
@@ -135,7 +131,7 @@ impl Checker<'_> {
             return self.fail(error.maybe_help(help));
         }
         if let (Method::Powi | Method::Pow, [exponent]) = (method, args) {
-            return self.power(span, method, receiver, exponent, wanted);
+            return self.power(span, matches!(method, Method::Powi), receiver, exponent, wanted);
         }
         if let (Method::RotateLeft | Method::RotateRight, [by]) = (method, args) {
             return self.rotation(method, receiver, name, by, wanted);
@@ -153,7 +149,19 @@ impl Checker<'_> {
             };
             let rest: Vec<String> = args.iter().map(cast).collect();
             let help = dtype.is_int().then(|| format!("write `({} as f32).{name}({})`", receiver.short_operand(), rest.join(", ")));
-            return self.fail(error.maybe_help(if is_of_integers { Some(OF_INTEGERS.into()) } else { help }));
+            let help = match method {
+                Method::Unary(Unary::ToBits, _) if dtype.is_int() => {
+                    Some("a cast between integers of one width keeps the bits".into())
+                }
+                _ if is_of_integers => Some(OF_INTEGERS.into()),
+                _ => help,
+            };
+            return self.fail(error.maybe_help(help));
+        }
+        if let (Method::Binary(op @ (Binary::RemEuclid | Binary::DivEuclid), _), [x, by]) = (method, &ids[..])
+            && dtype.is_int()
+        {
+            return self.euclidean(op == Binary::RemEuclid, *x, *by, name.span);
         }
         self.apply(method, &ids)
     }
@@ -166,6 +174,7 @@ impl Checker<'_> {
         let (one, infinity) = (number(1.0), number(f64::INFINITY));
         Ok(match (method, a, b) {
             (Method::Unary(op, Takes::Bits), ..) => narrow::of_bits(exprs, op, x),
+            (Method::Unary(Unary::ToBits, _), ..) => bits::of_float(exprs, x),
             (Method::Binary(Binary::MulHi, _), Some(a), _) => narrow::high_product(exprs, x, a),
             (Method::Unary(op, _), ..) => exprs.unary(op, x),
             (Method::Binary(op, _), Some(a), _) => exprs.binary(op, x, a),
@@ -205,56 +214,6 @@ impl Checker<'_> {
         Ok(narrow::rotated(&self.program.exprs, x, n, matches!(method, Method::RotateLeft)))
     }
 
-    /// Makes a power with a literal exponent.
-    fn power(&mut self, span: SpanId, method: Method, of: &Expr, exponent: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
-        let base = self.value(of, wanted)?;
-        let dtype = self.program.exprs.dtype(base);
-        let float = matches!(method, Method::Powi);
-        if dtype.is_float() != float || !(dtype.is_float() || dtype.is_int()) {
-            let (wrong, other) = match (float, self.is_whole(exponent)) {
-                (true, _) => ("powi", "pow"),
-                (false, true) => ("pow", "powi"),
-                (false, false) => ("pow", "powf"),
-            };
-            let error = Error::new(span, format!("there is no `{wrong}` of {}", article(dtype)));
-            return self.fail(error.help(format!("write `{}.{other}({})`", of.short_operand(), exponent.short())));
-        }
-        let exponent_id = self.value(exponent, Some(DType::I32))?;
-        let low = if float { -MAX_EXPONENT } else { 0 };
-        let Some(n) = self.program.exprs.as_int(exponent_id).filter(|n| (low..=MAX_EXPONENT).contains(n)) else {
-            let error = Error::new(exponent.span, format!("the exponent must be a literal from {low} to {MAX_EXPONENT}"));
-            return self.fail(error.maybe_help(float.then(|| "for other exponents, write `x.powf(y)`".into())));
-        };
-        let exprs = &self.program.exprs;
-        let one = exprs.constant(Const::number(1.0, dtype));
-        let (mut result, mut square, mut rest) = (None, base, n.unsigned_abs());
-        while rest > 0 {
-            if rest % 2 == 1 {
-                result = Some(result.map_or(square, |r| exprs.product(r, square)));
-            }
-            rest /= 2;
-            if rest > 0 {
-                square = exprs.product(square, square);
-            }
-        }
-        let result = result.unwrap_or(one);
-        Ok(if n < 0 { exprs.binary(Binary::Div, one, result) } else { result })
-    }
-
-    /// True if an exponent is an integer literal or a parameter.
-    fn is_whole(&self, exponent: &Expr) -> bool {
-        match &exponent.kind {
-            ExprKind::Int { .. } => true,
-            ExprKind::Neg(of) => self.is_whole(of),
-            ExprKind::Name(name) => match self.names.find(name) {
-                Some((_, Symbol::Size(id))) => self.program.exprs.as_int(*id).is_some(),
-                Some((_, Symbol::Literal(literal))) => self.is_whole(literal),
-                _ => false,
-            },
-            _ => false,
-        }
-    }
-
     fn no_method(&self, receiver: &Expr, name: &Name) -> Error {
         let error = Error::new(name.span, format!("unknown method `{name}`"));
         let tensor = matches!(&receiver.kind, ExprKind::Name(n) if self.is_tensor(n));
@@ -270,7 +229,16 @@ impl Checker<'_> {
                 };
                 error.help(format!("write the reduction before its ranges: `{op}(k in 0..K) {{ … }}`"))
             }
-            "log" => error.help("there are `ln` and `log2`"),
+            "log" => error.help("there are `ln`, `log2` and `log10`"),
+            "log1p" => error.help("write `x.ln_1p()`"),
+            "expm1" => error.help("write `x.exp_m1()`"),
+            "rint" | "round_even" | "roundeven" | "nearbyint" => error.help("write `x.round_ties_even()`"),
+            "bitcast" | "transmute" => {
+                error.help("write `x.to_bits()` for the bits of a float, and `f32::from_bits(x)` for the float of bits")
+            }
+            "from_bits" => error.help(format!("write `f32::from_bits({})`", receiver.short())),
+            "fmod" => error.help("write `a % b`"),
+            "exp10" => error.help("write `(x * f32::consts::LN_10).exp()`"),
             "fma" => error.help("write `a.mul_add(b, c)`"),
             "erfc" => error.help("write `1.0 - x.erf()`"),
             "widening_mul" | "carrying_mul" | "mulhi" => {
@@ -282,9 +250,8 @@ impl Checker<'_> {
                 error.help("integers wrap: write `a + b`, `a - b`, `a * b` or `-a`")
             }
             "abs_diff" => error.help("write `(a - b).abs()`, or for `u32` `a.max(b) - a.min(b)`"),
-            "rem_euclid" | "div_euclid" => {
-                error.help("`/` and `%` of axes and dims round down; for other values, write `((a % b) + b) % b`")
-            }
+            "mod" | "modulo" => error.help("write `a.rem_euclid(b)`"),
+            "wrapping_pow" => error.help("integers wrap: write `a.pow(n)`"),
             "sin_cos" => error.help("write `x.sin()` and `x.cos()`, each where it is needed"),
             "into" | "to_f32" | "to_f64" => error.help("convert a value by `… as f32`"),
             "count_zeros" => error.help("write `(!x).count_ones()`"),

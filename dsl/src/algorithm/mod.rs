@@ -22,11 +22,13 @@
 //! - Every position, and every index that `min` or `max` reduces (`compared`), fits in 32 bits. This is proved, or checked at launch.
 //! - The length of a range `lo..hi` is at least 0. This is proved, or checked at launch, too.
 
+mod bits;
 mod bounds;
 mod calls;
 mod compared;
 mod compound;
 mod definitions;
+mod euclid;
 pub mod evaluate;
 mod header;
 pub mod inline;
@@ -35,6 +37,7 @@ mod maths;
 mod names;
 mod narrow;
 mod order;
+mod powers;
 mod reads;
 mod reductions;
 pub mod signature;

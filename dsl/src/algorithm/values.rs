@@ -284,7 +284,7 @@ impl Checker<'_> {
     }
 
     /// Checks that a divisor of indices is at least 1.
-    fn divisor(&mut self, divisor: ExprId, at: SpanId) -> Checked<()> {
+    pub(super) fn divisor(&mut self, divisor: ExprId, at: SpanId) -> Checked<()> {
         if let Some(value) = self.program.exprs.as_int(divisor) {
             if value >= 1 {
                 return Ok(());

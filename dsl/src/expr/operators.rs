@@ -23,6 +23,8 @@ pub enum Unary {
     Ceil,
     /// Rounds half away from zero, as Rust does.
     Round,
+    /// Rounds half to the even integer.
+    RoundTiesEven,
     Trunc,
     /// `x - trunc(x)`.
     Fract,
@@ -30,8 +32,13 @@ pub enum Unary {
     InverseSqrt,
     Exp,
     Exp2,
+    /// `exp(x) - 1`, also for small operands.
+    ExpM1,
     Ln,
     Log2,
+    Log10,
+    /// `ln(1 + x)`, also for small operands.
+    Ln1p,
     Sin,
     Cos,
     Tan,
@@ -54,11 +61,15 @@ pub enum Unary {
     TrailingZeros,
     /// A bool: true if the operand is NaN.
     IsNan,
+    /// The bits of an `f32` as a `u32`, or of an `f16` as a `u16`.
+    ToBits,
+    /// The `f32` with the bits of a `u32`, or the `f16` with the bits of a `u16`.
+    FromBits,
     /// Converts `i32` data to an index of the same value.
     Index,
 }
 
-/// Functions of two values of one type; the result has that type.
+/// Functions of two values of one type; the result has that type. The exponent of [`Binary::IntPow`] has its own type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Binary {
     /// Data wraps.
@@ -75,6 +86,10 @@ pub enum Binary {
     /// For integers, the remainder of `Div` with the dividend's sign; by zero it is 0. For floats, the same as in Rust, for
     /// quotients below 2^20.
     Rem,
+    /// The integer quotient of the Euclidean division, which belongs to `RemEuclid`. Of integers by zero it is 0.
+    DivEuclid,
+    /// The remainder of the Euclidean division, which is not negative. Of integers by zero it is 0.
+    RemEuclid,
     /// For indices, the quotient rounded towards minus infinity. The divisor is proved to be at least 1.
     FloorDiv,
     /// For indices, the remainder of `FloorDiv`, which is not negative.
@@ -85,8 +100,12 @@ pub enum Binary {
     Max,
     /// `a` to the power `b`, for floats.
     Pow,
+    /// `a` to the power `b`, for integers. The exponent is a `u32`. Data wraps.
+    IntPow,
     /// The angle of the point (x = `b`, y = `a`), for floats.
     Atan2,
+    /// `a` with the sign of `b`, for floats.
+    CopySign,
     /// For bools or integers.
     And,
     /// For bools or integers.
@@ -192,7 +211,7 @@ struct UnaryRow {
     /// The types that its method takes, if it has a method.
     takes: Option<Takes>,
     /// The type of the result, if it is not the operand's.
-    returns: Option<DType>,
+    returns: Option<fn(DType) -> DType>,
     /// True if it is arithmetic that indices have.
     index: bool,
     /// The value for a float.
@@ -219,8 +238,18 @@ const fn bits(op: Unary, name: &'static str, int: fn(i64) -> Option<i64>) -> Una
     UnaryRow { takes: Some(Takes::Bits), range: Some((0, 32)), ..exact(op, name, |x| x, int) }
 }
 
+/// Returns the type of a float's bits.
+fn bits_of(float: DType) -> DType {
+    if float.bits() == 32 { DType::U32 } else { DType::U16 }
+}
+
+/// Returns the float type whose bits have a type.
+fn float_of(bits: DType) -> DType {
+    if bits.bits() == 32 { DType::F32 } else { DType::F16 }
+}
+
 /// The functions of one value, in the order of the variants.
-const UNARY: [UnaryRow; 33] = {
+const UNARY: [UnaryRow; 39] = {
     use Precision::{Epsilons, Exact, Sine, Steps, Tangent, Teeth, Ulps};
     let to_whole: fn(f64) -> f64 = |x| (x - x.round()).abs();
     [
@@ -237,14 +266,18 @@ const UNARY: [UnaryRow; 33] = {
         float(Unary::Floor, "floor", f64::floor, Steps(to_whole)),
         float(Unary::Ceil, "ceil", f64::ceil, Steps(to_whole)),
         float(Unary::Round, "round", f64::round, Steps(|x| (x - x.floor() - 0.5).abs())),
+        float(Unary::RoundTiesEven, "round_ties_even", f64::round_ties_even, Steps(|x| (x - x.floor() - 0.5).abs())),
         float(Unary::Trunc, "trunc", f64::trunc, Steps(to_whole)),
         float(Unary::Fract, "fract", f64::fract, Teeth(to_whole)),
         float(Unary::Sqrt, "sqrt", f64::sqrt, Epsilons(5.0, 0.0)),
         float(Unary::InverseSqrt, "inverse_sqrt", |x| 1.0 / x.sqrt(), Epsilons(5.0, 0.0)),
         float(Unary::Exp, "exp", f64::exp, Epsilons(3.0, 2.0)),
         float(Unary::Exp2, "exp2", f64::exp2, Epsilons(3.0, 2.0)),
+        float(Unary::ExpM1, "exp_m1", f64::exp_m1, Ulps(4.0)),
         float(Unary::Ln, "ln", f64::ln, Ulps(4.0)),
         float(Unary::Log2, "log2", f64::log2, Ulps(4.0)),
+        float(Unary::Log10, "log10", f64::log10, Ulps(4.0)),
+        float(Unary::Ln1p, "ln_1p", f64::ln_1p, Ulps(4.0)),
         float(Unary::Sin, "sin", f64::sin, Sine),
         float(Unary::Cos, "cos", f64::cos, Sine),
         float(Unary::Tan, "tan", f64::tan, Tangent(8.0)),
@@ -261,7 +294,10 @@ const UNARY: [UnaryRow; 33] = {
         bits(Unary::CountOnes, "count_ones", |i| Some((i as u32).count_ones().into())),
         bits(Unary::LeadingZeros, "leading_zeros", |i| Some((i as u32).leading_zeros().into())),
         bits(Unary::TrailingZeros, "trailing_zeros", |i| Some((i as u32).trailing_zeros().into())),
-        UnaryRow { returns: Some(DType::Bool), ..float(Unary::IsNan, "is_nan", |x| x, Exact) },
+        UnaryRow { returns: Some(|_| DType::Bool), ..float(Unary::IsNan, "is_nan", |x| x, Exact) },
+        // The bits of -0 are not 0.
+        UnaryRow { returns: Some(bits_of), int: |_| None, ..float(Unary::ToBits, "to_bits", |x| x, Exact) },
+        UnaryRow { returns: Some(float_of), ..exact(Unary::FromBits, "from_bits", |x| x, Some) },
         exact(Unary::Index, "index", |x| x, Some),
     ]
 };
@@ -308,7 +344,7 @@ impl Unary {
 
     /// Returns the type of the result.
     pub fn result(self, operand: DType) -> DType {
-        self.row().returns.unwrap_or(operand)
+        self.row().returns.map_or(operand, |of| of(operand))
     }
 
     /// True for the arithmetic that indices have.
@@ -370,7 +406,7 @@ const fn method(op: Binary, name: &'static str, takes: Takes, int: fn(i128, i128
 }
 
 /// The functions of two values, in the order of the variants.
-const BINARY: [BinaryRow; 17] = {
+const BINARY: [BinaryRow; 21] = {
     use Takes::{Floats, Ints, Numbers};
     [
         arithmetic(Binary::Add, "+", Level::Sum, |a, b| Some(a + b)),
@@ -379,12 +415,16 @@ const BINARY: [BinaryRow; 17] = {
         method(Binary::MulHi, "mul_hi", Ints, |a, b| Some((a * b) >> 32)),
         arithmetic(Binary::Div, "/", Level::Product, |a, b| Some(if b == 0 { 0 } else { a / b })),
         arithmetic(Binary::Rem, "%", Level::Product, |a, b| Some(if b == 0 { 0 } else { a % b })),
+        method(Binary::DivEuclid, "div_euclid", Numbers, |a, b| Some(a.checked_div_euclid(b).unwrap_or(0))),
+        method(Binary::RemEuclid, "rem_euclid", Numbers, |a, b| Some(a.checked_rem_euclid(b).unwrap_or(0))),
         arithmetic(Binary::FloorDiv, "/", Level::Product, |a, b| if b > 0 { Some(a.div_euclid(b)) } else { None }),
         arithmetic(Binary::FloorMod, "%", Level::Product, |a, b| if b > 0 { Some(a.rem_euclid(b)) } else { None }),
         BinaryRow { index: true, ..method(Binary::Min, "min", Numbers, |a, b| Some(if a < b { a } else { b })) },
         BinaryRow { index: true, ..method(Binary::Max, "max", Numbers, |a, b| Some(if a < b { b } else { a })) },
         method(Binary::Pow, "powf", Floats, |_, _| None),
+        BinaryRow { takes: None, ..method(Binary::IntPow, "pow", Ints, |a, b| Some(a.wrapping_pow(b as u32))) },
         method(Binary::Atan2, "atan2", Floats, |_, _| None),
+        method(Binary::CopySign, "copysign", Floats, |_, _| None),
         infix(Binary::And, "&", Level::And, |a, b| Some(a & b)),
         infix(Binary::Or, "|", Level::Or, |a, b| Some(a | b)),
         infix(Binary::Xor, "^", Level::Xor, |a, b| Some(a ^ b)),
@@ -428,7 +468,7 @@ impl Binary {
 
     /// True if it is a function of floats, which costs more than arithmetic.
     pub fn is_function(self) -> bool {
-        self.row().takes == Some(Takes::Floats)
+        self.row().takes == Some(Takes::Floats) && self != Binary::CopySign
     }
 
     /// True for the arithmetic that indices have.

@@ -64,7 +64,7 @@ pub enum ExprKind {
         /// The arguments.
         args: Vec<Expr>,
     },
-    /// `f(a)` or `f32::f(a)`. Kernels do not have such calls. They are parsed because the error is better after names are resolved.
+    /// `f(a)` or `f32::f(a)`. Kernels have `f32::from_bits(a)` only. Others are parsed because the error is better after names are resolved.
     Call {
         /// `f`, or the path.
         function: Name,

@@ -68,6 +68,9 @@ fn integers() {
         { let d = b * c; let e = d - 1; d / e + d };
         a.min(b).max(c) - b.abs() * c.signum();
         a.clamp(-3, 3) + b.pow(3);
+        a.rem_euclid(b) + c.div_euclid(a) * b.rem_euclid(-3) - a.div_euclid(2) ^ a.rem_euclid(16);
+        b.pow(a as u32 & 7) - c.pow(b as u32 % 3) + c.pow(5u32);
+        (a & 31).rem_euclid(i32::MIN) + i32::MIN.div_euclid(b);
         a.count_ones() as i32 * 100 + b.leading_zeros() as i32 - c.trailing_zeros() as i32;
         (a.leading_zeros() ^ (b as u32).count_ones()) as i32 + 0u32.leading_zeros() as i32 + (a - a).trailing_zeros() as i32;
         a.rotate_left(5) ^ b.rotate_right(37) ^ c.rotate_left(0) ^ a.rotate_right(32);
@@ -105,6 +108,9 @@ fn floats() {
         a.abs().sqrt().recip() + b.atan2(c);
         a.floor() + b.ceil() - c.trunc() + a.round() * b.round() - c.round();
         b.abs().powf(c) + a.mul_add(b, c);
+        a.round_ties_even() + (b * 2.0).round_ties_even() - (c * 0.5).round_ties_even();
+        b.abs().ln_1p() - (c * 1e-6).exp_m1() * 1e6 + a.abs().log10();
+        a.copysign(c) * b.copysign(-a) + a.rem_euclid(c) - b.rem_euclid(a) * c.div_euclid(b) + a.div_euclid(-0.75);
         a.min(b).max(c).clamp(-1.0, 1.0);
         a.signum() + b.signum() * c.signum();
         if a < b { 2.0 * a } else { -c };
@@ -142,4 +148,23 @@ fn overflows() {
     assert!(error("prod", "f16", &[0.0, 1000.0, 1000.0]).is_infinite());
     assert!(error("prod", "f16", &[0.25, 1000.0, 0.25]) < 1.0);
     assert!(error("max", "f16", &[65504.0, -65504.0]) < 100.0);
+}
+
+/// The bits of each float type, and the float of its bits.
+#[test]
+fn bits_of_floats() {
+    let of = |text: &str, dtype: &str, result: &str, x: f64| language(text, dtype, result, [x, 0.0, 0.0], [false; 2]);
+    for x in [0.0, -0.0, 1.0, -2.5, 0.15625, f64::INFINITY, f64::NEG_INFINITY] {
+        assert_eq!(of("a.to_bits()", "f32", "u32", x), f64::from((x as f32).to_bits()));
+        assert_eq!(of("a.to_bits()", "f16", "u16", x), f64::from(half::f16::from_f64(x).to_bits()));
+        assert_eq!(of("a.to_bits()", "bf16", "u16", x), f64::from(half::bf16::from_f64(x).to_bits()));
+        for (dtype, float) in [("f32", "f32"), ("f16", "f16"), ("bf16", "bf16")] {
+            assert_eq!(of(&format!("{float}::from_bits(a.to_bits())"), dtype, dtype, x).to_bits(), x.to_bits());
+        }
+    }
+    assert!(
+        of("f16::from_bits(0x7e00)", "f16", "f16", 0.0).is_nan()
+            && of("f32::NAN.to_bits() & 0x7fc00000", "f32", "u32", 0.0) == 2143289344.0
+    );
+    assert_eq!(of("core::f32::from_bits(1.5.to_bits())", "f32", "f32", 0.0), 1.5);
 }

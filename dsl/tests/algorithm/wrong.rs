@@ -224,6 +224,38 @@ fn maths() {
 }
 
 #[test]
+fn functions_of_floats_and_integers() {
+    snapshot(
+        "functions",
+        bodies(&[
+            "y[i, j] = x[i, j].log1p() + x[i, j].expm1() + x[i, j].rint() + x[i, j].round_even();",
+            "y[i, j] = x[i, j].bitcast();",
+            "y[i, j] = ids[i].to_bits() as f32;",
+            "y[i, j] = x[i, j].to_bits();",
+            "y[i, j] = x[i, j].from_bits();",
+            "y[i, j] = f32::from_bits(ids[i]);",
+            "y[i, j] = f32::from_bits(x[i, j]) + f32::from_bits(1.5);",
+            "y[i, j] = f16::from_bits(3u32) as f32 + bf16::from_bits(70000) as f32;",
+            "y[i, j] = u32::from_bits(3) as f32;",
+            "y[i, j] = f32::from_bits(3, 4) + f32::from_bits();",
+            "y[i, j] = f64::from_bits(3) as f32;",
+            "y[i, j] = from_bits(3u32);",
+            "y[i, j] = x[i, j].copysign(ids[i]);",
+            "y[i, j] = ids[i].copysign(1) as f32;",
+            "y[i, j] = x[i, j].copysign();",
+            "y[i, j] = ids[i].round_ties_even();",
+            "y[i, j] = ids[i].pow(ids[i]) as f32 + ids[i].pow(x[i, j]) as f32 + ids[i].pow(j) as f32;",
+            "y[i, j] = ids[i].pow(2000) as f32;",
+            "y[i, j] = i.rem_euclid(j) as f32;",
+            "y[i, j] = i.div_euclid(0) as f32;",
+            "y[i, j] = x[i, j].rem_euclid(ids[i]);",
+            "y[i, j] = (ids[i] > 0).div_euclid(true) as f32;",
+            "y[i, j] = x[i, j].modulo(2.0) + x[i, j].fmod(2.0);",
+        ]),
+    );
+}
+
+#[test]
 fn functions_of_bits() {
     snapshot(
         "bits",

@@ -89,7 +89,7 @@ pub struct Covered {
 const ROUND: [&str; 2] = ["nearest_half", "nearest_bfloat"];
 
 /// The functions whose value at 0 is 0.
-const KEEP_ZERO: [&str; 15] = [
+const KEEP_ZERO: [&str; 17] = [
     "sqrt",
     "floor",
     "ceil",
@@ -105,6 +105,8 @@ const KEEP_ZERO: [&str; 15] = [
     "asinh",
     "atanh",
     "erf",
+    "exp_m1",
+    "ln_1p",
 ];
 
 /// The random functions that need a name of their own, because their results are not elements.

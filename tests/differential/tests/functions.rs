@@ -2,7 +2,7 @@
 //! NaN, and otherwise within the bound that docs/language.md states. It runs on the Vulkan device and on the reference device.
 
 use std::sync::OnceLock;
-use tilewright::{Device, DynKernel, Element, Options, f16};
+use tilewright::{Device, DynKernel, Element, Options, bf16, f16};
 use tilewright_differential::compile;
 use tilewright_dsl::algorithm::evaluate::Float;
 use tilewright_dsl::expr::{Binary, Unary};
@@ -63,6 +63,9 @@ fn functions_of_one() -> Vec<Function> {
         one("x[i].exp2()", Exp2, |x, _| x.exp2()),
         one("x[i].ln()", Ln, |x, _| x.ln()),
         one("x[i].log2()", Log2, |x, _| x.log2()),
+        one("x[i].log10()", Log10, |x, _| x.log10()),
+        one("x[i].ln_1p()", Ln1p, |x, _| x.ln_1p()),
+        one("x[i].exp_m1()", ExpM1, |x, _| x.exp_m1()),
         one("x[i].sin()", Sin, |x, _| x.sin()),
         one("x[i].cos()", Cos, |x, _| x.cos()),
         one("x[i].tan()", Tan, |x, _| x.tan()),
@@ -81,6 +84,7 @@ fn functions_of_one() -> Vec<Function> {
         exact("x[i].signum()", |x, _| x.signum()),
         exact("x[i].floor()", |x, _| x.floor()),
         exact("x[i].ceil()", |x, _| x.ceil()),
+        exact("x[i].round_ties_even()", |x, _| x.round_ties_even()),
         exact("x[i].trunc()", |x, _| x.trunc()),
         exact("x[i].round()", |x, _| x.round()),
         exact("x[i].fract()", |x, _| x.fract()),
@@ -99,6 +103,9 @@ fn functions_of_two() -> Vec<Function> {
         two("x[i].powf(z[i])", Binary::Pow, |x, y| x.powf(y)),
         two("x[i].atan2(z[i])", Binary::Atan2, |x, y| x.atan2(y)),
         two("x[i] % z[i]", Binary::Rem, |x, y| x % y),
+        two("x[i].rem_euclid(z[i])", Binary::RemEuclid, |x, y| x.rem_euclid(y)),
+        two("x[i].div_euclid(z[i])", Binary::DivEuclid, |x, y| x.div_euclid(y)),
+        exact("x[i].copysign(z[i])", |x, y| x.copysign(y)),
     ]
 }
 
@@ -130,7 +137,11 @@ fn pairs() -> [Vec<f32>; 2] {
 /// True if a device may have this result: Rust's at zeros, infinities and NaN, and else one within the bound. A subnormal operand may
 /// count as 0, and a subnormal result be one.
 fn fits(function: &Function, [x, y]: [f32; 2], got: f32, dtype: DType) -> bool {
-    let round = |value: f32| if dtype == DType::F16 { f16::from_f32(value).to_f32() } else { value };
+    let round = |value: f32| match dtype {
+        DType::F16 => f16::from_f32(value).to_f32(),
+        DType::BF16 => bf16::from_f32(value).to_f32(),
+        _ => value,
+    };
     let least = if dtype == DType::F16 { 2f32.powi(-14) } else { f32::MIN_POSITIVE };
     let same = |a: f32, b: f32| a.is_nan() && b.is_nan() || a.to_bits() == b.to_bits();
     let at = |x: f32, y: f32| {
@@ -149,7 +160,10 @@ fn fits(function: &Function, [x, y]: [f32; 2], got: f32, dtype: DType) -> bool {
             return same(rust, got);
         }
         let has_no_bound = bound.error.is_infinite();
-        match is_special && !(has_no_bound && matches!(function.judge, Judge::One(_) | Judge::Two(Binary::Rem))) {
+        match is_special
+            && !(has_no_bound
+                && matches!(function.judge, Judge::One(_) | Judge::Two(Binary::Rem | Binary::RemEuclid | Binary::DivEuclid)))
+        {
             true => same(rust, got),
             false => has_no_bound || (bound.value - f64::from(got)).abs() <= bound.error,
         }
@@ -227,6 +241,20 @@ fn functions_of_halves() {
         .collect();
     let halves = pairs().map(|v| v.into_iter().map(f16::from_f32).collect::<Vec<_>>());
     wrong.extend(functions_of_two().iter().flat_map(|f| check(f, &halves, f16::to_f32, DType::F16)));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Tests every bf16 operand.
+#[test]
+fn functions_of_bfloats() {
+    let all: Vec<bf16> = (0..=u16::MAX).map(bf16::from_bits).collect();
+    let new = ["round_ties_even", "ln_1p", "exp_m1", "log10", "copysign", "euclid", "ln()", "round()", "erf"];
+    let is_new = |f: &Function| new.iter().any(|name| f.body.contains(name));
+    let one = functions_of_one().into_iter().filter(is_new);
+    let mut wrong: Vec<String> = one.flat_map(|f| check(&f, std::slice::from_ref(&all), bf16::to_f32, DType::BF16)).collect();
+    let some = pairs().map(|v| v.into_iter().map(bf16::from_f32).collect::<Vec<_>>());
+    let two = functions_of_two().into_iter().filter(is_new);
+    wrong.extend(two.flat_map(|f| check(&f, &some, bf16::to_f32, DType::BF16)));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -107,11 +107,35 @@ fn exponentials_obey_their_law() {
 }
 
 #[test]
+fn functions_are_told_apart() {
+    let of = |value: &str| format!("fn k<N>(x: f32[N], z: f32[N]) -> y: f32[N] {{ y[i] = {value}; }}");
+    let all = [
+        "x[i].exp_m1() + z[i]",
+        "x[i].ln_1p() + z[i]",
+        "x[i].log10() + z[i]",
+        "x[i].round_ties_even() + z[i]",
+        "x[i].round() + z[i]",
+        "x[i].copysign(z[i])",
+        "x[i].rem_euclid(z[i])",
+        "x[i].div_euclid(z[i])",
+        "x[i] % z[i]",
+    ];
+    for (n, value) in all.iter().enumerate() {
+        assert_eq!(proved(&of(value), "{}").verdict(), Verdict::Proved, "{value}");
+        let other = all[(n + 1) % all.len()];
+        assert_eq!(against(&of(value), "{}", &of(other)).verdict(), Verdict::Wrong, "{value} and {other}");
+    }
+}
+
+#[test]
 fn what_is_not_shown_names_the_law() {
     let of = |value: &str| format!("fn k<N>(x: f32[N]) -> y: f32[N] {{ y[i] = {value}; }}");
-    for (value, law) in
-        [("(x[i].exp() + 1.0).exp()", "an exponential of an exponential"), ("(x[i] as i32) as f32", "converted to an integer")]
-    {
+    for (value, law) in [
+        ("(x[i].exp() + 1.0).exp()", "an exponential of an exponential"),
+        ("(x[i] as i32) as f32", "converted to an integer"),
+        ("x[i].to_bits() as f32", "the bits of a float"),
+        ("f32::from_bits(i as u32 + 1)", "the bits of an integer"),
+    ] {
         let proof = proved(&of(value), "{}");
         let reasons: Vec<&String> = proof.not_shown.iter().flat_map(|(_, reasons)| reasons).collect();
         assert!(!reasons.is_empty() && reasons.iter().all(|reason| reason.contains(law)), "{value}: {reasons:?}");

@@ -41,7 +41,7 @@ fn run<A: Element, B: Element, C: Element>(device: &Device, variant: &Variant, a
 }
 
 /// Runs `body` of `x` and `y` on all profiles and devices, and compares each element with `wanted`.
-fn agrees<A: Element + std::fmt::Debug, C: Element + PartialEq + std::fmt::Debug>(
+pub(super) fn agrees<A: Element + std::fmt::Debug, C: Element + PartialEq + std::fmt::Debug>(
     body: &str,
     pairs: &[(A, A)],
     wanted: impl Fn(A, A) -> C,
@@ -72,6 +72,10 @@ macro_rules! operations {
         agrees("(x[i] << y[i]) ^ (x[i] >> y[i])", &pairs, |a: $t, b| a.wrapping_shl(b as u32) ^ a.wrapping_shr(b as u32));
         agrees("x[i].min(y[i]) - x[i].max(3)", &pairs, |a: $t, b| a.min(b).wrapping_sub(a.max(3)));
         agrees("x[i].mul_hi(y[i])", &pairs, |a: $t, b| ((i64::from(a) * i64::from(b)) >> <$t>::BITS) as $t);
+        agrees("x[i].rem_euclid(y[i])", &pairs, |a: $t, b| if b == 0 { 0 } else { a.wrapping_rem_euclid(b) });
+        agrees("x[i].div_euclid(y[i])", &pairs, |a: $t, b| if b == 0 { 0 } else { a.wrapping_div_euclid(b) });
+        agrees("x[i].rem_euclid(7) - x[i].div_euclid(7)", &pairs, |a: $t, _| a.rem_euclid(7).wrapping_sub(a.div_euclid(7)));
+        agrees("x[i].pow(y[i] as u32)", &pairs, |a: $t, b| a.wrapping_pow(b as u32));
         agrees("x[i].pow(3)", &pairs, |a: $t, _| a.wrapping_pow(3));
         agrees("x[i].count_ones() * 10000 + x[i].leading_zeros() * 100 + x[i].trailing_zeros()", &pairs, |a: $t, _| {
             a.count_ones() * 10000 + a.leading_zeros() * 100 + a.trailing_zeros()
@@ -112,7 +116,7 @@ fn all<T: Copy>(values: impl Iterator<Item = T> + Clone) -> Vec<(T, T)> {
 }
 
 /// Returns pairs of random values, and of the values at the ends of the type and of 8 bits.
-fn some<T: Copy>(ends: &[T], random: impl Fn() -> T) -> Vec<(T, T)> {
+pub(super) fn some<T: Copy>(ends: &[T], random: impl Fn() -> T) -> Vec<(T, T)> {
     let mut pairs = all(ends.iter().copied());
     pairs.resize_with(4096, || (random(), if fastrand::bool() { random() } else { ends[fastrand::usize(..ends.len())] }));
     pairs
@@ -189,6 +193,9 @@ fn arithmetic_of_bfloats_is_rounded_once() {
     compared("x[i] as bf16 + y[i] as bf16", &pairs, of(|a, b| a + b));
     compared("x[i] as bf16 - y[i] as bf16", &pairs, of(|a, b| a - b));
     compared("(x[i] as bf16) * (y[i] as bf16)", &pairs, of(|a, b| a * b));
+    compared("(x[i] as bf16).copysign(y[i] as bf16)", &pairs, of(f32::copysign));
+    compared("(x[i] as bf16).round_ties_even()", &pairs, of(|a, _| a.round_ties_even()));
+    compared("bf16::from_bits((x[i] as bf16).to_bits())", &pairs, of(|a, _| a));
     compared("-(x[i] as bf16).max(y[i] as bf16).abs().floor()", &pairs, of(|a, b| -a.max(b).abs().floor()));
 }
 

@@ -1,5 +1,6 @@
 //! The language: its functions, reductions, indices and signatures.
 
+mod division;
 mod dtypes;
 mod functions;
 mod gather;

@@ -24,6 +24,12 @@ pub trait Arithmetic {
     /// Converts to a float type.
     fn rounded(&self, x: Self::Float, to: DType) -> Self::Float;
 
+    /// Returns the bits of a float of a type.
+    fn to_bits(&self, x: Self::Float, dtype: DType) -> i64;
+
+    /// Returns the float of a type with these bits.
+    fn of_bits(&self, bits: u32, dtype: DType) -> Self::Float;
+
     /// Applies a function of one value, computed in a type.
     fn unary(&self, op: Unary, x: Self::Float, dtype: DType) -> Self::Float;
 
@@ -75,6 +81,14 @@ impl Arithmetic for Bounded {
 
     fn rounded(&self, x: Float, to: DType) -> Float {
         x.rounded(to)
+    }
+
+    fn to_bits(&self, x: Float, dtype: DType) -> i64 {
+        dtype.to_bits(x.value).into()
+    }
+
+    fn of_bits(&self, bits: u32, dtype: DType) -> Float {
+        Float::of_bits(bits, dtype)
     }
 
     fn unary(&self, op: Unary, x: Float, dtype: DType) -> Float {

@@ -67,6 +67,13 @@ impl Float {
         Float { value, magnitude: value.abs(), error: 0.0 }
     }
 
+    /// The value that bits mean. A device may flush a subnormal number to 0.
+    pub(super) fn of_bits(bits: u32, dtype: DType) -> Float {
+        let value = dtype.from_bits(bits);
+        let flushes = value.abs() < format(dtype).least_normal;
+        Float::known(value, if flushes { value.abs() } else { 0.0 })
+    }
+
     fn known(value: f64, error: f64) -> Float {
         Float { value, magnitude: value.abs(), error }
     }
@@ -170,7 +177,8 @@ impl Float {
                 }
                 Float { value, magnitude: most(|side| side.magnitude).max(value.abs()), error: most(|side| side.error) }
             }
-            Binary::Rem => remainder(a, b, dtype),
+            Binary::Rem | Binary::RemEuclid | Binary::DivEuclid => division(op, a, b, dtype),
+            Binary::CopySign => with_sign(a, b),
             Binary::Pow => power(a, b, dtype),
             Binary::Atan2 => angle(a, b, dtype),
             _ => Float::known(f64::NAN, f64::INFINITY),
@@ -178,18 +186,40 @@ impl Float {
     }
 }
 
-/// Returns the remainder. It is exact for quotients up to 2^20, if the operands are exact.
-fn remainder(a: Float, b: Float, dtype: DType) -> Float {
-    let (value, tiny) = (a.value % b.value, format(dtype).least_normal);
-    let quotient = (a.value / b.value).abs();
+/// Returns a remainder, or the quotient of a Euclidean division. For quotients up to 2^20, remainders are exact except that a sum with the
+/// divisor is rounded, and the quotient is exact, if the operands are.
+fn division(op: Binary, a: Float, b: Float, dtype: DType) -> Float {
+    let (x, y, tiny) = (a.value, b.value, format(dtype).least_normal);
+    let (quotient, rest) = ((x / y).abs(), x.rem_euclid(y));
+    let (value, own) = match op {
+        Binary::Rem => (x % y, tiny),
+        Binary::RemEuclid => (rest, ulps(1.0, rest, dtype)),
+        _ if dtype == DType::F32 => (x.div_euclid(y), 0.0),
+        _ => (x.div_euclid(y), ulps(1.0, x.div_euclid(y), dtype)),
+    };
+    // A large quotient is a division that is rounded to an integer.
+    let (is_quotient, is_large) = (op == Binary::DivEuclid, quotient >= REMAINDERS);
+    let own = if is_quotient && is_large { 6.0 * format(dtype).roundoff() * value.abs() + 1.0 } else { own };
+    // A device may flush such a number to 0, so that the remainder is 0 instead of nearly the divisor.
+    let is_flushed = x < 0.0 && -x < tiny && op != Binary::Rem;
     if a.error == 0.0 && b.error == 0.0 {
-        let is_known = value.is_nan() || b.value.abs() >= tiny && quotient < REMAINDERS;
-        return Float::known(value, if is_known { tiny } else { f64::INFINITY });
+        let is_known = y.abs() >= tiny && !is_flushed && (is_quotient || !is_large);
+        return match value.is_infinite() && (x.is_infinite() || y == 0.0 || y.is_infinite()) {
+            true => Float::known(value, 0.0),
+            false => Float::known(value, if value.is_nan() || is_known { own } else { f64::INFINITY }),
+        };
     }
-    // The remainder jumps where the quotient is an integer.
+    // The remainder and the quotient jump where the exact quotient is an integer.
     let moved = a.error + (quotient + 1.0) * b.error;
-    let jump = value.abs().min(b.value.abs() - value.abs());
-    Float::known(value, if moved < jump && quotient < REMAINDERS { moved + tiny } else { f64::INFINITY })
+    let is_known = moved < rest.min(y.abs() - rest) && !is_large;
+    let moved = if is_quotient { 0.0 } else { moved };
+    Float::known(value, if is_known { moved + own } else { f64::INFINITY })
+}
+
+/// Returns a number with the sign of another one. The sign of a zero is left open, because operations may return a zero of either sign.
+fn with_sign(a: Float, b: Float) -> Float {
+    let is_known = b.value.abs() > b.error;
+    Float { value: a.value.copysign(b.value), error: if is_known { a.error } else { f64::INFINITY }, ..a }
 }
 
 /// Returns the power, which is monotone in each operand if the base is above 0.

@@ -527,8 +527,10 @@ impl<A: Arithmetic> Machine<'_, A> {
         match a {
             Value::Bool(b) => Value::Bool(!b),
             Value::Int(_) if op == Unary::IsNan => Value::Bool(false),
+            Value::Int(bits) if op == Unary::FromBits => Value::Float(self.arithmetic.of_bits(bits as u32, dtype)),
             Value::Int(i) => wrap(op.of_int(i).unwrap_or_default(), dtype),
             Value::Float(f) if op == Unary::IsNan => Value::Bool(self.arithmetic.is_nan(f)),
+            Value::Float(f) if op == Unary::ToBits => Value::Int(self.arithmetic.to_bits(f, Unary::FromBits.result(dtype))),
             Value::Float(f) => Value::Float(self.arithmetic.unary(op, f, dtype)),
         }
     }

@@ -70,6 +70,10 @@ impl Printer<'_> {
     }
 
     fn unary(&self, op: Unary, a: ExprId) -> (String, Level) {
+        if op == Unary::FromBits {
+            let float = op.result(self.program.exprs.dtype(a));
+            return (format!("{float}::{}({})", op.name(), self.expr(a)), Level::Postfix);
+        }
         match op.prefix() {
             Some(sign) => (format!("{sign}{}", self.within(a, Level::Prefix)), Level::Prefix),
             None => (format!("{}.{}()", self.within(a, Level::Postfix), op.name()), Level::Postfix),
@@ -78,6 +82,15 @@ impl Printer<'_> {
 
     fn binary(&self, op: Binary, a: ExprId, b: ExprId) -> (String, Level) {
         let dtype = self.program.exprs.dtype(a);
+        // A quotient of data that is rounded down.
+        let euclidean = match op {
+            Binary::FloorDiv => Some("div_euclid"),
+            Binary::FloorMod => Some("rem_euclid"),
+            _ => None,
+        };
+        if let (Some(name), Expr::Unary(Unary::Index, of)) = (euclidean, self.program.exprs.get(a)) {
+            return (format!("{}.{name}({})", self.within(*of, Level::Postfix), self.expr(b)), Level::Postfix);
+        }
         match op.spelling(dtype) {
             Spelling::Infix(sign, level) => {
                 // Sums of indices wrap, so their grouping makes no difference.

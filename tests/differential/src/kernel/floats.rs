@@ -174,7 +174,7 @@ impl Builder<'_> {
             let other = builder.float(ty);
             builder.bounded(other, 2.0).expr
         };
-        match self.random.u8(..14) {
+        match self.random.u8(..20) {
             0 => (a.method("asin", []), 1.6),
             1 => (a.method("acos", []), 3.2),
             2 => (a.infix("*", number("0.5")).method("tan", []), 1.6),
@@ -199,6 +199,17 @@ impl Builder<'_> {
                 let by = self.read(ty).expr.method("abs", []).infix("+", number("0.5"));
                 (a.infix("%", by), 2.0)
             }
+            12 => (a.method("abs", []).infix("+", number("0.5")).method("log10", []), 0.4),
+            13 => (a.method("abs", []).method("ln_1p", []), 1.1),
+            14 => (a.method("exp_m1", []), 6.4),
+            15 => {
+                let of = other(self);
+                (a.method("copysign", [of]), 2.0)
+            }
+            16 | 17 => {
+                let by = self.read(ty).expr.method("abs", []).infix("+", number("0.5"));
+                if self.percent(50) { (a.method("rem_euclid", [by]), 64.0) } else { (a.method("div_euclid", [by]), 5.0) }
+            }
             _ => (a.method("erf", []), 1.0),
         }
     }
@@ -206,7 +217,7 @@ impl Builder<'_> {
     /// Generates a step function of an exact operand.
     fn stepped(&mut self, ty: Type) -> Value {
         let read = self.read(ty);
-        let op = self.pick(&["floor", "ceil", "trunc", "round", "signum", "fract"]);
+        let op = self.pick(&["floor", "ceil", "trunc", "round", "round_ties_even", "signum", "fract"]);
         Value::new(read.expr.infix("*", Expr::literal("4.0", ty)).method(op, []), 4.0, op != "fract")
     }
 

@@ -41,8 +41,9 @@ impl Builder<'_> {
             }
             55..65 => {
                 let (a, b) = (self.integer_read(ty), self.integer_read(ty));
-                let op = self.pick(&["/", "%"]);
-                if self.percent(50) { a.infix(op, b) } else { a.infix(op, literal(self.random.i64(1..=7))) }
+                let b = if self.percent(50) { b } else { literal(self.random.i64(1..=7)) };
+                let op = self.pick(&["/", "%", "div_euclid", "rem_euclid"]);
+                if op.len() > 1 { a.method(op, [b]) } else { a.infix(op, b) }
             }
             65..75 => {
                 let (a, b) = (self.integer(ty), self.integer(ty));
@@ -64,7 +65,12 @@ impl Builder<'_> {
                 }
             }
             80..86 => self.of_bits(ty),
-            86..89 => self.integer_read(ty).method("pow", [Expr::int(self.random.i64(0..=4))]),
+            86 => {
+                let (a, by) = (self.integer_read(ty), self.integer_read(ty));
+                let by = if ty == U32 { by } else { by.cast(U32) };
+                a.method("pow", [by.infix("%", Expr::literal("7", U32))])
+            }
+            87..89 => self.integer_read(ty).method("pow", [Expr::int(self.random.i64(0..=4))]),
             89..91 => self.of_bits(ty),
             _ => {
                 let cond = self.truth();
