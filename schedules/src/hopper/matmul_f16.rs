@@ -44,47 +44,11 @@ schedule! {
 }
 
 schedule! {
-    /// Large products of any sizes. The factors are copied to whole tiles, padded with zeros, so that their product does not need
-    /// guards. Its rows begin at multiples of 512 bytes, and a last dispatch copies them to the result. 128x128 per workgroup of
-    /// four subgroups.
+    /// Large products of any sizes: 128x128 per workgroup of four subgroups. The factors are copied to whole tiles, padded with zeros, so that
+    /// their product does not need guards. The result is written in slices through shared memory.
     pub PADDED_128X128: matmul_f16 for nvidia_hopper {
-        pack(a[i, k] => [i / (128 * BAND), k / 64, i / 128 % BAND, i % 128, k % 64], when: dispatch);
-        pack(b[k, j] => [k / 64, j / 128, k % 64, j % 128], when: dispatch);
-        pack(c[i, j] => [i / (128 * BAND), i / 128 % BAND, i % 128, j / 128, j % 128], when: dispatch);
-        a_packed {
-            fuse(i_oo, i_o => i_b);
-            split(i, [_, 16] => i_t, i);
-            distribute(i_b, i_t => workgroup(z, y));
-            tile(k_o: 2) => workgroup(x);
-            vectorize(k, 8, unaligned: scalar);
-            fuse(i, k_o, k => t);
-            distribute(t => thread(linear));
-        }
-        b_packed {
-            distribute(k_o, j_o => workgroup(y, x));
-            tile(k: 16) => workgroup(z);
-            vectorize(j, 8, unaligned: scalar);
-            fuse(k, j => t);
-            distribute(t => thread(linear));
-        }
-        c_packed {
-            reorder(i_oo, j_o, i_o, i, j, k);
-            fuse(i_oo, j_o, i_o => w);
-            distribute(w => workgroup(x));
-            tile(k: 64 round_up => k_o);
-            reorder(k_o, k, i, j);
-            promote(a_packed => a_s[i, k], at: k_o, to: shared, fill: 0.0, row_pad: 8);
-            promote(b_packed => b_s[k, j], at: k_o, to: shared, fill: 0.0, row_pad: 8);
-            pipeline(k_o, buffers: 1, prefetch: register);
-            tile(i: 64, j: 64) => subgroup(y, x);
-            mma(i, j, k, 16 x 16 x 16);
-            unroll(k);
-        }
-        tile(i: 16, j: 128) => workgroup(y, x);
-        tile(i: 4) => thread(y);
-        distribute(j => thread(x));
-        unroll(i);
-        tune BAND in [2, 4, 8] = 8;
+        apply parts::matrices::PADDED_SLICES<BAND = BAND>;
+        tune BAND in [1, 4, 8] = 4;
         pin(N, K);
     }
 }
@@ -114,33 +78,9 @@ schedule! {
 }
 
 schedule! {
-    /// Any sizes up to about 1024x1024. The factors are copied to whole tiles, padded with zeros, because rows that do not begin at
-    /// multiples of 16 bytes are read element by element. The result is written in slices through shared memory. 128x64 per workgroup of
-    /// four subgroups.
+    /// [`PADDED_128X128`] with 128x64 per workgroup. Load it first for sizes up to about 1024x1024.
     pub PADDED_128X64: matmul_f16 for nvidia_hopper {
-        pack(a[i, k] => [i / 128, k / 64, i % 128, k % 64], when: dispatch);
-        pack(b[k, j] => [k / 64, j / 64, k % 64, j % 64], when: dispatch);
-        a_packed {
-            split(i, [_, 16] => i_t, i);
-            distribute(i_o, i_t => workgroup(z, y));
-            distribute(k_o => workgroup(x));
-            vectorize(k, 8, unaligned: scalar);
-            fuse(i, k => t);
-            distribute(t => thread(linear));
-        }
-        b_packed {
-            distribute(k_o, j_o => workgroup(y, x));
-            tile(k: 16) => workgroup(z);
-            vectorize(j, 8, unaligned: scalar);
-            fuse(k, j => t);
-            distribute(t => thread(linear));
-        }
-        apply parts::matrices::SLICES<COLUMNS = 32, SLICE = 16>;
-        part {
-            promote(a_packed => a_s[i, k], at: k_o, to: shared, fill: 0.0, row_pad: 8);
-            promote(b_packed => b_s[k, j], at: k_o, to: shared, fill: 0.0, row_pad: 8);
-            apply parts::matrices::SLICED<COLUMNS = 32, SLICE = 16>;
-        }
+        apply parts::matrices::PADDED_SLICES<COLUMNS = 32>;
         pin(N, K);
     }
 }

@@ -43,52 +43,81 @@ schedule! {
 }
 
 schedule! {
-    /// Any sizes: the sums are a stage `part` of its own, in the fragments of two by two subgroups, 64 x `COLUMNS` each. They are written
-    /// through shared memory, `SLICE` columns of each subgroup at a time, because whole tiles would take more of it. The guards are at
-    /// these writes. Workgroups process the tiles in bands of `BAND` rows of tiles. In `part`, copies of the factors at `k_o`, and then
-    /// [`SLICED`], must follow.
-    pub SLICES<COLUMNS = 64, SLICE = 8, BAND = 1> {
+    /// Any sizes: the sums are a stage `part` of its own, in the fragments of two by two subgroups, 64 x `COLUMNS` each. Each subgroup writes
+    /// its sums through a part of shared memory that it alone uses, 16 rows of `SLICE` columns at a time, so that it waits for no other
+    /// subgroup. The guards are at these writes. Workgroups process the tiles in bands of `BAND` rows of tiles. In `part`, copies of the
+    /// factors at `k_o`, and then [`SLICED`], must follow.
+    pub SLICES<COLUMNS = 64, SLICE = 32, BAND = 1> {
         split(k, [1, _] => k_s, k);
         rfactor(k_s => part);
         tile(i: 128 round_up => i_o, j: COLUMNS * 2 round_up => j_o);
         split(i_o, [_, BAND] => band, i_b);
+        split(i, [2, 4, 16] => i_y, i_t, i);
         split(j, [2, COLUMNS / SLICE, SLICE] => j_x, j_t, j);
-        reorder(band, j_o, i_b, j_t, i, j_x, j);
+        reorder(band, j_o, i_b, i_t, j_t, i_y, j_x, i, j);
         fuse(band, j_o, i_b => w);
         distribute(w => workgroup(x));
         compute_at(part, workgroup, to: fragment);
-        promote(part => p_s[i, j_x, j], at: j_t, to: shared, row_pad: 4);
-        p_s { tile(i: 64) => subgroup(y); distribute(j_x => subgroup(x)); fragment(i, j, 16 x SLICE); }
-        unroll(j_t);
-        split(i, [SLICE, 128 / SLICE] => i_r, i_t);
-        split(j, [SLICE / 4, 4] => j_v, j);
-        reorder(i_r, i_t, j_x, j_v, j);
-        fuse(i_t, j_x, j_v => t);
-        distribute(t => thread(x));
-        unroll(i_r);
-        vectorize(j, 4, unaligned: scalar);
+        promote(part => p_s[i_y, j_x, i, j], at: j_t, to: shared, row_pad: 4);
+        p_s { distribute(i_y, j_x => subgroup(y, x)); fragment(i, j, 16 x 16); }
+        unroll(i_t, j_t);
+        distribute(i_y, j_x => subgroup(y, x));
+        fuse(i, j => t);
+        split(t, [_, 32] => t_r, t);
+        distribute(t => lane(x));
+        unroll(t_r);
         part { tile(k: 64 round_up => k_o); reorder(k_o, k, i, j); }
     }
 }
 
 schedule! {
     /// The matrices of `part` of [`SLICES`]. The next steps are prefetched to registers.
-    pub SLICED<COLUMNS = 64, SLICE = 8> {
+    pub SLICED<COLUMNS = 64> {
         pipeline(k_o, buffers: 1, prefetch: register);
         tile(i: 64, j: COLUMNS) => subgroup(y, x);
-        mma(i, j, k, 16 x SLICE x 16);
+        mma(i, j, k, 16 x 16 x 16);
         unroll(k);
     }
 }
 
 schedule! {
     /// [`SLICES`] of factors that are read in place.
-    pub READ_SLICES<COLUMNS = 64, SLICE = 8, BAND = 1> {
+    pub READ_SLICES<COLUMNS = 64, SLICE = 32, BAND = 1> {
         apply SLICES<COLUMNS = COLUMNS, SLICE = SLICE, BAND = BAND>;
         part {
             promote(a => a_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
             promote(b => b_s, at: k_o, to: shared, fill: 0.0, row_pad: 8);
-            apply SLICED<COLUMNS = COLUMNS, SLICE = SLICE>;
+            apply SLICED<COLUMNS = COLUMNS>;
+        }
+    }
+}
+
+schedule! {
+    /// [`SLICES`] of factors that are first copied to whole tiles, padded with zeros, because rows that do not begin at multiples of 16 bytes
+    /// are read element by element.
+    pub PADDED_SLICES<COLUMNS = 64, BAND = 1> {
+        pack(a[i, k] => [i / 128, k / 64, i % 128, k % 64], when: dispatch);
+        pack(b[k, j] => [k / 64, j / (COLUMNS * 2), k % 64, j % (COLUMNS * 2)], when: dispatch);
+        a_packed {
+            split(i, [_, 16] => i_t, i);
+            distribute(i_o, i_t => workgroup(z, y));
+            distribute(k_o => workgroup(x));
+            vectorize(k, 8, unaligned: scalar);
+            fuse(i, k => t);
+            distribute(t => thread(linear));
+        }
+        b_packed {
+            distribute(k_o, j_o => workgroup(y, x));
+            tile(k: 16) => workgroup(z);
+            vectorize(j, 8, unaligned: scalar);
+            fuse(k, j => t);
+            distribute(t => thread(linear));
+        }
+        apply SLICES<COLUMNS = COLUMNS, BAND = BAND>;
+        part {
+            promote(a_packed => a_s[i, k], at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            promote(b_packed => b_s[k, j], at: k_o, to: shared, fill: 0.0, row_pad: 8);
+            apply SLICED<COLUMNS = COLUMNS>;
         }
     }
 }
