@@ -57,8 +57,8 @@ pub const ALL: [Entry; 48] = [
         name: "conv3x3_f16",
         about: "3x3 convolution of f16, with accumulation in f32, NHWC x HWCF",
         programs: || {
-            use hopper::conv3x3_f16::{BORDERED, IMAGES_16, SLICES};
-            programs(&[BORDERED, IMAGES_16, SLICES])
+            use hopper::conv3x3_f16::{FILTER, ROWS, ROWS_7};
+            programs(&[FILTER, ROWS_7, ROWS])
         },
         dims: &[("N", 32), ("IH", 58), ("IW", 58), ("IC", 64), ("OC", 64)],
         operations: |dim| 2.0 * dim("N") * dim("OH") * dim("OW") * dim("OC") * 9.0 * dim("IC"),
@@ -69,9 +69,9 @@ pub const ALL: [Entry; 48] = [
         programs: || {
             let decomposed = programs(&[hopper::winograd::F4_MATRICES, hopper::winograd::F2_MATRICES])?;
             let direct = programs(&[
-                hopper::conv_f16::NHWC_BORDERED,
-                hopper::conv_f16::NHWC_IMAGES_16,
-                hopper::conv_f16::NHWC_SLICES,
+                hopper::conv_f16::NHWC_FILTER,
+                hopper::conv_f16::NHWC_ROWS_7,
+                hopper::conv_f16::NHWC_ROWS,
                 hopper::conv_f16::NHWC,
                 ampere::conv_f16::NHWC_CHANNELS_32,
                 ampere::conv_f16::NHWC,
@@ -152,8 +152,8 @@ pub const ALL: [Entry; 48] = [
         about: "3x3 convolution of f16, with accumulation in f32, NCHW x FCHW",
         programs: || {
             programs(&[
-                hopper::conv_f16::NCHW_BORDERED,
-                hopper::conv_f16::NCHW_SLICES,
+                hopper::conv_f16::NCHW_ROWS_7,
+                hopper::conv_f16::NCHW_ROWS,
                 hopper::conv_f16::NCHW,
                 ampere::conv_f16::NCHW,
                 rdna3::conv_f16::NCHW,

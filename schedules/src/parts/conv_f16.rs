@@ -1,7 +1,6 @@
 //! Convolutions of f16 on matrix units. Lists with `A`, `B` and `DEPTH` compute `PIXELS` x `CHANNELS` results per workgroup of four
 //! subgroups, in matrices of `A` x `B` results and `DEPTH` items, and leave prefetches to the schedules. The other lists keep part of an
-//! image in shared memory for several taps of the filter. Their matrices have 16 channels and 8 pixels, because 8 divides more images than
-//! 16.
+//! image in shared memory for all taps of the filter.
 
 use tilewright::schedule;
 
@@ -59,90 +58,67 @@ schedule! {
 }
 
 schedule! {
-    /// Whole tiles of 14x8 pixels and 64 channels per workgroup of two subgroups. The image part with its border is in shared memory, so
-    /// that all taps of the filter read it there. Each step, `k_o`, covers all taps and 16 channels. Copies and prefetches are the
-    /// schedules' own.
-    pub BORDERED {
-        tile(n: 1, oc: 64, oh: 14, ow: 8) => workgroup(y, x, y, y);
-        tile(ic: 16 => k_o);
-        reorder(k_o, fh, fw, ic, oc, oh, ow);
-        tile(oh: 7) => subgroup(x);
+    /// Channels last, 64 input channels: 7 rows of an image and 64 channels per workgroup of four subgroups, which walks along them in tiles,
+    /// `t`, of 8 columns. Each subgroup keeps the filter of its 16 channels in fragments, so that only the image goes through shared memory.
+    pub NHWC_FILTER {
+        tile(n: 1, oc: 64, oh: 7) => workgroup(y, x, y);
+        tile(ow: 8 => t);
+        tile(ic: 16 => ic_o);
+        reorder(t, ic_o, fw, fh, ic, oc, oh, ow);
+        promote(filter => w_f, at: workgroup, to: fragment);
+        promote(input => x_s, at: t, to: shared, row_pad: 8);
+        pipeline(t, buffers: 1, prefetch: register);
+        tile(oc: 16) => subgroup(x);
         mma(oc, ow, ic, 16 x 8 x 16);
-        unroll(fh, fw);
+        serial(t);
+        unroll(ic_o, fw, fh);
+        pin(IW, OC);
     }
 }
 
 schedule! {
-    /// [`BORDERED`] for channels last.
-    pub NHWC_BORDERED {
-        apply BORDERED;
-        promote(input => x_s, at: k_o, to: shared, row_pad: 8);
-        promote(filter => w_s, at: k_o, to: shared, row_pad: 8);
-        pipeline(k_o, buffers: 1, prefetch: register);
-        pin(IW, IC, OC);
-    }
-}
-
-schedule! {
-    /// Channels last: 7 pixels of a row in 16 images, and 128 channels, per workgroup of four subgroups. A matrix has the same pixel of 8
-    /// images, so that no tile exceeds a small image. Each step, `s`, covers one row of the filter and 32 channels.
-    pub NHWC_IMAGES {
-        tile(n: 16, oc: 128, oh: 1, ow: 7) => workgroup(y, x, y, y);
-        tile(ic: 32 => k_o);
-        reorder(k_o, fh, fw, ic, oc, n, ow);
-        fuse(k_o, fh => s);
-        promote(input => x_s, at: s, to: shared, row_pad: 8);
-        promote(filter => w_s, at: s, to: shared, row_pad: 8);
-        pipeline(s, buffers: 1, prefetch: register);
-        tile(n: 8, oc: 64) => subgroup(x, y);
-        mma(oc, n, ic, 16 x 8 x 16);
-        unroll(fw, ic);
-        pin(IW, IC, OC);
-        emit(readonly: no);
-    }
-}
-
-schedule! {
-    /// Any image: 7x16 pixels and 64 channels per workgroup of two subgroups. Each step, `s`, covers one row of the filter and 16 channels.
-    /// The image part is in shared memory with the columns of its border, so that all taps of the row read it there. The sums are a stage
-    /// `part` in fragments. They are written 16 channels at a time through shared memory, with guards. Copies of operands, and the loops of
-    /// the result, are the schedules' own.
-    pub SLICES<PAD = 4> {
+    /// Any image: `TALL` (a multiple of 7) x 16 pixels and 64 channels per workgroup, 7x16 and 32 per subgroup. The image part with its border
+    /// is in shared memory, so that all taps of the filter read it there. Each step, `k_o`, covers all taps and 16 channels. The sums are a
+    /// stage `part` in fragments, in matrices of 16 pixels and `WIDTH` channels. Each subgroup writes them through a part of shared memory that
+    /// it alone uses, with guards. Copies of operands, and the loops of the result, are the schedules' own.
+    pub ROWS<TALL = 14, WIDTH = 16> {
         split(fh, [1, _] => k_s, fh);
         rfactor(k_s => part);
-        tile(n: 1, oc: 64 round_up, oh: 7 round_up, ow: 16 round_up) => workgroup(y, x, y, y);
-        split(oc, [4, 16] => oc_t, oc);
-        reorder(oc_t, oh, ow, oc);
+        tile(n: 1, oc: 64 round_up, oh: TALL round_up, ow: 16 round_up) => workgroup(y, x, y, y);
+        split(oh, [TALL / 7, 7] => oh_y, oh);
         compute_at(part, workgroup, to: fragment);
-        promote(part => p_s, at: oc_t, to: shared, row_pad: PAD);
-        unroll(oc_t);
         part {
             tile(ic: 16 => k_o);
-            reorder(k_o, fh, fw, ic, oc, oh, ow);
-            fuse(k_o, fh => s);
-            tile(ow: 8) => subgroup(x);
-            mma(oc, ow, ic, 16 x 8 x 16);
-            unroll(fw);
+            reorder(k_o, fw, fh, ic, oc, oh, ow);
+            tile(oh: 7, oc: 32) => subgroup(y, x);
+            mma(ow, oc, ic, 16 x WIDTH x 16);
+            unroll(fh, fw);
         }
         emit(readonly: no);
     }
 }
 
 schedule! {
-    /// [`SLICES`] for channels last.
-    pub NHWC_SLICES {
-        apply SLICES;
+    /// [`ROWS`] for channels last. The result is written row by row.
+    pub NHWC_ROWS<TALL = 14> {
+        apply ROWS<TALL = TALL>;
         part {
-            promote(input => x_s, at: s, to: shared, row_pad: 8);
-            promote(filter => w_s, at: s, to: shared, row_pad: 8);
-            pipeline(s, buffers: 1, prefetch: register);
+            promote(input => x_s, at: k_o, to: shared, row_pad: 8);
+            promote(filter => w_s, at: k_o, to: shared, row_pad: 8);
+            pipeline(k_o, buffers: 1, prefetch: register);
         }
-        p_s { tile(ow: 8) => subgroup(x); fragment(oc, ow, 16 x 8); unroll(oh); }
+        split(oc, [2, 32] => oc_x, oc);
+        reorder(oh, oh_y, oc_x, ow, oc);
+        promote(part => p_s[oh_y, oc_x, ow, oc], at: oh, to: shared, row_pad: 4);
+        p_s { distribute(oh_y, oc_x => subgroup(y, x)); fragment(ow, oc, 16 x 16); }
+        distribute(oh_y, oc_x => subgroup(y, x));
+        split(ow, [4, 4] => ow_r, ow);
+        split(oc, [8, 4] => oc_t, oc);
+        reorder(ow_r, ow, oc_t, oc);
+        fuse(ow, oc_t => t);
+        distribute(t => lane(x));
+        unroll(oh, ow_r);
         vectorize(oc, 4, unaligned: scalar);
-        fuse(oh, ow, oc => t);
-        split(t, [_, 64] => t_r, t);
-        distribute(t => thread(linear));
-        unroll(t_r);
         pin(IW, IC, OC);
         specialize(OC % 64 == 0);
         specialize(OC % 8 == 0);
@@ -150,18 +126,49 @@ schedule! {
 }
 
 schedule! {
-    /// Packs an image and a filter with channels first: the image in blocks of 16 channels, which are adjacent for each pixel, and the
-    /// filter with the output channels last. Without it, matrices cannot read the windows, because these begin at odd multiples of 2 bytes.
-    pub PACKED {
+    /// [`ROWS`] for channels first. The image is packed in blocks of 16 channels, which are adjacent for each pixel, and the filter with the
+    /// output channels last. Without it, matrices cannot read the windows, because these begin at odd multiples of 2 bytes. The result is
+    /// written channel by channel, so that adjacent pixels are stored together.
+    pub NCHW_ROWS<TALL = 14> {
         pack(input[n, c, h, w] => [n, c / 16, h, w, c % 16], when: dispatch);
         pack(filter[o, c, y, x] => [y, x, c, o], when: dispatch);
-        filter_packed {
-            tile(o: 8 => o_v);
-            vectorize(o, 8, unaligned: scalar);
-            distribute(y, x => workgroup(y, y));
-            fuse(c, o_v => t);
-            tile(t: 64) => workgroup(x);
-            distribute(t => thread(x));
+        input_packed {
+            distribute(n, c_o => workgroup(y, y));
+            fuse(h, w => p);
+            tile(p: 128) => workgroup(x);
+            promote(input => t_s[c, p], at: workgroup, to: shared, row_pad: 2);
+            vectorize(c, 8);
+            fuse(p, c => t);
+            distribute(t => thread(linear));
         }
+        filter_packed {
+            tile(o: 32, c: 16) => workgroup(x, y);
+            promote(filter => f_s[y, x, c, o], at: workgroup, to: shared, row_pad: 8);
+            split(o, [4, 8] => o_t, o);
+            vectorize(o, 8, unaligned: scalar);
+            fuse(y, x, c, o_t => t);
+            split(t, [_, 192] => t_r, t);
+            distribute(t => thread(x));
+            unroll(t_r);
+        }
+        apply ROWS<TALL = TALL, WIDTH = 8>;
+        part {
+            promote(input_packed => x_s, at: k_o, to: shared, row_pad: 8);
+            promote(filter_packed => w_s, at: k_o, to: shared, row_pad: 8);
+            pipeline(k_o, buffers: 1, prefetch: register);
+        }
+        split(oc, [2, 4, 8] => oc_x, oc_t, oc);
+        reorder(oc_t, oh_y, oc_x, oc, oh, ow);
+        promote(part => p_s[oh_y, oc_x, oc, oh, ow], at: oc_t, to: shared);
+        p_s { distribute(oh_y, oc_x => subgroup(y, x)); fragment(ow, oc, 16 x 8); }
+        distribute(oh_y, oc_x => subgroup(y, x));
+        vectorize(ow, 2, unaligned: scalar);
+        fuse(oc, oh, ow => t);
+        split(t, [_, 32] => t_r, t);
+        distribute(t => lane(x));
+        unroll(oc_t, t_r);
+        pin(IH, IW, IC, OC);
+        specialize(OC % 64 == 0, OW % 2 == 0);
+        specialize(OC % 8 == 0);
     }
 }
