@@ -87,7 +87,7 @@ macro_rules! files {
 files! {
     convolutions: [2, 5];
     images: [2, 2];
-    matrices: [3, 8];
+    matrices: [3, 10];
     mobile: [4, 4];
     random: [2, 2];
     rows: [2, 2];

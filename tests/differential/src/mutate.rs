@@ -131,10 +131,11 @@ pub fn mutants(program: &Program) -> Vec<Mutant> {
 
 fn in_blocks(program: &Program, kind: Kind, change: Change<'_>, all: &mut Vec<Mutant>) {
     fn walk(program: &mut Program, block: &mut Block, left: &mut usize, change: Change<'_>) -> Option<String> {
-        let inner = block.iter_mut().flat_map(|node| node.blocks_mut());
-        for inner in inner {
-            if let Some(what) = walk(program, inner, left, change) {
-                return Some(what);
+        for node in block.iter_mut().filter(|node| !never_runs(program, node)).collect::<Vec<_>>() {
+            for inner in node.blocks_mut() {
+                if let Some(what) = walk(program, inner, left, change) {
+                    return Some(what);
+                }
             }
         }
         change(program, block, left)
@@ -149,6 +150,11 @@ fn in_blocks(program: &Program, kind: Kind, change: Change<'_>, all: &mut Vec<Mu
             None => return,
         }
     }
+}
+
+/// True for a loop without iterations, in which no change has an effect.
+fn never_runs(program: &Program, node: &tilewright_dsl::nest::Node) -> bool {
+    matches!(&node.kind, NodeKind::Loop(l) if program.exprs.as_int(program.axes[l.axis].extent) == Some(0))
 }
 
 /// Counts down, and returns true if the counter was 0.
