@@ -149,6 +149,27 @@ impl<'a> Exact<'a> {
         }
     }
 
+    /// Changes the cells of a word of a tensor's memory for the store of a scalar.
+    fn store_cells(&self, cells: &mut [Cell; 2], raw: u32, (byte, form): (usize, Form), word: Word) {
+        match form {
+            Form::Word => *cells = self.cells_of(word),
+            Form::Byte => match self.reason(word) {
+                None => *cells = self.cells_as_integers(*cells),
+                Some(reason) => *cells = [Cell::Whole(Exact::unknown(reason)), Cell::Rest],
+            },
+            Form::Short
+                if self.reason(word).is_none() && matches!(self.cells_as_integers(*cells), [Cell::Passed, Cell::Passed]) =>
+            {
+                *cells = [Cell::Passed; 2];
+            }
+            Form::Half | Form::BFloat | Form::Short => {
+                let mut halves = self.cells_as_halves(*cells, raw);
+                halves[byte % 4 / 2] = Cell::Half(word);
+                *cells = halves;
+            }
+        }
+    }
+
     /// Returns a truth, or an unknown word if an operand is unknown.
     fn truth(&self, operands: &[Element], truth: Option<bool>) -> Word {
         let unknown = operands.iter().find_map(|x| if let Element::Unknown(reason) = x { Some(*reason) } else { None });
@@ -304,22 +325,12 @@ impl Numbers for Exact<'_> {
     fn store(&self, memory: &Memory, byte: usize, form: Form, word: Word) {
         let bits = self.int(word).unwrap_or(0);
         memory.store(byte / 4, bits << (8 * (byte % 4)), mask(byte, form));
-        memory.keep(byte, &mut |cells, raw| match form {
-            Form::Word => *cells = self.cells_of(word),
-            Form::Half | Form::BFloat => {
-                let mut halves = self.cells_as_halves(*cells, raw);
-                halves[byte % 4 / 2] = Cell::Half(word);
-                *cells = halves;
+        memory.keep(byte, &mut |cells, raw| {
+            self.store_cells(cells, raw, (byte, form), word);
+            // A byte that is not known hides the others of its word. Their bits are cleared, so that the host reads what a device copies.
+            if form == Form::Byte && matches!(cells, [Cell::Whole(word), _] if self.reason(*word).is_some()) {
+                memory.store(byte / 4, 0, memory.flags(byte / 4));
             }
-            Form::Short | Form::Byte => match self.reason(word) {
-                None => *cells = self.cells_as_integers(*cells),
-                Some(_) if form == Form::Short => {
-                    let mut halves = self.cells_as_halves(*cells, raw);
-                    halves[byte % 4 / 2] = Cell::Half(word);
-                    *cells = halves;
-                }
-                Some(reason) => *cells = [Cell::Whole(Exact::unknown(reason)), Cell::Rest],
-            },
         });
     }
 
