@@ -20,11 +20,14 @@ pub struct View {
     pub lane: Option<u32>,
     /// True for an index of registers.
     pub(crate) register: bool,
+    /// True for data that is an index. Its reads keep the element at the clamped axes, because proofs hold for elements, and not for the
+    /// item that replaces those out of bounds.
+    pub(crate) unfilled: bool,
 }
 
 impl View {
     /// All lanes, of an expression that is not a register's index.
-    pub const ALL: View = View { lane: None, register: false };
+    pub const ALL: View = View { lane: None, register: false, unfilled: false };
 
     /// Returns the view of one lane.
     pub fn lane(self, lane: u32) -> View {
@@ -42,7 +45,7 @@ impl View {
 
     pub(crate) fn key(self) -> u8 {
         // The lane fits a `u8`, because a vector has at most 16 lanes.
-        self.lane.map_or(0, |l| l as u8 + 1) << 1 | u8::from(self.register)
+        self.lane.map_or(0, |l| l as u8 + 1) << 2 | u8::from(self.register) << 1 | u8::from(self.unfilled)
     }
 }
 
@@ -97,7 +100,7 @@ impl Resolver<'_> {
             }
             Expr::Read(read) => self.read(id, read, view)?,
             Expr::Unary(Unary::Index, a) => {
-                let (value, mask) = self.resolve_in(*a, view)?;
+                let (value, mask) = self.resolve_in(*a, View { unfilled: true, ..view })?;
                 (self.values.as_index(value), mask)
             }
             Expr::Unary(op, a) => self.operate(Op::Unary(*op), &[*a], view)?,

@@ -83,7 +83,7 @@ impl Resolver<'_> {
             let fill = self.resolve_in(*fill, view)?.0;
             value = self.values.select(inside, value, fill);
         }
-        Ok((self.filled(value, mask, view)?, mask))
+        Ok((if view.unfilled { value } else { self.filled(value, mask, view)? }, mask))
     }
 
     /// Returns the row-major index of a read, the predicates that it depends on, and whether it is in bounds.

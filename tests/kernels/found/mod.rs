@@ -3,6 +3,7 @@
 mod bounds;
 pub(super) mod copies;
 pub(super) mod fragment;
+mod indices_of_tables;
 mod mma;
 pub(super) mod places;
 mod proofs;
