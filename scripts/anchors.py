@@ -179,6 +179,10 @@ ANCHORS = {
     "matmul": matmul(F32),
     "matmul_f16": matmul(F16),
     "matmul_f16_thin": matmul(F16),
+    # With weights of f16, which are four times as large.
+    "matmul_n_bits": matmul(F16),
+    "matmul_n_bits_128": matmul(F16),
+    "matmul_n_bits_f16": matmul(F16),
     "matvec": matvec(F32),
     "matvec_f16": matvec(F16),
     "conv2d_7x7": conv(F32, side=7, stride=2),

@@ -24,12 +24,18 @@ mod plan {}
 #[doc = include_str!("../docs/profiles.md")]
 mod profiles {}
 
+/// `docs/quantized.md`.
+#[doc = include_str!("../docs/quantized.md")]
+mod quantized {}
+
 /// `docs/safety.md`.
 #[doc = include_str!("../docs/safety.md")]
 mod safety {}
 
 /// `docs/directives/`.
 mod directives {
+    #[doc = include_str!("../docs/directives/clone.md")]
+    mod clone {}
     #[doc = include_str!("../docs/directives/compute_at.md")]
     mod compute_at {}
     #[doc = include_str!("../docs/directives/decompose_im2col.md")]
@@ -64,6 +70,8 @@ mod directives {
     mod promote {}
     #[doc = include_str!("../docs/directives/reorder.md")]
     mod reorder {}
+    #[doc = include_str!("../docs/directives/accumulate.md")]
+    mod accumulate {}
     #[doc = include_str!("../docs/directives/rfactor.md")]
     mod rfactor {}
     #[doc = include_str!("../docs/directives/root.md")]
@@ -84,6 +92,8 @@ mod directives {
     mod tune {}
     #[doc = include_str!("../docs/directives/unroll.md")]
     mod unroll {}
+    #[doc = include_str!("../docs/directives/dot.md")]
+    mod dot {}
     #[doc = include_str!("../docs/directives/vectorize.md")]
     mod vectorize {}
 }

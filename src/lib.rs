@@ -93,6 +93,41 @@ pub use tilewright_launch::{DType, Feature};
 /// ```
 pub use tilewright_macros::kernel;
 
+/// Defines functions that kernels call. Each becomes a module with its name, which kernels and other functions import by `use`. A function is
+/// replaced by its value where a kernel calls it. A function that only one kernel needs can precede it, inside its `kernel!`.
+///
+/// ```
+/// # use tilewright::Device;
+/// mod maths {
+///     tilewright::functions! {
+///         /// Blends two values.
+///         pub fn lerp<T: f32 | f16>(a: T, b: T, t: T) -> T {
+///             a + (b - a) * t
+///         }
+///         /// The position `i`, reflected at the ends of `0..n`.
+///         pub fn reflect(i, n) {
+///             if i < 0 { -i } else if i >= n { 2 * n - 2 - i } else { i }
+///         }
+///     }
+/// }
+///
+/// tilewright::kernel! {
+///     use maths::{lerp, reflect};
+///     /// Blends each element with its left neighbour.
+///     pub fn soften<N>(x: f32[N]) -> y: f32[N] where N >= 2 {
+///         y[i] = lerp(x[i], x[reflect(i - 1, N)], 0.5);
+///     }
+/// }
+///
+/// # fn main() -> tilewright::Result<()> {
+/// # let device = Device::open()?;
+/// let y = device.load(&[soften::DEFAULT])?.run(&device.upload([3], &[1.0f32, 2.0, 4.0])?)?;
+/// assert_eq!(y.download()?, [1.5, 1.5, 3.0]);
+/// # Ok(())
+/// # }
+/// ```
+pub use tilewright_macros::functions;
+
 /// Defines a profile, the features and limits that a device guarantees, as the difference from another profile. It becomes a module
 /// with the profile's name, which schedules and other profiles refer to.
 ///
@@ -160,5 +195,7 @@ pub mod __private {
     pub use std::marker::PhantomData;
     pub use std::vec::Vec;
     pub use tilewright_launch as launch;
-    pub use tilewright_macros::{__applied, __compile, __define_profile, __not_a_kernel, __not_a_profile};
+    pub use tilewright_macros::{
+        __applied, __compile, __define_profile, __imported, __not_a_function, __not_a_kernel, __not_a_profile,
+    };
 }

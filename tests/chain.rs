@@ -83,6 +83,38 @@ fn schedules_apply_directives_of_other_crates() {
     assert_eq!(applied.dispatches[0].spirv, by_hand.dispatches[0].spirv);
 }
 
+mod functions {
+    // They follow the kernel that imports them.
+    tilewright::kernel! {
+        use self::own::{offset, twice};
+        use chain_kernels::maths::{cube, sixth_power as sixth};
+        pub(crate) fn mixed<N>(x: f32[N]) -> y: f32[N] {
+            y[i] = {
+                let at = |d| x.clamp()[offset(i, d)];
+                twice(cube(at(1))) + sixth(at(0))
+            };
+        }
+    }
+    mod own {
+        tilewright::functions! {
+            use chain_kernels::maths::more::sixth;
+            pub(super) fn twice(v) { let w = v + v; w + 0.0 * sixth(v) }
+            pub(crate) fn offset(i, by) { i + by }
+            #[cfg(any())]
+            pub(crate) fn left_out(v) { v }
+        }
+    }
+    tilewright::schedule! { pub(crate) MIXED: mixed for tilewright::devices::vulkan_1_1 {} }
+    tilewright::schedule! { pub(crate) HALVES: chain_kernels::halves for tilewright::devices::vulkan_1_1 {} }
+}
+
+#[test]
+fn kernels_call_functions_of_other_modules_and_crates() {
+    assert_eq!(run(functions::MIXED, &[1.0, 2.0, 3.0]), [17.0, 118.0, 783.0]);
+    assert_eq!(run(functions::mixed::DEFAULT, &[1.0, 2.0]), [17.0, 80.0]);
+    assert_eq!(run(functions::HALVES, &[1.0, 2.0, 4.0]), [0.5, 0.5, 4.0]);
+}
+
 /// Returns the number of the first line that contains a text.
 fn line(file: &str, text: &str) -> u32 {
     file.lines().zip(1..).find(|(line, _)| line.contains(text)).map(|(_, n)| n).expect("it is there")

@@ -9,6 +9,8 @@ fn compile_fail() {
     let cases = trybuild::TestCases::new();
     for folder in [
         "kernel",
+        "functions",
+        "families",
         "profile",
         "head",
         "apply",

@@ -69,6 +69,9 @@ impl<'p> BlockContext<'p> {
     /// Emits `dst = combine(dst, value)`.
     fn update(&mut self, c: &Compute) -> Result<()> {
         let monoid = self.resolver.monoid(c.stage)?;
+        if self.resolver.in_dot() {
+            return self.update_by_dot(c);
+        }
         let mut items: Vec<ValueId> = c.value.iter().map(|v| self.resolve(*v)).collect::<Result<_>>()?;
         let counts = self.resolving(|r| r.item_counts())?;
         let goes_on = monoid.goes_on(&self.program.exprs);
@@ -82,6 +85,14 @@ impl<'p> BlockContext<'p> {
             *new = self.resolver.choose(counts, *new, state);
         }
         c.dst.iter().zip(combined).skip(c.given).try_for_each(|(to, value)| self.store(to, value))
+    }
+
+    /// Emits `dst = dst + dot product`.
+    fn update_by_dot(&mut self, c: &Compute) -> Result<()> {
+        let counts = self.resolving(|r| r.item_counts())?;
+        let items = c.value.iter().map(|item| self.resolving(|r| r.dot(*item, counts))).collect::<Result<_>>()?;
+        let combined = self.taken_in(c, items, |r, place| r.load_state(place))?;
+        c.dst.iter().zip(combined).try_for_each(|(to, value)| self.store(to, value))
     }
 
     /// Combines items into the states that `load` reads, and returns the new states.

@@ -66,6 +66,7 @@ impl<'p> Emit<'p> {
                 None => self.unroll(l),
             },
             Exec::Lanes => self.in_lanes(l),
+            Exec::Dot => self.dot(l),
             Exec::Matrix(side) => self.over_side(l, side),
             Exec::Step(step) => self.step(l, step),
             Exec::Bind(level, slot) => {
@@ -121,6 +122,19 @@ impl<'p> Emit<'p> {
         }
         let value = self.ctx.resolver.values.lane(width);
         self.ctx.resolver.enter_lanes(l.axis, width);
+        self.iteration(l.axis, value, &l.body)?;
+        self.ctx.resolver.leave_lanes();
+        Ok(())
+    }
+
+    /// Emits a loop whose products one instruction adds.
+    fn dot(&mut self, l: &Loop) -> Result<()> {
+        let factors = self.ctx.resolving(|r| r.literal_extent(l.axis, "a dot product"))?;
+        if factors != 4 || self.ctx.resolver.lane_count() > 1 {
+            return Err(self.ctx.defect("a dot product of other than four factors, or in lanes"));
+        }
+        let value = self.ctx.resolver.values.lane(factors);
+        self.ctx.resolver.enter_dot(l.axis, factors);
         self.iteration(l.axis, value, &l.body)?;
         self.ctx.resolver.leave_lanes();
         Ok(())

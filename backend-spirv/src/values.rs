@@ -138,6 +138,7 @@ impl BlockContext<'_> {
             ValueOp::Extract(lane) => self.extract(operands[0], lane, dtype, level),
             ValueOp::Part(n) => Ok(Chunks::one(self.value(operands[0])?[n as usize])),
             ValueOp::Join => self.join(operands, dtype, width, level),
+            ValueOp::Dot { factors, .. } => self.dot_of_words(operands, factors, dtype, level).map(Chunks::one),
             _ => {
                 let of = self.resolver.values.dtype(operands[operands.len() - 1]);
                 if op.needs_all_bits() {

@@ -157,7 +157,7 @@ impl Writer<'_> {
             DType::I32 => self.module.ty(Type::Int { signed: true }),
             DType::U32 => self.module.ty(Type::Int { signed: false }),
             DType::Bool => self.module.ty(Type::Bool),
-            DType::BF16 | DType::I16 | DType::U16 | DType::I8 | DType::U8 => return Err(self.not_computed(dtype)),
+            DType::BF16 | DType::I16 | DType::U16 | DType::I8 | DType::U8 | DType::I64 => return Err(self.not_computed(dtype)),
         })
     }
 

@@ -82,6 +82,7 @@ fn nearest(dtype: DType, number: f64) -> Value {
 fn value(dtype: DType, fill: Fill, random: &mut Rng) -> Value {
     match dtype.numbers() {
         Numbers::Bool => Value::Bool(random.bool()),
+        Numbers::Int { .. } if dtype == DType::I64 && (fill == Fill::Wild || random.u8(..8) == 0) => Value::Int(far(random)),
         Numbers::Int { least, greatest } => Value::Int(match fill {
             Fill::Below(n) => random.i64(0..n.max(1)),
             Fill::Wild => dtype.wrapped(wild([least, greatest], random)),
@@ -101,6 +102,13 @@ fn wild([least, greatest]: [i64; 2], random: &mut Rng) -> i64 {
         random.choice([any, greatest, 0, 5])
     };
     picked.unwrap_or(0)
+}
+
+/// Returns an integer of 64 bits, most often one that does not fit in 32 bits although its low word is a small number.
+fn far(random: &mut Rng) -> i64 {
+    let near = random.i64(-4..12);
+    let base = random.choice([1 << 32, -(1 << 32), 1 << 31, -(1 << 31), 1 << 62, i64::MIN, i64::MAX - 12, 0]).unwrap_or(0);
+    base.wrapping_add(near)
 }
 
 fn float(fill: Fill, random: &mut Rng) -> f64 {

@@ -177,15 +177,21 @@ fn wrong(name: &str, shape: &[i64], at: usize, wanted: Value, got: Value) -> Str
 }
 
 fn array(dtype: DType, tensor: &Tensor) -> Array {
-    let bits = tensor.values.iter().map(|value| dtype.to_bits(value.number()));
+    let bits = tensor.values.iter().map(|value| match dtype {
+        DType::I64 => value.int().cast_unsigned(),
+        _ => dtype.to_bits(value.number()).into(),
+    });
     let bytes = bits.flat_map(|bits| bits.to_le_bytes().into_iter().take(Array::bytes_of(dtype))).collect();
     Array { dtype, shape: tensor.shape.iter().map(|n| n.unsigned_abs()).collect(), bytes }
 }
 
 fn values(array: &Array) -> Result<Vec<Value>, String> {
     array.checked_shape()?;
-    let bits = |bytes: &[u8]| bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u32::from(*byte));
-    let value = |bytes: &[u8]| Value::of(array.dtype.from_bits(bits(bytes)), array.dtype);
+    let bits = |bytes: &[u8]| bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+    let value = |bytes: &[u8]| match array.dtype {
+        DType::I64 => Value::Int(bits(bytes).cast_signed()),
+        dtype => Value::of(dtype.from_bits(bits(bytes) as u32), dtype),
+    };
     Ok(array.bytes.chunks_exact(Array::bytes_of(array.dtype)).map(value).collect())
 }
 

@@ -38,6 +38,10 @@ fn shown(device: &Properties) -> String {
         Some(all) if all.is_empty() => "none".to_owned(),
         Some(all) => all.join("; "),
     };
+    let dots = match &device.fast_dots[..] {
+        [] => "none accelerated".to_owned(),
+        all => format!("accelerated: {}", all.join(", ")),
+    };
     let lines = [
         (
             "workgroup",
@@ -48,6 +52,7 @@ fn shown(device: &Properties) -> String {
         ("timestamps", if device.timestamps { "yes" } else { "no" }.to_owned()),
         ("features", features),
         ("matrices", matrices),
+        ("dot products", dots),
     ];
     let lines: String = lines.into_iter().map(|(what, text)| format!("   {what:<15}{text}\n")).collect();
     title(device) + &lines

@@ -18,14 +18,13 @@ pub(crate) fn sizes(file: &Path, subject: &Subject) -> Option<(Sizes, &'static s
     if let Some(sizes) = tuned.filter(is_whole) {
         return Some((sizes, "which it was tuned for"));
     }
-    const ENTRIES: &[Entry] = &ALL;
     let is_same = |entry: &&Entry| {
         let names = entry.dims.len() == dims.len() && entry.dims.iter().all(|(name, _)| dims.iter().any(|dim| dim == name));
         names && (entry.programs)().is_ok_and(|programs| programs.iter().any(|p| p.kernel == subject.kernel.name.text))
     };
     let has_schedule =
         |entry: &&Entry| (entry.programs)().is_ok_and(|programs| programs.iter().any(|p| p.variant == subject.schedule.name.text));
-    let same: Vec<&Entry> = ENTRIES.iter().filter(is_same).collect();
+    let same: Vec<&Entry> = ALL.iter().filter(is_same).collect();
     let entry = same.iter().copied().find(has_schedule).or_else(|| same.first().copied())?;
     let value = |dim: &String| Some((dim.clone(), entry.dims.iter().find(|(name, _)| name == dim)?.1));
     Some((Sizes(dims.iter().map(value).collect::<Option<_>>()?), "the example sizes of the catalog"))

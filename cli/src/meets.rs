@@ -52,6 +52,7 @@ mod tests {
             vulkan: (1, 1),
             features: Vec::new(),
             matrices: Some(Vec::new()),
+            fast_dots: Vec::new(),
             invocations: profile.invocations,
             local: profile.local,
             shared_bytes: profile.shared_bytes,

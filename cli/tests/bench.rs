@@ -56,9 +56,9 @@ fn the_roofline_is_by_measured_copies_and_the_profiles_arithmetic() {
     let (bound, [[_, a], [_, b]]) = (row["bound_ns"].as_f64().unwrap(), [curve[0], curve[1]]);
     assert!(row["bound_by"] == "memory" && (a.min(b)..=a.max(b)).contains(&bound), "{row} {curve:?}");
     assert!((row["roofline"].as_f64().unwrap() * row["median_ns"].as_f64().unwrap() - bound).abs() < 1e-6 * bound, "{row}");
-    // 2^22 operations at 1 GFLOP/s take longer than the bytes.
-    let row = timed("M=128,N=128,K=128")["rows"][0].clone();
-    assert_eq!((&row["bound_by"], &row["bound_ns"]), (&"arithmetic".into(), &4_194_304.0.into()));
+    // 2^25 operations at 1 GFLOP/s take longer than the bytes.
+    let row = timed("M=256,N=256,K=256")["rows"][0].clone();
+    assert_eq!((&row["bound_by"], &row["bound_ns"]), (&"arithmetic".into(), &33_554_432.0.into()));
     let text = bench(&path, &["--schedule", "PLAIN"]).ends(0).out;
     assert!(text.contains("memory by a vector sum that moves 48 B at ") && text.contains(" % memory"), "{text}");
 }

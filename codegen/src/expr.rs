@@ -142,7 +142,9 @@ impl Resolver<'_> {
                 let zero = self.values.constant(Const { dtype: DType::U32, bits: 0 });
                 self.values.apply(Op::Compare(Compare::Ne), &[travels, zero])
             }
-            DType::F32 | DType::BF16 | DType::I32 | DType::U32 | DType::I16 | DType::U16 | DType::I8 | DType::U8 => travels,
+            DType::F32 | DType::BF16 | DType::I32 | DType::U32 | DType::I16 | DType::U16 | DType::I8 | DType::U8 | DType::I64 => {
+                travels
+            }
         }
     }
 

@@ -15,6 +15,7 @@
 //!   and `steps` the strides of a matrix;
 //! - `invocations` computes the coordinates of an invocation, and `teams` the invocations with which it shares a reduction;
 //! - `params` names the launch's parameters, and `reach` the bounds of indices that must fit 32 bits;
+//! - `dots` resolves the items of dot products of bytes;
 //! - `confined` determines which computes must not run out of range;
 //! - [`drivers`] predicts what a driver's compiler may do wrong with a value;
 //! - [`formulas`] writes functions of floats as sums and products;
@@ -23,6 +24,7 @@
 
 mod confined;
 pub mod cost;
+mod dots;
 pub mod drivers;
 mod expr;
 pub mod formulas;

@@ -13,11 +13,11 @@ pub(crate) fn numbers(dtype: DType) -> Bounds {
 }
 
 impl Values {
-    /// Returns the number of a dtype for a value that was computed in 32 bits.
+    /// Returns the number of a dtype for a value that was computed in 32 bits. Such a value is a number of `i64` already.
     fn narrowed(&mut self, value: ValueId, dtype: DType) -> ValueId {
         let node = self.node(value);
         let is_known = if dtype.is_float() { self.is_bfloat(value) } else { node.range.is_within(numbers(dtype)) };
-        if !dtype.is_narrow() || is_known { value } else { self.apply(Op::Narrow(dtype), &[value]) }
+        if !dtype.is_narrow() || dtype == DType::I64 || is_known { value } else { self.apply(Op::Narrow(dtype), &[value]) }
     }
 
     /// True if an f32 has the bits of a bfloat16 above 16 zeros.

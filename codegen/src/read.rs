@@ -10,6 +10,7 @@ use crate::narrow::numbers;
 use crate::values::poly::{ByLane, Term};
 use crate::values::{Kind, Load, Op, Operands, ValueId};
 use crate::{BoundAxis, Resolver, View, Wanted};
+use std::collections::BTreeSet;
 use tilewright_dsl::arena::Id as _;
 use tilewright_dsl::expr::{Binary, Expr, ExprId, Outside, Read, Sides, Unary};
 use tilewright_dsl::launch::{Bounds, DType, REACH};
@@ -73,8 +74,12 @@ impl Resolver<'_> {
             return Ok((self.registers_or_fill(read, view)?, 0));
         }
         let (flat, mask, inside) = self.kept_inside(read, view)?;
-        let Some(mut value) = self.fetch_lanes(id, read.buffer, flat)? else {
-            // The index is neither uniform nor consecutive, so each lane reads for itself.
+        let mut fetched = self.fetch_lanes(id, read.buffer, flat)?;
+        if fetched.is_none() && read.outside == Outside::Never {
+            fetched = self.fetch_near(read, view)?;
+        }
+        let Some(mut value) = fetched else {
+            // Each lane reads for itself.
             let lanes = self.lane_count();
             let parts: Result<_> = (0..lanes).map(|l| Ok(self.resolve_in(id, view.lane(l))?.0)).collect();
             return Ok((self.values.op(Op::Join, parts?), mask));
@@ -163,6 +168,30 @@ impl Resolver<'_> {
         }
     }
 
+    /// Returns the value of a read whose lanes are at known distances, if together they read consecutive elements, from one access. For
+    /// example, `b[k / 2]` over eight lanes of `k` is an access to four elements. `None`: each lane must read for itself.
+    fn fetch_near(&mut self, read: &Read, view: View) -> Result<Option<ValueId>> {
+        let flats: Result<Vec<ValueId>> = (0..self.lane_count()).map(|l| Ok(self.kept_inside(read, view.lane(l))?.0)).collect();
+        let flats = flats?;
+        let mut distances = Vec::with_capacity(flats.len());
+        for flat in &flats {
+            let distance = self.values.minus(*flat, flats[0]);
+            let Some(distance) = self.values.as_int(distance) else { return Ok(None) };
+            distances.push(distance);
+        }
+        let elements: BTreeSet<i64> = distances.iter().copied().collect();
+        let (Some(first), Some(last), count) = (elements.first(), elements.last(), elements.len() as u32) else { return Ok(None) };
+        let offset = self.values.int(*first);
+        let base = self.values.plus(flats[0], offset);
+        let are_whole = last - first + 1 == i64::from(count) && count.is_power_of_two();
+        if count == 1 || !are_whole || self.wide(read.buffer, base, count) != Some(count) {
+            return Ok(None);
+        }
+        let near = self.fetch(read.buffer, base, count);
+        let lanes = distances.iter().map(|at| self.values.extract(near, (at - first) as u32)).collect();
+        Ok(Some(self.values.op(Op::Join, lanes)))
+    }
+
     /// Returns consecutive elements, by lane. `None`: they must be accessed one by one.
     fn row(&mut self, buffer: BufferId, base: ValueId, width: u32) -> Option<ValueId> {
         let count = self.wide(buffer, base, width)?;
@@ -189,7 +218,7 @@ impl Resolver<'_> {
                 let is_packed = b.dtype.is_narrow() || b.dtype == DType::F16 && self.native_f16();
                 let most = if is_packed { 16 / b.dtype.bytes() } else { 4 };
                 let fits = |count: &u32| *count <= width && self.values.is_multiple(base, (*count).into());
-                return [16, 8].into_iter().filter(|count| *count <= most).find(fits).or(Some(width.min(4)).filter(fits));
+                return [16, 8].into_iter().filter(|count| *count <= most).find(fits).or(Some(width.min(4).min(most)).filter(fits));
             }
         };
         self.values.is_multiple(base, at_once.into()).then_some(at_once)
@@ -282,6 +311,8 @@ impl Resolver<'_> {
         // A group must be read as a whole, or no end of the buffer may cut it.
         let rows = program.buffers[buffer].shape.last().copied();
         let rows = rows.map(|e| Ok(self.resolve_in(e, View::ALL)?.0)).transpose()?;
+        let b = &program.buffers[buffer];
+        let most = if b.space.is_global() { 16 / b.dtype.bytes() } else { 4 };
         let holds = |group: u32| {
             let by = i64::from(group);
             let along = |t: &&Term| unknowns.iter().any(|unknown| runs(t, unknown, group));
@@ -291,7 +322,7 @@ impl Resolver<'_> {
                 all_read && sum.terms.iter().filter(along).count() == 1 && others.all(|t| t.by % by == 0) && sum.constant % by == 0;
             sum.terms.iter().any(|t| along(&t)) && (whole || rows.is_some_and(|rows| self.values.is_multiple(rows, by)))
         };
-        let group = [4, 2].into_iter().find(|group| holds(*group)).unwrap_or(1);
+        let group = [4, 2].into_iter().find(|group| *group <= most && holds(*group)).unwrap_or(1);
         Ok(match self.program.buffers[buffer].space {
             Space::Shared if self.uses.shared_group(buffer) != group => 1,
             _ => group,

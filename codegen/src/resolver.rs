@@ -30,6 +30,8 @@ pub struct Resolver<'p> {
     pub(crate) serial: Vec<AxisId>,
     /// The axis in lanes, and the number of lanes.
     pub(crate) lanes: Option<(AxisId, u32)>,
+    /// True if the lanes are the factors of a dot product.
+    pub(crate) in_dot: bool,
     /// The open regions: the function, and the enclosing loops and branches.
     pub(crate) regions: Vec<Region>,
     /// The number of regions that were ever opened.
@@ -125,6 +127,7 @@ impl<'p> Resolver<'p> {
             unrolled: Vec::new(),
             serial: Vec::new(),
             lanes: None,
+            in_dot: false,
             regions: vec![Region { instance: 0, skippable: false }],
             instances: 0,
             compute: 0,
@@ -259,9 +262,15 @@ impl Resolver<'_> {
         self.lanes = Some((axis, lanes));
     }
 
-    /// Leaves the loop in lanes.
+    /// Enters a dot product. Its factors are lanes of the expressions that they multiply.
+    pub fn enter_dot(&mut self, axis: AxisId, factors: u32) {
+        self.enter_lanes(axis, factors);
+        self.in_dot = true;
+    }
+
+    /// Leaves the loop in lanes, or the dot product.
     pub fn leave_lanes(&mut self) {
-        self.lanes = None;
+        (self.lanes, self.in_dot) = (None, false);
     }
 
     /// Returns the values that must be written at once, in order, and empties the queue.

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::hash::Map;
 use std::collections::BTreeMap;
 use tilewright_dsl::expr::{Expr, ExprId, Read};
-use tilewright_dsl::launch::BufferUse;
+use tilewright_dsl::launch::{BufferUse, DType};
 use tilewright_dsl::lower::launch::Tensors;
 use tilewright_dsl::nest::{
     Access, AxisId, Block, BufferId, Compute, Dispatch, Exec, How, Level, Node, NodeKind, Phase, Program, Space,
@@ -40,6 +40,8 @@ pub struct Uses {
     shared: Map<BufferId, u32>,
     /// The elements of a register's variable, if there is more than 1.
     registers: Map<BufferId, u32>,
+    /// The elements of the array that overlaid buffers of a dtype have together.
+    overlaid: BTreeMap<DType, u32>,
 }
 
 impl Uses {
@@ -52,6 +54,11 @@ impl Uses {
     /// The number of elements in each vector of a shared array.
     pub fn shared_group(&self, buffer: BufferId) -> u32 {
         self.shared.get(&buffer).copied().unwrap_or(1)
+    }
+
+    /// Returns the number of elements of the array that overlaid buffers of a dtype have together.
+    pub fn overlaid_elements(&self, dtype: DType) -> u32 {
+        self.overlaid.get(&dtype).copied().unwrap_or(0)
     }
 
     /// The number of elements in each variable of a register buffer.
@@ -91,6 +98,31 @@ impl Resolver<'_> {
                 _ => {}
             }
         }
+        self.overlay(dispatch)
+    }
+
+    /// Computes the arrays of overlaid buffers. All buffers of an array have vectors of one size: the largest of any of them that divides the
+    /// rows of all.
+    fn overlay(&mut self, dispatch: &Dispatch) -> Result<()> {
+        let program = self.program;
+        for part in program.shared_parts(&dispatch.body, self.profile) {
+            let buffers = || part.buffers.iter().map(|(buffer, ..)| *buffer);
+            let Some(end) = buffers().filter_map(|buffer| program.overlaid(buffer)).map(|range| range.end).max() else { continue };
+            let row = |buffer: BufferId| {
+                let b = &program.buffers[buffer];
+                Some(program.exprs.as_int(*b.shape.last()?)? + i64::from(b.row_pad))
+            };
+            let widest = buffers().map(|buffer| self.uses.shared_group(buffer)).max().unwrap_or(1);
+            let is_common = |group: &u32| buffers().filter_map(row).all(|row| row % i64::from(*group) == 0);
+            let group = [4, 2].into_iter().filter(|group| *group <= widest).find(is_common).unwrap_or(1);
+            let Ok(elements) = u32::try_from(end) else {
+                return Err(self.error(format!("an array of {end} elements does not fit into any shared memory")));
+            };
+            for buffer in buffers() {
+                self.uses.overlaid.insert(program.buffers[buffer].dtype, elements.next_multiple_of(group));
+                self.uses.shared.insert(buffer, group);
+            }
+        }
         Ok(())
     }
 
@@ -116,7 +148,7 @@ impl Scan<'_> {
                 resolver.note_loop(l.axis);
                 l.end.into_iter().for_each(|end| self.expr(end));
                 match l.exec {
-                    Exec::Lanes => {
+                    Exec::Lanes | Exec::Dot => {
                         let extent = self.program.exprs.as_int(self.program.axes[l.axis].extent);
                         self.lanes = extent.and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 1).map(|n| (l.axis, n));
                     }

@@ -109,7 +109,7 @@ impl Links {
         let is_link = |around: &&Around| match around.exec {
             Exec::Bind(..) | Exec::Step(_) | Exec::Matrix(Side::Rows | Side::Columns) => false,
             Exec::Serial if self.goes_on => true,
-            Exec::Serial | Exec::Unroll | Exec::Lanes | Exec::Matrix(Side::Depth) => {
+            Exec::Serial | Exec::Unroll | Exec::Lanes | Exec::Dot | Exec::Matrix(Side::Depth) => {
                 over.iter().any(|root| program.is_made_of(*root, around.axis))
             }
         };

@@ -62,7 +62,7 @@ pub fn compile_choice(
     choice: &Choice,
     watch: &mut Watch<'_>,
 ) -> Result<Compiled, Errors> {
-    compile_checked(kernel, schedule, profile, choice, &Checked::default(), watch)
+    compile_checked(kernel, &schedule.of_members(kernel)?, profile, choice, &Checked::default(), watch)
 }
 
 /// The checked algorithm of a kernel, which further versions of a schedule reuse.

@@ -8,6 +8,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
+use std::collections::HashSet;
 use std::fmt;
 
 /// A place in the user's source: an index into a [`Spans`].
@@ -37,6 +38,8 @@ struct Context {
     note: String,
     /// The place that the note refers to.
     at: SpanId,
+    /// True if the source was read several times, so that an error at each reading is the same one.
+    is_repeated: bool,
 }
 
 impl Spans {
@@ -72,7 +75,19 @@ impl Spans {
     /// Adds a note, which refers to the place `at`, to the errors at all places that were recorded after `after`.
     pub fn explain(&mut self, after: SpanId, at: SpanId, note: String) {
         let last = self.last();
-        self.contexts.push(Context { after, last, note, at });
+        self.contexts.push(Context { after, last, note, at, is_repeated: false });
+    }
+
+    /// Does the same for source that is read several times. Only the first error at a place is shown.
+    pub fn repeat(&mut self, after: SpanId, at: SpanId, note: String) {
+        let last = self.last();
+        self.contexts.push(Context { after, last, note, at, is_repeated: true });
+    }
+
+    /// Returns the place of an error in source that is read several times.
+    fn repeated(&self, error: &Error) -> Option<String> {
+        let has = |context: &Context| context.is_repeated && context.after < error.span && error.span <= context.last;
+        self.locate(error.span).filter(|_| self.contexts.iter().any(has))
     }
 
     /// Returns the number of notes for errors at some places.
@@ -261,9 +276,10 @@ impl Errors {
         Errors::default()
     }
 
-    /// Adds an error, unless the same message was added at the same place.
+    /// Adds an error, unless the same message was added at the same place, for the same stage or another member of its family.
     pub fn push(&mut self, error: Error) {
-        if !self.0.iter().any(|e| e.span == error.span && e.message == error.message) {
+        let is_same = |e: &Error| e.span == error.span && without_numbers(&e.message) == without_numbers(&error.message);
+        if !self.0.iter().any(is_same) {
             self.0.push(error);
         }
     }
@@ -295,7 +311,7 @@ impl Errors {
 
     /// Returns one `compile_error!` for each error, at its place. An error without a place is shown at the macro's call.
     pub fn to_tokens(&self, spans: &Spans) -> TokenStream {
-        self.0.iter().map(|e| compile_error(spans.get(e.span), &e.text(spans))).collect()
+        self.shown(spans).map(|e| compile_error(spans.get(e.span), &e.text(spans))).collect()
     }
 
     /// Returns the texts with their places, for tests and tools.
@@ -310,8 +326,21 @@ impl Errors {
 
     fn texts_as(&self, what: &str, spans: &Spans) -> String {
         let at = |e: &Error| spans.locate(e.span).unwrap_or_else(|| "?".into());
-        self.0.iter().map(|e| format!("{}: {what}: {}\n", at(e), e.text(spans))).collect()
+        self.shown(spans).map(|e| format!("{}: {what}: {}\n", at(e), e.text(spans))).collect()
     }
+
+    /// Returns the errors without repetitions.
+    fn shown<'e>(&'e self, spans: &'e Spans) -> impl Iterator<Item = &'e Error> {
+        let mut seen = HashSet::new();
+        self.0.iter().filter(move |error| spans.repeated(error).is_none_or(|place| seen.insert(place)))
+    }
+}
+
+/// Returns a message without the numbers of members: `down[]` for `down[3]`.
+fn without_numbers(message: &str) -> String {
+    let mut parts = message.split('[');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + "[" + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
 /// Returns a `compile_error!` that rustc underlines from the first span to the last.

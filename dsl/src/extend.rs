@@ -5,10 +5,10 @@ use crate::profile::Profile;
 use crate::syntax::Name;
 use crate::syntax::profile::{self as tree, Field, Row, Value};
 use std::collections::BTreeSet;
-use tilewright_launch::{DType, Feature, Matrices};
+use tilewright_launch::{DType, DotSigns, Feature, Matrices};
 
 /// The fields of `profile!`.
-const FIELDS: [&str; 19] = [
+const FIELDS: [&str; 20] = [
     "invocations",
     "local",
     "shared_bytes",
@@ -17,6 +17,7 @@ const FIELDS: [&str; 19] = [
     "push_bytes",
     "features",
     "matrices",
+    "fast_dots",
     "gflops",
     "matrix_gflops",
     "bandwidth",
@@ -93,6 +94,7 @@ impl Profile {
             "local" => self.local = local(field)?,
             "features" => self.features = features(field, &self.features)?,
             "matrices" => self.matrices = matrices(field)?,
+            "fast_dots" => self.fast_dots = fast_dots(field)?,
             other => {
                 let error = Error::new(field.name.span, format!("`{other}` is not a field of a profile"));
                 let known = format!("there are {}", list(FIELDS));
@@ -121,6 +123,13 @@ impl Profile {
         {
             let error = Error::new(field.span, "`matrices` without `cooperative_matrix`");
             return Err(error.help("add `cooperative_matrix` and `memory_model` to `features`"));
+        }
+        if let Some(field) = field("fast_dots")
+            && !self.fast_dots.is_empty()
+            && !self.has(Feature::IntegerDotProduct)
+        {
+            let error = Error::new(field.span, "`fast_dots` without `integer_dot_product`");
+            return Err(error.help("add `integer_dot_product` to `features`"));
         }
         if let Some(size) = self.subgroup
             && size > self.invocations
@@ -220,6 +229,28 @@ fn matrices_of(row: &Row) -> Result<Matrices, Error> {
             Err(error.help("write the factors' types and the sum's: `16 x 16 x 16 f16 f16 f32`"))
         }
     }
+}
+
+/// Returns the signs of dot products: `[signed, unsigned]`.
+fn fast_dots(field: &Field) -> Result<BTreeSet<DotSigns>, Errors> {
+    let names = DotSigns::ALL.map(|(_, name)| name);
+    let Value::Names(words) = &field.value else {
+        let error = Error::new(field.span, "`fast_dots` is a list of the signs of factors: `[signed, unsigned]`");
+        return Err(error.note(format!("there are {}", list(names))).into());
+    };
+    let (mut errors, mut dots) = (Errors::new(), BTreeSet::new());
+    for word in words {
+        match DotSigns::ALL.iter().find(|(_, name)| *name == word.text) {
+            Some((signs, _)) if dots.insert(*signs) => {}
+            Some(_) => errors.push(Error::new(word.span, format!("`{word}` is named twice"))),
+            None => {
+                let error = Error::new(word.span, format!("`{word}` does not name the signs of a dot product's factors"));
+                let known = format!("there are {}", list(names));
+                errors.push(error.note(known).maybe_help(did_you_mean(&word.text, names)));
+            }
+        }
+    }
+    errors.into_result().map(|()| dots)
 }
 
 fn features(field: &Field, inherited: &BTreeSet<Feature>) -> Result<BTreeSet<Feature>, Errors> {

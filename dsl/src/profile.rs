@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use tilewright_launch::{DType, Feature, Matrices};
+use tilewright_launch::{DType, DotSigns, Feature, Matrices};
 
 /// The guarantees of a device. A variant is compiled for a profile and may use all of its guarantees, but no others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,9 @@ pub struct Profile {
     pub features: BTreeSet<Feature>,
     /// The cooperative matrices that its subgroups multiply.
     pub matrices: Vec<Matrices>,
+    /// The dot products of bytes that an instruction of the device computes. Other devices with the feature unpack the bytes, and multiply and
+    /// add them one by one. This is not a guarantee, like the fields below.
+    pub fast_dots: BTreeSet<DotSigns>,
     /// The peak rate of f32 arithmetic, in thousand millions of operations a second (GFLOP/s). This is not a guarantee. It describes the
     /// device that the profile is named after, for estimates.
     pub gflops: Option<u32>,
@@ -67,6 +70,7 @@ impl Profile {
             push_bytes: 0,
             features: BTreeSet::new(),
             matrices: Vec::new(),
+            fast_dots: BTreeSet::new(),
             gflops: None,
             matrix_gflops: None,
             bandwidth: None,
@@ -161,7 +165,9 @@ impl Profile {
                 SubgroupShuffle,
                 SubgroupSize,
                 MemoryModel,
+                IntegerDotProduct,
             ]),
+            fast_dots: [DotSigns::Signed, DotSigns::Unsigned].into(),
             gflops: Some(765),
             bandwidth: Some(51),
             registers: Some(64),
@@ -191,6 +197,7 @@ impl Profile {
                 bytes(&[[16, 16, 32], [16, 8, 32]]),
             ]
             .concat(),
+            fast_dots: all_dots(),
             gflops: Some(29_800),
             matrix_gflops: Some(119_000),
             bandwidth: Some(760),
@@ -236,6 +243,7 @@ impl Profile {
             push_bytes: 128,
             features: all_but(&[Feature::AtomicF32Add]),
             matrices: [floats(&[[16, 16, 16]]), bfloats(&[[16, 16, 16]]), bytes(&[[16, 16, 16]])].concat(),
+            fast_dots: all_dots(),
             gflops: Some(37_300),
             matrix_gflops: Some(74_600),
             bandwidth: Some(624),
@@ -262,6 +270,7 @@ impl Profile {
             push_bytes: 128,
             features: all_but(&[Feature::AtomicF32Add]),
             matrices: [floats(&[[8, 16, 16]]), bfloats(&[[8, 16, 16]]), bytes(&[[8, 16, 32]])].concat(),
+            fast_dots: all_dots(),
             gflops: Some(13_700),
             matrix_gflops: Some(109_000),
             bandwidth: Some(456),
@@ -337,6 +346,11 @@ impl Profile {
 fn all_but(lacks: &[Feature]) -> BTreeSet<Feature> {
     let lacks = [lacks, &[Feature::Int64], &MORE_OF_MATRICES].concat();
     Feature::ALL.into_iter().map(|(f, _)| f).filter(|f| !lacks.contains(f)).collect()
+}
+
+/// Returns the dot products of all signs.
+fn all_dots() -> BTreeSet<DotSigns> {
+    DotSigns::ALL.into_iter().map(|(signs, _)| signs).collect()
 }
 
 /// The features that `VK_NV_cooperative_matrix2` adds.

@@ -92,6 +92,7 @@ pub fn compile_watched(
     backend: Backend,
     watch: &mut Watch<'_>,
 ) -> Result<Variant, Errors> {
+    let schedule = &schedule.of_members(kernel)?;
     // A schedule without items is planned in several versions.
     let checked = Checked::for_all(schedule.items.is_empty() || specialize::all(schedule).next().is_some());
     let compiler = Compiler { kernel, profile, choice, place, backend, checked };
@@ -137,7 +138,8 @@ pub fn compile_watched(
 /// # Errors
 /// The schedule's header, a rewrite of the algebra or a placement is wrong, or the plan is not valid.
 pub fn unplanned(kernel: &Kernel, schedule: &Schedule, facts: &str, plan: &Plan) -> Result<Vec<String>, Errors> {
-    let schedule = if facts.is_empty() { schedule.clone() } else { plan::under(schedule, facts)? };
+    let schedule = schedule.of_members(kernel)?;
+    let schedule = if facts.is_empty() { schedule } else { plan::under(&schedule, facts)? };
     let schedule = plan::added(&schedule, plan)?;
     let (program, rewritten) = algebra(kernel, &schedule, &Choice::default(), &Checked::default())?;
     let resolved = resolve(&program, &schedule)?;
@@ -179,9 +181,8 @@ pub(crate) fn forms(program: &launch::Program) -> Vec<Form> {
 
 /// Returns the same for a variant whose directives may have errors. The list is empty if the rewrites of the algebra have errors.
 pub(crate) fn forms_asked_for(kernel: &Kernel, schedule: &Schedule) -> Vec<Form> {
-    let Ok((mut program, rewritten)) = algebra(kernel, schedule, &Choice::default(), &Checked::default()) else {
-        return Vec::new();
-    };
+    let algebra = |schedule| algebra(kernel, &schedule, &Choice::default(), &Checked::default());
+    let Ok((mut program, rewritten)) = schedule.of_members(kernel).and_then(algebra) else { return Vec::new() };
     let _ = precompute::split(&mut program, &rewritten);
     let prepared = |b: BufferId| program.statements.prepared.iter().any(|p| p.of == b);
     let tensors = Tensors::of(&program);

@@ -4,9 +4,9 @@ use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
 use tilewright_dsl::nest::print;
 use tilewright_dsl::profile::Profile;
-use tilewright_dsl::syntax::schedule::library::applied_paths;
-use tilewright_dsl::syntax::schedule::{Library, Schedule};
-use tilewright_dsl::syntax::{self, Kernel};
+use tilewright_dsl::syntax::schedule::Schedule;
+use tilewright_dsl::syntax::schedule::applied::applied_paths;
+use tilewright_dsl::syntax::{self, Kernel, Library};
 
 const MATMUL: &str = "fn matmul<M, N, K>(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] {
     c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] };
@@ -23,7 +23,7 @@ const LISTS: [(&str, &str); 4] = [
 fn with_library(own: &str) -> proc_macro2::TokenStream {
     let own = own.parse().expect("tokens");
     let mut library = Library::default();
-    while let Some(path) = library.missing(&own) {
+    while let Some(path) = library.missing(applied_paths(&own)) {
         let list = LISTS.iter().find(|(name, _)| *name == path.text()).map(|(_, text)| with_library(text));
         library.add(path.literal(), list);
     }
@@ -127,12 +127,12 @@ fn applications_are_limited() {
     for level in 1..40 {
         let own: proc_macro2::TokenStream = format!("L{level} {{ apply L{0}; apply L{0}; }}", level - 1).parse().expect("tokens");
         let mut library = Library::default();
-        library.add(library.missing(&own).expect("it applies one").literal(), Some(tokens));
+        library.add(library.missing(applied_paths(&own)).expect("it applies one").literal(), Some(tokens));
         tokens = library.before(&own);
     }
     let own = "V: matmul for p { apply L39; }".parse().expect("tokens");
     let mut library = Library::default();
-    library.add(library.missing(&own).expect("it applies one").literal(), Some(tokens));
+    library.add(library.missing(applied_paths(&own)).expect("it applies one").literal(), Some(tokens));
     let mut spans = Spans::new();
     let errors = syntax::parse(library.before(&own), &mut spans, Schedule::parse).errors;
     let messages: Vec<&str> = errors.0.iter().map(|error| error.message.as_str()).collect();

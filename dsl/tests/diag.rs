@@ -6,7 +6,7 @@ use tilewright_dsl::diag::SourcePosition;
 fn places_say_nothing_of_the_machine() {
     let file = |name: &str| SourcePosition::new(name, 3, 5).map(|place| place.file);
     let is = |name: &str, wanted: &str| assert_eq!(file(name).as_deref(), Some(wanted), "{name}");
-    is("schedules/src/hopper/sgemm.rs", "schedules/src/hopper/sgemm.rs");
+    is("schedules/src/hopper/products/sgemm.rs", "schedules/src/hopper/products/sgemm.rs");
     is("src/lib.rs", "src/lib.rs");
     is("/home/user/.cargo/registry/src/index-1/kernels-0.1.0/src/a/b.rs", "kernels-0.1.0/src/a/b.rs");
     is("/home/user/project/examples/conv2d/kernel.rs", "conv2d/kernel.rs");

@@ -2,15 +2,18 @@
 
 #![allow(unreachable_pub, reason = "a test binary has no users")]
 
+mod accumulate;
 mod algorithm;
 mod all_reduce;
 mod apply;
 mod barriers;
+mod clone;
 mod components;
 mod compute_at;
 mod decompositions;
 mod diag;
 mod directives;
+mod dots;
 mod erf;
 mod expand;
 mod facts;
@@ -23,6 +26,7 @@ mod matrices;
 mod modules;
 mod mutants;
 mod online;
+mod overlay;
 mod plan;
 mod promote;
 mod rules;

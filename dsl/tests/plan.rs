@@ -490,3 +490,29 @@ fn sparse_reductions() {
         assert_eq!(dispatches(kernel, &Profile::mesa_lavapipe()), 2, "{kernel}");
     }
 }
+
+/// Products of bytes use dot products where the profile has an instruction for their signs, and no matrices of their types.
+#[test]
+fn products_of_bytes() {
+    let mut text = String::new();
+    let layouts = [("columns", "b: B[K, N]", "b[k, j]"), ("rows", "b: B[N, K]", "b[j, k]")];
+    for (profile, [a, b, c]) in [
+        (Profile::arm_valhall(), ["i8", "i8", "i32"]),
+        (Profile::arm_valhall(), ["u8", "i8", "i32"]),
+        (Profile::nvidia_ampere(), ["i8", "u8", "i32"]),
+        (Profile::nvidia_ampere(), ["u8", "u8", "u32"]),
+    ] {
+        for (layout, argument, read) in layouts {
+            let kernel = format!(
+                "fn k<M, N, K>(a: {a}[M, K], {}) -> c: {c}[M, N] {{ c[i, j] = sum(k in 0..K) {{ a[i, k] as {c} * {read} as {c} }}; }}",
+                argument.replace("B[", &format!("{b}["))
+            );
+            for facts in ["", "K % 16 == 0, N % 16 == 0"] {
+                let made = planned(&kernel, facts, &profile);
+                assert!(made.refused.is_empty(), "the first plan is refused: {kernel} where {facts} for {}", profile.name);
+                text += &format!("\n## {} {a} {b} {layout} where {facts}\n{}", profile.name, made.plan.source(0));
+            }
+        }
+    }
+    insta::assert_snapshot!(text);
+}

@@ -23,7 +23,8 @@ pub struct Totals {
     pub compulsory: Option<i64>,
     /// Bytes of shared memory that invocations read and write.
     pub shared: Option<i64>,
-    /// Bytes of temporaries, which are in device memory only for this launch.
+    /// Bytes of temporaries, which are in device memory only for this launch. Temporaries that are in use at different times share
+    /// memory.
     pub temporaries: Option<i64>,
     /// Bytes of prepared tensors.
     pub prepared: Option<i64>,
@@ -56,7 +57,7 @@ impl Totals {
             asked: total(figures.iter().map(moved)),
             compulsory: total(figures.iter().map(|f| f.compulsory)),
             shared: total(figures.iter().map(|f| f.shared)),
-            temporaries: room(Role::Temporary),
+            temporaries: temporaries(launched, known),
             prepared: room(Role::Prepared),
             shared_bytes: launched.requires.shared_bytes,
             nanoseconds: least(figures, profile),
@@ -74,6 +75,13 @@ pub(crate) fn least(figures: &[Figures], profile: &Profile) -> Option<f64> {
 /// Returns the sum, if all parts are known and it fits 64 bits.
 fn total(parts: impl IntoIterator<Item = Option<i64>>) -> Option<i64> {
     parts.into_iter().try_fold(0i64, |sum, part| sum.checked_add(part?))
+}
+
+/// Returns the bytes of the memory that the temporaries share.
+fn temporaries(launched: &Program, known: &DimValues) -> Option<i64> {
+    let of = |tensor: &Tensor| if tensor.role == Role::Temporary { bytes(tensor, known)?.try_into().ok() } else { Some(0) };
+    let sizes: Vec<u64> = launched.tensors.iter().map(of).collect::<Option<_>>()?;
+    total(launched.temporaries(&sizes).bytes.into_iter().map(|bytes| bytes.try_into().ok()))
 }
 
 /// Returns the bytes of a tensor in memory.

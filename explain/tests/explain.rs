@@ -258,3 +258,39 @@ fn files_that_cannot_be_read_say_why() {
     ];
     insta::assert_snapshot!(told.join("\n"));
 }
+
+#[test]
+fn functions_are_found_in_other_modules() {
+    let maths = "pub mod more { tilewright::functions! { use super::cube; pub fn sixth(v) { cube(v) * cube(v) } } }
+        pub use more::sixth as power;
+        tilewright::functions! {
+            fn unused(v) { v }
+            pub fn cube(v: f32) -> f32 { square(v) * v }
+            fn square(v) { v * v }
+        }";
+    let kernels = "mod maths;
+        kernel! {
+            use maths::{cube as third, power};
+            fn both(v) { third(v) + power(v) }
+            pub fn k<N>(x: f32[N]) -> y: f32[N] { y[i] = both(x[i]); }
+        }
+        kernel! { use maths::sixth; fn broken<N>(x: f32[N]) -> y: f32[N] { y[i] = sixth(x[i]); } }
+        kernel! { use circle::a; fn endless<N>(x: f32[N]) -> y: f32[N] { y[i] = a(x[i]); } }
+        mod circle { functions! { use self::b; fn a(v) { b(v) } } functions! { use self::a; fn b(v) { a(v) } } }
+        schedule! { S: k for tilewright::devices::vulkan_1_1 {} }
+        schedule! { BROKEN: broken for tilewright::devices::vulkan_1_1 {} }
+        schedule! { ENDLESS: endless for tilewright::devices::vulkan_1_1 {} }";
+    let package = Package::new("functions", &[("lib.rs", kernels), ("maths.rs", maths)]);
+    let source = package.source("lib.rs").expect("it is read");
+    let names: Vec<String> = source.kernels().into_iter().map(|kernel| kernel.name).collect();
+    assert_eq!(names, ["k", "broken", "endless"]);
+    let subject = source.subject("S").expect("it is found");
+    let explained = explain(&subject, &Given::default());
+    assert!(explained.errors.is_empty(), "{:?}", explained.errors);
+    let files: Vec<&str> = subject.excerpts.iter().map(|e| e.path.rsplit('/').next().unwrap_or_default()).collect();
+    assert_eq!(files, ["lib.rs", "lib.rs", "maths.rs", "maths.rs", "maths.rs"]);
+    assert!(source.unscheduled("k", &subject.profile, &[]).is_ok());
+    let why = [package.refusal("lib.rs", "BROKEN"), package.refusal("lib.rs", "ENDLESS")];
+    assert!(why[0].contains("cannot find `maths::sixth`"), "{}", why[0]);
+    assert!(why[1].contains("the function `self::a` imports itself"), "{}", why[1]);
+}

@@ -25,6 +25,8 @@ pub enum DType {
     I8,
     /// Unsigned, 8 bits.
     U8,
+    /// Two's complement, 64 bits in memory, for indices. In an expression it is the nearest number of 32 bits.
+    I64,
     /// A truth value. In memory it is a 32-bit word that is 0 or 1.
     Bool,
 }
@@ -90,7 +92,7 @@ const fn int(least: i64, greatest: i64) -> Numbers {
 }
 
 /// The dtypes, in the order in which messages list them. This is also the order of the variants.
-const ROWS: [Row; 10] = [
+const ROWS: [Row; 11] = [
     Row { dtype: DType::F32, name: "f32", bytes: 4, numbers: Numbers::Float(FloatFormat::F32) },
     Row { dtype: DType::F16, name: "f16", bytes: 2, numbers: Numbers::Float(FloatFormat::F16) },
     Row { dtype: DType::BF16, name: "bf16", bytes: 2, numbers: Numbers::Float(FloatFormat::BF16) },
@@ -100,6 +102,7 @@ const ROWS: [Row; 10] = [
     Row { dtype: DType::U16, name: "u16", bytes: 2, numbers: int(0, u16::MAX as i64) },
     Row { dtype: DType::I8, name: "i8", bytes: 1, numbers: int(i8::MIN as i64, i8::MAX as i64) },
     Row { dtype: DType::U8, name: "u8", bytes: 1, numbers: int(0, u8::MAX as i64) },
+    Row { dtype: DType::I64, name: "i64", bytes: 8, numbers: int(i32::MIN as i64, i32::MAX as i64) },
     Row { dtype: DType::Bool, name: "bool", bytes: 4, numbers: Numbers::Bool },
 ];
 
@@ -134,7 +137,7 @@ impl DType {
         self.row().bytes
     }
 
-    /// Returns its numbers.
+    /// Returns the numbers that an expression of it can have. Memory holds other numbers of an `i64` too ([`DType::element`]).
     pub const fn numbers(self) -> Numbers {
         self.row().numbers
     }
@@ -158,16 +161,16 @@ impl DType {
     }
 
     /// Returns the dtype in which instructions compute with it, and in which a launch passes it. Integers of less than 32 bits are computed
-    /// in `i32`, which has all their values, and bfloat16 in `f32`.
+    /// in `i32`, which has all their values, and bfloat16 in `f32`. An `i64` is an `i32`, because it only holds indices.
     pub const fn computed(self) -> DType {
         match self {
-            DType::I16 | DType::U16 | DType::I8 | DType::U8 => DType::I32,
+            DType::I16 | DType::U16 | DType::I8 | DType::U8 | DType::I64 => DType::I32,
             DType::BF16 => DType::F32,
             DType::F32 | DType::F16 | DType::I32 | DType::U32 | DType::Bool => self,
         }
     }
 
-    /// True if instructions compute with another dtype ([`DType::computed`]).
+    /// True if instructions compute with another dtype ([`DType::computed`]), so that loads and stores convert.
     pub const fn is_narrow(self) -> bool {
         self.computed() as u8 != self as u8
     }
@@ -177,9 +180,9 @@ impl DType {
         8 * self.bytes()
     }
 
-    /// True if it is an integer type of 32 bits.
+    /// True if it is an integer type whose numbers have 32 bits.
     pub const fn is_word(self) -> bool {
-        self.is_int() && self.bytes() == 4
+        self.is_int() && self.bytes() >= 4
     }
 
     /// Returns the least and the greatest value of an integer type.
@@ -215,7 +218,9 @@ impl DType {
             DType::F16 => f16::from_f32(round_to_odd(number)).to_bits().into(),
             DType::BF16 => bf16::from_f32(round_to_odd(number)).to_bits().into(),
             DType::Bool => u32::from(number != 0.0),
-            DType::I32 | DType::U32 | DType::I16 | DType::U16 | DType::I8 | DType::U8 => number as i64 as u32 & self.mask(),
+            DType::I32 | DType::U32 | DType::I16 | DType::U16 | DType::I8 | DType::U8 | DType::I64 => {
+                number as i64 as u32 & self.mask()
+            }
         }
     }
 
@@ -226,7 +231,9 @@ impl DType {
             DType::F16 => f16::from_bits(bits as u16).into(),
             DType::BF16 => bf16::from_bits(bits as u16).into(),
             DType::Bool => bits.into(),
-            DType::I32 | DType::U32 | DType::I16 | DType::U16 | DType::I8 | DType::U8 => self.wrapped(bits.into()) as f64,
+            DType::I32 | DType::U32 | DType::I16 | DType::U16 | DType::I8 | DType::U8 | DType::I64 => {
+                self.wrapped(bits.into()) as f64
+            }
         }
     }
 
@@ -239,9 +246,14 @@ impl DType {
         }
     }
 
+    /// Returns the value that an expression has for an integer in memory: for an `i64`, the nearest number of 32 bits.
+    pub fn element(self, stored: i64) -> i64 {
+        self.int_range().map_or(stored, |(least, greatest)| stored.clamp(least, greatest))
+    }
+
     /// Returns the bits that a value has.
     const fn mask(self) -> u32 {
-        u32::MAX >> (32 - 8 * self.bytes())
+        if self.bytes() >= 4 { u32::MAX } else { u32::MAX >> (32 - 8 * self.bytes()) }
     }
 }
 

@@ -12,6 +12,7 @@ mod lines;
 mod program;
 mod samples;
 mod size;
+mod temporaries;
 mod version;
 
 pub use dtype::{DType, FloatFormat, Numbers};
@@ -20,8 +21,9 @@ pub use interval::{Bounds, Interval, MOST, REACH};
 pub use layout::{Digit, Layout};
 pub use lines::{Line, Lines};
 pub use program::{
-    Addressing, Argument, BufferUse, Condition, Conversion, Dim, Dispatch, Fact, Feature, Limit, Matrices, Param, ParamValue,
-    Preparation, Program, Requires, Role, Scalar, Solve, Tensor,
+    Addressing, Argument, BufferUse, Condition, Conversion, Dim, Dispatch, DotSigns, Fact, Feature, Limit, Matrices, Param,
+    ParamValue, Preparation, Program, Requires, Role, Scalar, Solve, Tensor,
 };
 pub use size::{Relation, Size};
+pub use temporaries::Temporaries;
 pub use version::{Version, VersionDispatch};

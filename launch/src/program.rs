@@ -8,7 +8,7 @@ use crate::{DType, Layout, Lines, Numbers, REACH, Relation, Size, Version};
 use serde::{Deserialize, Serialize};
 
 /// A compiled variant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// The kernel's name.
     pub kernel: String,
@@ -407,6 +407,38 @@ impl std::fmt::Display for Matrices {
     }
 }
 
+/// The signs of the factors of a dot product: the sum of four products of bytes, each factor in one 32-bit word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum DotSigns {
+    /// Both factors are `i8`.
+    Signed,
+    /// Both factors are `u8`.
+    Unsigned,
+    /// One factor is `i8`, and the other one is `u8`.
+    Mixed,
+}
+
+impl DotSigns {
+    /// Every combination and its name in `profile!`.
+    pub const ALL: [(DotSigns, &'static str); 3] =
+        [(DotSigns::Signed, "signed"), (DotSigns::Unsigned, "unsigned"), (DotSigns::Mixed, "mixed")];
+
+    /// Returns the signs of factors of these dtypes. `None` if one of them is not an integer of 8 bits.
+    pub const fn of(factors: [DType; 2]) -> Option<DotSigns> {
+        match factors {
+            [DType::I8, DType::I8] => Some(DotSigns::Signed),
+            [DType::U8, DType::U8] => Some(DotSigns::Unsigned),
+            [DType::I8, DType::U8] | [DType::U8, DType::I8] => Some(DotSigns::Mixed),
+            _ => None,
+        }
+    }
+
+    /// Returns its name in `profile!`.
+    pub fn name(self) -> &'static str {
+        DotSigns::ALL.iter().find(|(signs, _)| *signs == self).map_or("?", |(_, name)| name)
+    }
+}
+
 /// A device feature that Vulkan does not guarantee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -451,13 +483,15 @@ pub enum Feature {
     Rte16,
     /// `shaderRoundingModeRTEFloat32`: results of f32 are rounded to the nearest, ties to even.
     Rte32,
+    /// `shaderIntegerDotProduct` (VK_KHR_shader_integer_dot_product): sums of four products of bytes.
+    IntegerDotProduct,
 }
 
 impl DType {
     /// Returns the features with which a kernel of this dtype compiles under any schedule.
     pub const fn needs(self) -> &'static [Feature] {
         match self {
-            DType::F32 | DType::I32 | DType::U32 | DType::Bool => &[],
+            DType::F32 | DType::I32 | DType::U32 | DType::I64 | DType::Bool => &[],
             DType::F16 => &[Feature::F16, Feature::Storage16],
             DType::BF16 | DType::I16 | DType::U16 => &[Feature::Storage16],
             DType::I8 | DType::U8 => &[Feature::Storage8],
@@ -467,7 +501,7 @@ impl DType {
 
 impl Feature {
     /// Every feature and its name in `profile!`.
-    pub const ALL: [(Feature, &'static str); 20] = [
+    pub const ALL: [(Feature, &'static str); 21] = [
         (Feature::Address, "address"),
         (Feature::Storage16, "storage_16"),
         (Feature::F16, "f16"),
@@ -488,6 +522,7 @@ impl Feature {
         (Feature::MatrixBf16, "matrix_bf16"),
         (Feature::Rte16, "rte16"),
         (Feature::Rte32, "rte32"),
+        (Feature::IntegerDotProduct, "integer_dot_product"),
     ];
 
     /// Returns its name in `profile!`.

@@ -23,6 +23,26 @@ pub fn profile(tokens: TokenStream) -> TokenStream {
     guarded(tokens, expand::profile)
 }
 
+/// Defines functions that kernels call: `pub fn name(parameters) -> dtype { value }`.
+#[proc_macro]
+pub fn functions(tokens: TokenStream) -> TokenStream {
+    guarded(tokens, expand::functions)
+}
+
+/// Continues with a kernel or functions that import functions, after the carrier of one of them.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __imported(tokens: TokenStream) -> TokenStream {
+    guarded(tokens, |tokens| expand::imported(tokens, tilewright_spirv::compile, cost::text))
+}
+
+/// Reports that another item's path was given for a function. The modules of kernels and profiles have it as `__function`.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __not_a_function(tokens: TokenStream) -> TokenStream {
+    guarded(tokens, |tokens| expand::not_a_function(tokens, tilewright_spirv::compile, cost::text))
+}
+
 /// Ends the chain of `schedule!`.
 #[doc(hidden)]
 #[proc_macro]
@@ -44,14 +64,14 @@ pub fn __define_profile(tokens: TokenStream) -> TokenStream {
     guarded(tokens, expand::define_profile)
 }
 
-/// Reports that a kernel's path was given for a profile. A kernel's module has it as `__profile`.
+/// Reports that another item's path was given for a profile. The modules of kernels and functions have it as `__profile`.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __not_a_profile(tokens: TokenStream) -> TokenStream {
     guarded(tokens, expand::not_a_profile)
 }
 
-/// Reports that a profile's path was given for a kernel. A profile's module has it as `__kernel`.
+/// Reports that another item's path was given for a kernel. The modules of profiles and functions have it as `__kernel`.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __not_a_kernel(tokens: TokenStream) -> TokenStream {

@@ -132,7 +132,8 @@ impl<'a> Placed<'a> {
         results
     }
 
-    /// Reads the results on a device of exact arithmetic: the values of each, and true if no launch has changed elements around a view.
+    /// Reads the results on a device of exact arithmetic: the values of each, and true if no launch is known to have changed elements around a
+    /// view.
     ///
     /// # Errors
     /// The device's errors.
@@ -140,7 +141,7 @@ impl<'a> Placed<'a> {
         let results = self.algorithm.outputs.iter().copied().zip(self.outputs).chain(self.updates);
         let dtype = |id: BufferId| self.algorithm.buffers[id].dtype;
         let results = results.map(|(id, tensor)| Ok((id, elements(dtype(id), &tensor)?))).collect::<Result<_>>()?;
-        let intact = self.wholes.into_iter().map(Whole::left_intact).collect::<Result<Vec<_>>>()?;
+        let intact = self.wholes.into_iter().map(Whole::left_intact_as_known).collect::<Result<Vec<_>>>()?;
         Ok((results, !intact.contains(&false)))
     }
 }
@@ -157,7 +158,7 @@ fn elements(dtype: DType, tensor: &AnyTensor) -> Result<Vec<Value<Element>>> {
     let known = |(element, value)| match (element, value) {
         (Element::Unknown(reason), _) => Value::Float(Element::Unknown(reason)),
         (_, Value::Bool(b)) => Value::Bool(b),
-        (_, value) => Value::Int(value.number() as i64),
+        (_, value) => Value::Int(value.int()),
     };
     Ok(elements.zip(download(dtype, tensor)?).map(known).collect())
 }
@@ -221,6 +222,7 @@ fn scalar(value: Value, dtype: DType) -> Scalar {
         DType::U16 => Scalar::from(value.number() as u16),
         DType::I8 => Scalar::from(value.number() as i8),
         DType::U8 => Scalar::from(value.number() as u8),
+        DType::I64 => Scalar::from(value.int()),
         DType::Bool => Scalar::from(value == Value::Bool(true)),
     }
 }
@@ -242,6 +244,7 @@ pub(crate) fn upload(device: &Device, dtype: DType, tensor: &Tensor) -> Result<A
         DType::U16 => device.upload(&shape, &numbers().map(|v| v as u16).collect::<Vec<_>>())?.into_any(),
         DType::I8 => device.upload(&shape, &numbers().map(|v| v as i8).collect::<Vec<_>>())?.into_any(),
         DType::U8 => device.upload(&shape, &numbers().map(|v| v as u8).collect::<Vec<_>>())?.into_any(),
+        DType::I64 => device.upload(&shape, &tensor.values.iter().map(Value::int).collect::<Vec<_>>())?.into_any(),
         DType::Bool => device.upload(&shape, &numbers().map(|v| v != 0.0).collect::<Vec<_>>())?.into_any(),
     })
 }
@@ -259,6 +262,7 @@ pub(crate) fn write(tensor: &mut AnyTensor, dtype: DType, values: &[Value]) -> R
         DType::U16 => tensor.write(&numbers().map(|v| v as u16).collect::<Vec<_>>()),
         DType::I8 => tensor.write(&numbers().map(|v| v as i8).collect::<Vec<_>>()),
         DType::U8 => tensor.write(&numbers().map(|v| v as u8).collect::<Vec<_>>()),
+        DType::I64 => tensor.write(&values.iter().map(Value::int).collect::<Vec<_>>()),
         DType::Bool => tensor.write(&numbers().map(|v| v != 0.0).collect::<Vec<_>>()),
     }
 }
@@ -290,6 +294,7 @@ pub(crate) fn download(dtype: DType, tensor: &AnyTensor) -> Result<Vec<Value>> {
         DType::U16 => tensor.download::<u16>()?.into_iter().map(|v| Value::Int(v.into())).collect(),
         DType::I8 => tensor.download::<i8>()?.into_iter().map(|v| Value::Int(v.into())).collect(),
         DType::U8 => tensor.download::<u8>()?.into_iter().map(|v| Value::Int(v.into())).collect(),
+        DType::I64 => tensor.download::<i64>()?.into_iter().map(Value::Int).collect(),
         DType::Bool => tensor.download::<bool>()?.into_iter().map(Value::Bool).collect(),
     })
 }

@@ -172,6 +172,10 @@ pub(crate) enum Unary {
 pub(crate) enum Binary {
     /// Packs two halves into a word.
     PackHalves,
+    /// Moves the first operand up by some bits, and places the second operand below it.
+    Append(u8),
+    /// The sum of the products of four bytes, which are signed or not in the first operand, and in the second one.
+    Dot(bool, bool),
     FAdd,
     FSub,
     FMul,

@@ -203,6 +203,7 @@ fn scalar(program: &Program, of: u32) -> Result<Number, String> {
         DType::U16 => (number as u16).into(),
         DType::I8 => (number as i8).into(),
         DType::U8 => (number as u8).into(),
+        DType::I64 => (number as i64).into(),
         DType::Bool => (number != 0.0).into(),
         DType::F32 => (number as f32).into(),
     })
@@ -232,6 +233,7 @@ fn random(device: &Device, tensor: &Tensor, shape: &[usize], seed: u64) -> Resul
         DType::U16 => upload!(|r: &mut R| r.u16(0..8)),
         DType::I8 => upload!(|r: &mut R| r.i8(-4..4)),
         DType::U8 => upload!(|r: &mut R| r.u8(0..8)),
+        DType::I64 => upload!(|r: &mut R| r.i64(0..8)),
         DType::Bool => upload!(|r: &mut R| r.bool()),
         DType::F32 => upload!(float),
     })

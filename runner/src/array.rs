@@ -44,6 +44,10 @@ macro_rules! with_type {
                 type $t = u8;
                 $body
             }
+            DType::I64 => {
+                type $t = i64;
+                $body
+            }
             DType::Bool => $bool,
         }
     };
@@ -98,8 +102,8 @@ impl Array {
         let count = count.ok_or_else(|| format!("an output of shape {shape:?} is too large for a message"))?;
         let bits = match dtype {
             DType::Bool => 1,
-            float if float.is_float() => float.to_bits(-12345.0),
-            _ => 0x5a5a_5a5a,
+            float if float.is_float() => u64::from(float.to_bits(-12345.0)),
+            _ => 0x5a5a_5a5a_5a5a_5a5a,
         };
         let one = &bits.to_le_bytes()[..Array::bytes_of(dtype)];
         Ok(Array { dtype, shape: shape.to_vec(), bytes: one.repeat(count) })

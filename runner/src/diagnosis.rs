@@ -13,6 +13,7 @@ impl From<&DeviceInfo> for Properties {
             driver: info.driver.clone(),
             vulkan: info.api_version,
             features: info.features.iter().map(|f| f.name().to_owned()).collect(),
+            fast_dots: info.fast_dots.iter().map(|signs| signs.name().to_owned()).collect(),
             matrices: info.matrices.as_ref().map(|all| all.iter().map(ToString::to_string).collect()),
             invocations: limits.invocations,
             local: limits.local,

@@ -235,6 +235,8 @@ pub struct Properties {
     pub features: Vec<String>,
     /// The cooperative matrices that it multiplies, as `M x N x K factor factor sum`. `None` for all.
     pub matrices: Option<Vec<String>>,
+    /// The dot products of bytes that the device computes fast, named as in `profile!`.
+    pub fast_dots: Vec<String>,
     /// Invocations in a workgroup.
     pub invocations: u32,
     /// Invocations of a workgroup in x, y, z.

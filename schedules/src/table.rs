@@ -68,4 +68,11 @@ pub const ROWS: &[TableRow] = &[
     row("attention_mixed 256x4096x128", "attention_mixed_128", &[("B", 256), ("N", 4096), ("M", 4096), ("D", 128), ("E", 128)]),
     row("causal_attention_mixed 256x4096x64", "causal_attention_mixed", &[("B", 256), ("N", 4096), ("D", 64), ("E", 64)]),
     row("causal_attention_mixed 256x4096x128", "causal_attention_mixed_128", &[("B", 256), ("N", 4096), ("D", 128), ("E", 128)]),
+    row("matmul_q 4096", "matmul_q", &[("M", 4096), ("N", 4096), ("K", 4096)]),
+    row("matmul_n_bits 1x4096x4096", "matmul_n_bits", &[("M", 1), ("N", 4096), ("K", 4096)]),
+    row("matmul_n_bits 1x14336x14336", "matmul_n_bits", &[("M", 1), ("N", 14336), ("K", 14336)]),
+    row("matmul_n_bits 8x4096x4096", "matmul_n_bits", &[("M", 8), ("N", 4096), ("K", 4096)]),
+    row("matmul_n_bits_128 1x14336x14336", "matmul_n_bits_128", &[("M", 1), ("N", 14336), ("K", 14336)]),
+    row("matmul_n_bits_f16 16x4096x4096", "matmul_n_bits_f16", &[("M", 16), ("N", 4096), ("K", 4096)]),
+    row("matmul_n_bits_f16 512x4096x4096", "matmul_n_bits_f16", &[("M", 512), ("N", 4096), ("K", 4096)]),
 ];

@@ -25,6 +25,11 @@ pub(crate) trait Backend: Send + Sync {
     /// The name, kind, features and limits of the device.
     fn info(&self) -> &DeviceInfo;
 
+    /// True if temporaries of a launch may share memory. A backend that finds reads of unwritten elements needs each apart.
+    fn shares_temporaries(&self) -> bool {
+        true
+    }
+
     /// Allocates at least `bytes` > 0 bytes, aligned to 16 bytes or more, with undefined contents. Tools show the buffer by `name`.
     fn allocate(&self, bytes: u64, name: &str) -> Result<Box<dyn Buffer>>;
 

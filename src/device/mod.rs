@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use submission::Part;
-use tilewright_launch::{DType, Dispatch, Feature, Matrices, Program};
+use tilewright_launch::{DType, Dispatch, DotSigns, Feature, Matrices, Program};
 use timing::{Span, Timed};
 
 /// A device that runs kernels. Clones are handles of the same device, which is closed when the last handle and the last of its
@@ -72,6 +72,8 @@ pub struct DeviceInfo {
     pub features: Vec<Feature>,
     /// The cooperative matrices that it multiplies; `None` if it multiplies all that a variant can require.
     pub matrices: Option<Vec<Matrices>>,
+    /// The dot products of bytes that it reports as faster than their products and sums.
+    pub fast_dots: Vec<DotSigns>,
     /// Its limits.
     pub limits: Limits,
 }
@@ -389,6 +391,11 @@ impl Device {
             }
             other => other,
         }
+    }
+
+    /// True if temporaries of a launch may share memory.
+    pub(crate) fn shares_temporaries(&self) -> bool {
+        self.0.backend.shares_temporaries()
     }
 
     /// Returns memory for a temporary. The caller returns it by [`Device::give_temporaries`] once it is unused.

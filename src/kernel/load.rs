@@ -377,7 +377,8 @@ mod tests {
         };
         let (name, driver) = ("Small".into(), "d".into());
         let (kind, api_version) = (DeviceKind::Other, (1, 1));
-        DeviceInfo { index: 0, name, kind, driver, api_version, features, matrices: Some(vec![]), limits }
+        let (matrices, fast_dots) = (Some(vec![]), vec![]);
+        DeviceInfo { index: 0, name, kind, driver, api_version, features, matrices, fast_dots, limits }
     }
 
     fn with_dispatch(change: impl FnOnce(&mut Dispatch)) -> Program {

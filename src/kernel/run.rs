@@ -14,7 +14,7 @@ use crate::launch::strides::{self, Given};
 use crate::launch::{check, grid, params, solve};
 use crate::tensor::{AnyTensor, elements};
 use std::sync::Arc;
-use tilewright_launch::{self as program, Dispatch, MOST, Program, Role};
+use tilewright_launch::{self as program, Dispatch, MOST, Program, Role, Temporaries};
 
 /// The destination of a launch's outputs.
 pub(crate) enum Target<'a> {
@@ -393,10 +393,14 @@ fn place(
     let prepared = prepared(program, variant, bound).unwrap_or_default();
     let mut placed = Vec::with_capacity(program.tensors.len());
     let idle = is_idle(program, &choice.shapes);
+    let laid: Vec<Vec<usize>> =
+        program.tensors.iter().zip(&choice.shapes).map(|(tensor, shape)| in_memory(tensor, shape)).collect();
+    let sizes = program.tensors.iter().zip(&laid);
+    let sizes =
+        sizes.map(|(tensor, laid)| Ok(elements(laid)? as u64 * u64::from(tensor.dtype.bytes()))).collect::<Result<Vec<_>>>()?;
+    let mut temporaries = Shared::new(program, &sizes, &launch.device);
     for (n, (tensor, shape)) in program.tensors.iter().zip(&choice.shapes).enumerate() {
-        let laid = tensor.layout.as_ref().and_then(|l| l.memory(shape));
-        let laid = laid.as_ref().unwrap_or(shape);
-        let bytes = elements(laid)? as u64 * u64::from(tensor.dtype.bytes());
+        let (laid, bytes) = (&laid[n], sizes[n]);
         let caller = match tensor.role {
             Role::Input | Role::Update => given.next(),
             Role::Output => outputs.next(),
@@ -410,13 +414,7 @@ fn place(
         let region = caller.map_or_else(|| Region::dense(0, bytes), |t| t.region());
         let memory = match (caller, tensor.role) {
             (Some(t), _) => t.memory().clone(),
-            (None, Role::Temporary) => {
-                // Memory that an earlier launch of the batch used can be reused, because a barrier separates the two.
-                let kept = batch.as_mut().and_then(|b| b.temporaries.take(allocated(bytes)));
-                let memory = kept.map_or_else(|| launch.device.take_temporary(bytes), Ok)?;
-                launch.temporaries.push(memory.clone());
-                memory
-            }
+            (None, Role::Temporary) => temporaries.take(n, bytes, batch.as_mut(), launch)?,
             (None, _) => {
                 // Not cleared, because the compiler's verifier has seen that the launch writes each element. The tensor cannot
                 // be read until the launch's last step was seen to end.
@@ -435,6 +433,42 @@ fn place(
         });
     }
     Ok(placed)
+}
+
+/// Returns the shape of a tensor in memory.
+fn in_memory(tensor: &program::Tensor, shape: &[usize]) -> Vec<usize> {
+    tensor.layout.as_ref().and_then(|layout| layout.memory(shape)).unwrap_or_else(|| shape.to_vec())
+}
+
+/// The memory of a launch's temporaries, which share it where their lives allow it.
+struct Shared {
+    plan: Temporaries,
+    taken: Vec<Option<Arc<Memory>>>,
+}
+
+impl Shared {
+    /// Chooses the memory, given the bytes of each tensor.
+    fn new(program: &Program, bytes: &[u64], device: &Device) -> Shared {
+        let plan = if device.shares_temporaries() { program.temporaries(bytes) } else { Temporaries::default() };
+        Shared { taken: vec![None; plan.bytes.len()], plan }
+    }
+
+    /// Returns the memory of a temporary, and allocates it at its first use.
+    fn take(&mut self, tensor: usize, bytes: u64, batch: Option<&mut InBatch<'_>>, launch: &mut Launch) -> Result<Arc<Memory>> {
+        let shared = self.plan.of.get(tensor).copied().flatten();
+        if let Some(memory) = shared.and_then(|n| self.taken[n].clone()) {
+            return Ok(memory);
+        }
+        let bytes = shared.map_or(bytes, |n| self.plan.bytes[n]);
+        // Memory that an earlier launch of the batch used can be reused, because a barrier separates the two.
+        let kept = batch.and_then(|batch| batch.temporaries.take(allocated(bytes)));
+        let memory = kept.map_or_else(|| launch.device.take_temporary(bytes), Ok)?;
+        launch.temporaries.push(memory.clone());
+        if let Some(n) = shared {
+            self.taken[n] = Some(memory.clone());
+        }
+        Ok(memory)
+    }
 }
 
 /// Returns true if a dispatch reads a tensor.

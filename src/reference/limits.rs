@@ -153,7 +153,7 @@ pub(super) fn info(name: &str, index: usize) -> Option<DeviceInfo> {
     Some(described(NAMES.get(at)?, &profile, index))
 }
 
-const ALL: [Feature; 20] = [
+const ALL: [Feature; 21] = [
     Feature::Address,
     Feature::Storage16,
     Feature::F16,
@@ -174,6 +174,7 @@ const ALL: [Feature; 20] = [
     Feature::MatrixBf16,
     Feature::Rte16,
     Feature::Rte32,
+    Feature::IntegerDotProduct,
 ];
 
 fn described(name: &str, profile: &Profile, index: usize) -> DeviceInfo {
@@ -191,6 +192,7 @@ fn described(name: &str, profile: &Profile, index: usize) -> DeviceInfo {
         api_version: if least { (1, 1) } else { (1, 3) },
         features,
         matrices: None,
+        fast_dots: Vec::new(),
         limits: Limits {
             invocations: profile.invocations,
             local: profile.local,

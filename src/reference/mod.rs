@@ -152,6 +152,10 @@ impl Backend for ReferenceDevice {
         &self.info
     }
 
+    fn shares_temporaries(&self) -> bool {
+        false
+    }
+
     fn allocate(&self, bytes: u64, _: &str) -> Result<Box<dyn backend::Buffer>> {
         match if self.field.is_some() { Memory::exact(bytes) } else { Memory::new(bytes) } {
             Some(memory) => Ok(Box::new(Buffer(memory))),

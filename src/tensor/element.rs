@@ -80,6 +80,8 @@ plain! {
     u16 = U16, |x| u32::from(x);
     i8 = I8, |x| i32::from(x).cast_unsigned();
     u8 = U8, |x| u32::from(x);
+    // Kernels do not have scalars of this type.
+    i64 = I64, |x| DType::I64.element(x) as u32;
 }
 
 impl sealed::Sealed for bool {}

@@ -7,7 +7,7 @@ use crate::device::{DeviceInfo, DeviceKind, Limits};
 use crate::error::{Error, Result};
 use ash::{ext, khr, vk};
 use std::ffi::CStr;
-use tilewright_launch::Feature;
+use tilewright_launch::{DotSigns, Feature};
 
 /// A physical device that could be opened.
 pub(super) struct Candidate {
@@ -114,6 +114,7 @@ fn examine(owner: &Instance, raw: vk::PhysicalDevice) -> Result<Option<Candidate
         api_version: (vk::api_version_major(properties.api_version), vk::api_version_minor(properties.api_version)),
         features: features.list(&more),
         matrices: Some(if features.cooperative_matrix { matrices::of(owner, raw)? } else { Vec::new() }),
+        fast_dots: more.fast_dots.clone(),
         limits,
     };
     let bits = family.timestamp_valid_bits;
@@ -196,6 +197,7 @@ impl Support<'_> {
             (features.matrix_reductions || features.matrix_conversions, matrices::MORE),
             (features.matrix_bf16, matrices::BFLOAT),
             (features.atomic_f32_add, ext::shader_atomic_float::NAME),
+            (features.integer_dot_product && self.api < vk::API_VERSION_1_3, khr::shader_integer_dot_product::NAME),
             (features.statistics, khr::pipeline_executable_properties::NAME),
             // It reports how much memory this process may use.
             (true, ext::memory_budget::NAME),
@@ -220,6 +222,7 @@ struct More {
     nan_32: bool,
     rte_16: bool,
     rte_32: bool,
+    fast_dots: Vec<DotSigns>,
     max_buffer: u64,
     driver: Option<(String, String)>,
     driver_id: vk::DriverId,
@@ -233,6 +236,7 @@ impl More {
         let mut driver = vk::PhysicalDeviceDriverProperties::default();
         let mut control = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
         let mut floats = vk::PhysicalDeviceFloatControlsProperties::default();
+        let mut dots = vk::PhysicalDeviceShaderIntegerDotProductProperties::default();
         let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup).push_next(&mut maintenance);
         let has_driver = support.has(vk::API_VERSION_1_2, khr::driver_properties::NAME);
         if has_driver {
@@ -247,6 +251,9 @@ impl More {
         if support.has(vk::API_VERSION_1_2, khr::shader_float_controls::NAME) {
             all = all.push_next(&mut floats);
         }
+        if support.has(vk::API_VERSION_1_3, khr::shader_integer_dot_product::NAME) {
+            all = all.push_next(&mut dots);
+        }
         // SAFETY: see `candidates`; each struct in the chain is one that the device knows.
         unsafe { instance.get_physical_device_properties2(raw, &mut all) };
         let compute = vk::ShaderStageFlags::COMPUTE;
@@ -259,6 +266,7 @@ impl More {
         self.nan_32 = floats.shader_signed_zero_inf_nan_preserve_float32 == vk::TRUE;
         self.rte_16 = floats.shader_rounding_mode_rte_float16 == vk::TRUE;
         self.rte_32 = floats.shader_rounding_mode_rte_float32 == vk::TRUE;
+        self.fast_dots = fast_dots(&dots);
         self.subgroup_range = (control.min_subgroup_size, control.max_subgroup_size);
         self.subgroups = control.max_compute_workgroup_subgroups;
         self.required_in_compute = control.required_subgroup_size_stages.contains(compute);
@@ -280,6 +288,16 @@ impl More {
     }
 }
 
+/// Returns the dot products of packed bytes that the device computes faster than their products and sums.
+fn fast_dots(properties: &vk::PhysicalDeviceShaderIntegerDotProductProperties<'_>) -> Vec<DotSigns> {
+    let accelerated = |signs: DotSigns| match signs {
+        DotSigns::Signed => properties.integer_dot_product4x8_bit_packed_signed_accelerated,
+        DotSigns::Unsigned => properties.integer_dot_product4x8_bit_packed_unsigned_accelerated,
+        DotSigns::Mixed => properties.integer_dot_product4x8_bit_packed_mixed_signedness_accelerated,
+    };
+    DotSigns::ALL.into_iter().map(|(signs, _)| signs).filter(|signs| accelerated(*signs) == vk::TRUE).collect()
+}
+
 /// The optional features that this crate uses, each on if the device has it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Features {
@@ -298,6 +316,7 @@ pub(super) struct Features {
     pub(super) matrix_conversions: bool,
     pub(super) matrix_bf16: bool,
     pub(super) atomic_f32_add: bool,
+    pub(super) integer_dot_product: bool,
     pub(super) int64: bool,
     pub(super) statistics: bool,
 }
@@ -320,6 +339,7 @@ impl Features {
             matrix_conversions: has(support.extensions, matrices::MORE),
             matrix_bf16: has(support.extensions, matrices::BFLOAT),
             atomic_f32_add: has(support.extensions, ext::shader_atomic_float::NAME),
+            integer_dot_product: support.has(vk::API_VERSION_1_3, khr::shader_integer_dot_product::NAME),
             int64: false,
             statistics: has(support.extensions, khr::pipeline_executable_properties::NAME),
         };
@@ -358,6 +378,7 @@ impl Features {
             Feature::Nan32 => more.nan_32,
             Feature::Rte16 => more.rte_16,
             Feature::Rte32 => more.rte_32,
+            Feature::IntegerDotProduct => self.integer_dot_product,
             Feature::Int64 => self.int64,
             _ => false,
         };
@@ -379,6 +400,7 @@ pub(super) struct Chain {
     more_matrices: matrices::MoreFeatures,
     bfloat: matrices::BFloatFeatures,
     atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>,
+    integer_dot_product: vk::PhysicalDeviceShaderIntegerDotProductFeatures<'static>,
     statistics: vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR<'static>,
 }
 
@@ -398,6 +420,7 @@ impl Chain {
         self.more_matrices.conversions = on.matrix_conversions.into();
         (self.bfloat.ty, self.bfloat.matrix) = (on.matrix_bf16.into(), on.matrix_bf16.into());
         self.atomic_float = self.atomic_float.shader_buffer_float32_atomic_add(on.atomic_f32_add);
+        self.integer_dot_product = self.integer_dot_product.shader_integer_dot_product(on.integer_dot_product);
         self.statistics = self.statistics.pipeline_executable_info(on.statistics);
         let mut all = vk::PhysicalDeviceFeatures2::default();
         all.features = all.features.shader_int64(on.int64).shader_int16(on.i16);
@@ -434,6 +457,9 @@ impl Chain {
         if on.atomic_f32_add {
             all = all.push_next(&mut self.atomic_float);
         }
+        if on.integer_dot_product {
+            all = all.push_next(&mut self.integer_dot_product);
+        }
         if on.statistics {
             all = all.push_next(&mut self.statistics);
         }
@@ -458,6 +484,7 @@ impl Chain {
             matrix_conversions: on(self.more_matrices.conversions),
             matrix_bf16: on(self.bfloat.ty) && on(self.bfloat.matrix),
             atomic_f32_add: on(self.atomic_float.shader_buffer_float32_atomic_add),
+            integer_dot_product: on(self.integer_dot_product.shader_integer_dot_product),
             int64: false,
             i16: false,
             statistics: on(self.statistics.pipeline_executable_info),
@@ -473,7 +500,8 @@ mod tests {
         let more = More::default();
         let limits = limits(&vk::PhysicalDeviceLimits::default(), &more, &Features::default(), 0);
         let (api_version, features, matrices) = ((1, 3), vec![], Some(vec![]));
-        DeviceInfo { index, name: name.into(), kind, driver: "d".into(), api_version, features, matrices, limits }
+        let (name, driver, fast_dots) = (name.into(), "d".into(), vec![]);
+        DeviceInfo { index, name, kind, driver, api_version, features, matrices, fast_dots, limits }
     }
 
     #[test]

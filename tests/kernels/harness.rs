@@ -6,30 +6,18 @@
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use tilewright::{Argument, Device, DynKernel, Options, Scalar};
+use tilewright::{Argument, Device, DynKernel, Scalar};
 pub use tilewright_check::Fill;
 use tilewright_check::wanted;
 use tilewright_differential::compare::compare;
 use tilewright_differential::compile::Refusal;
+pub use tilewright_differential::devices::{devices, runs};
 use tilewright_differential::{compile, validate::validate};
 use tilewright_dsl::algorithm::evaluate::Value;
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::{self, Program, print};
 use tilewright_dsl::profile::Profile;
 use tilewright_prove::launch::{admits, arguments, inputs, launch};
-
-/// Returns the devices of all tests: the device that the environment selects, with the validation layers on, and the reference
-/// device, which reports violations that hardware hides. `TILEWRIGHT_VALIDATION=0` turns the layers off, for machines whose layers
-/// are older than the driver.
-pub fn devices() -> &'static [Device; 2] {
-    static DEVICES: OnceLock<[Device; 2]> = OnceLock::new();
-    let layers = std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0");
-    DEVICES.get_or_init(|| {
-        let vulkan =
-            Options::from_env().expect("the environment is right").validation(layers).cache(None).open().expect("a Vulkan device");
-        [vulkan, Options::new().device("reference").open().expect("the reference device")]
-    })
-}
 
 /// Returns the seed of inputs: a random one for each check, or `TILEWRIGHT_INPUT_SEED`, which a failed check prints.
 fn seed() -> u64 {
@@ -160,7 +148,7 @@ impl Variant {
             }
             results.iter().map(|(id, values)| (algorithm.buffers[*id].name.clone(), numbers(values))).collect()
         };
-        let results = self.loaded().iter().map(one).collect();
+        let results = self.launched().map(one).collect();
         let given = &inputs.given.tensors;
         (given.iter().map(|(id, tensor)| (algorithm.buffers[*id].name.clone(), numbers(&tensor.values))).collect(), results)
     }
@@ -174,7 +162,7 @@ impl Variant {
             let given = inputs.given.tensors.into_iter().map(|(id, tensor)| (name(id), numbers(&tensor.values))).collect();
             (given, results.into_iter().map(|(id, values)| (name(id), numbers(&values))).collect())
         };
-        self.loaded().iter().map(one).collect()
+        self.launched().map(one).collect()
     }
 
     /// Returns true if the variant's facts hold at these dims.
@@ -229,6 +217,11 @@ impl Variant {
             ask(kernel, self.algorithm.arguments.iter().map(argument).collect())
         };
         self.loaded().iter().map(one).collect()
+    }
+
+    /// Returns the variant on each device that runs it in the tests.
+    fn launched(&self) -> impl Iterator<Item = &DynKernel> {
+        self.loaded().iter().filter(|kernel| runs(kernel.device(), &self.program))
     }
 
     /// Loads the variant on each device that multiplies its matrices. The reference device always does. With

@@ -122,8 +122,9 @@ impl Subject {
         let one = |dispatch: &Dispatch| {
             let used: Vec<_> = dispatch.buffers.iter().map(|u| (u, &program.tensors[u.tensor as usize])).collect();
             let buffers: Vec<Memory> = used.iter().map(|(_, t)| Memory::new(bytes(t).max(16)).expect("memory")).collect();
-            for (memory, (_, tensor)) in buffers.iter().zip(&used) {
-                if tensor.role != Role::Output {
+            for (memory, (used, tensor)) in buffers.iter().zip(&used) {
+                // An earlier dispatch has written the results that this one reads.
+                if tensor.role != Role::Output || !used.writes {
                     memory.clear(bytes(tensor));
                 }
             }

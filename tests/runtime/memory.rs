@@ -106,6 +106,22 @@ fn memory_beyond_what_the_options_allow_is_an_error_and_what_is_dropped_comes_ba
     }
 }
 
+/// Runs eight temporaries in the memory of two.
+#[test]
+fn temporaries_that_follow_one_another_share_memory() {
+    for way in WAYS {
+        let n = 60_000;
+        // Two arguments, the output, and two temporaries of 240,000 bytes.
+        let device = options().memory(Some(1_250_000)).open().expect("opens");
+        let kernel = load(&device, vec![axpy_chain(way)]).expect("loads");
+        let (x, y) = (numbers(n, 1), numbers(n, 2));
+        let (dx, dy) = (device.upload([n], &x).expect("uploads"), device.upload([n], &y).expect("uploads"));
+        let out = kernel.run([Argument::from(&dx), (&dy).into(), 2.0f32.into()]).expect("there is room");
+        let wanted: Vec<f32> = x.iter().zip(&y).map(|(x, y)| (0..9).fold(*x, |x, _| 2.0 * x + y)).collect();
+        assert_eq!(out[0].download::<f32>().expect("downloads"), wanted, "{way:?}");
+    }
+}
+
 /// Returns a program with an output of 2 GiB that nothing writes, because its grid has no workgroups.
 fn two_gib() -> Program {
     let mut program = axpy(PLAIN);

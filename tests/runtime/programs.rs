@@ -168,6 +168,16 @@ pub fn axpy_twice(way: Way) -> Program {
     program
 }
 
+/// [`axpy`] nine times in a chain, through eight temporaries.
+pub fn axpy_chain(way: Way) -> Program {
+    let mut program = axpy(way);
+    program.kernel = "axpy_chain".into();
+    program.tensors.extend((0..8).map(|n| tensor(&format!("t{n}"), DType::F32, vec![dim(0)], Role::Temporary)));
+    let chain = [0, 3, 4, 5, 6, 7, 8, 9, 10, 2];
+    program.dispatches = chain.windows(2).map(|pair| axpy_dispatch(way, pair[0], 1, pair[1])).collect();
+    program
+}
+
 /// `bump(x: f32[N], &mut y: f32[N], alpha: f32)`, y = alpha * x + y.
 pub fn bump(way: Way) -> Program {
     let mut program = axpy(way);

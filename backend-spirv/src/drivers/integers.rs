@@ -12,9 +12,11 @@ use tilewright_dsl::expr::Binary;
 use tilewright_dsl::launch::DType;
 
 impl BlockContext<'_> {
-    /// Writes the bits that are 1 in both integers. An operand that may be selected by a condition is hidden.
+    /// Writes the bits that are 1 in both integers. An operand that may be selected by a condition is hidden, unless the other operand is a
+    /// literal.
     pub(crate) fn and_of_bits(&mut self, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
-        let flags = [of[0], of[1]].map(|v| self.resolver.may_be_choice(v));
+        let hides = |v: ValueId, other: ValueId| self.resolver.may_be_choice(v) && self.resolver.values.literal(other).is_none();
+        let flags = [hides(of[0], of[1]), hides(of[1], of[0])];
         let operands = self.hidden_if(at, ids, flags)?;
         self.same(at, Op::BitwiseAnd, &operands)
     }

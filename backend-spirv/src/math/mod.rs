@@ -5,6 +5,7 @@
 //! enough are in [`formulas`](tilewright_codegen::formulas).
 
 pub(super) mod bits;
+mod dots;
 mod floats;
 pub(super) mod functions;
 pub(super) mod narrow;
@@ -73,7 +74,7 @@ impl BlockContext<'_> {
             ValueOp::Narrow(to) => self.narrow(at, to, ids[0]),
             ValueOp::Index => Ok(ids[0]),
             ValueOp::Fma => self.fused(at, ids, of),
-            ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_) | ValueOp::Join => {
+            ValueOp::Splat(_) | ValueOp::Extract(_) | ValueOp::Part(_) | ValueOp::Join | ValueOp::Dot { .. } => {
                 Err(self.defect("operations on lanes are not arithmetic"))
             }
         }
@@ -91,7 +92,7 @@ impl BlockContext<'_> {
     }
 
     fn int_binary(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
-        let (a, b, divisor) = (ids[0], ids[1], self.resolver.values.literal(of[1]));
+        let (a, b, literal) = (ids[0], ids[1], self.resolver.values.literal(of[1]));
         let signed = at.of == DType::I32;
         let truth = at.of == DType::Bool;
         match op {
@@ -106,8 +107,13 @@ impl BlockContext<'_> {
             Binary::MulHi => self.high_product(at, a, b),
             Binary::Min | Binary::Max => self.int_extreme(op, at, ids, of),
             Binary::Shl | Binary::Shr => {
-                let mask = self.all(at.of, at.n, 31)?;
-                let by = self.same(at, Op::BitwiseAnd, &[b, mask])?;
+                let by = match literal {
+                    Some(count) if count.bits < 32 => b,
+                    _ => {
+                        let mask = self.all(at.of, at.n, 31)?;
+                        self.same(at, Op::BitwiseAnd, &[b, mask])?
+                    }
+                };
                 let op = match (op, signed) {
                     (Binary::Shl, _) => Op::ShiftLeftLogical,
                     (_, true) => Op::ShiftRightArithmetic,
@@ -115,10 +121,10 @@ impl BlockContext<'_> {
                 };
                 self.same(at, op, &[a, by])
             }
-            Binary::Div | Binary::Rem => self.division(op, at, a, b, divisor),
+            Binary::Div | Binary::Rem => self.division(op, at, a, b, literal),
             Binary::FloorDiv | Binary::FloorMod => {
                 let natural = of.iter().all(|v| !signed || self.resolver.values.nonnegative(*v));
-                self.floor(op, at, a, b, natural, divisor)
+                self.floor(op, at, a, b, natural, literal)
             }
             Binary::IntPow => Err(self.defect("a power of integers is a product")),
             Binary::DivEuclid | Binary::RemEuclid | Binary::Pow | Binary::Atan2 | Binary::CopySign => {
@@ -252,7 +258,7 @@ impl Writer<'_> {
             (DType::I32, _) => signed,
             (DType::U32, _) => unsigned,
             (DType::F32 | DType::F16, _) => float,
-            (DType::BF16 | DType::I16 | DType::U16 | DType::I8 | DType::U8, _) => return Err(self.not_computed(at.of)),
+            (DType::BF16 | DType::I16 | DType::U16 | DType::I8 | DType::U8 | DType::I64, _) => return Err(self.not_computed(at.of)),
         };
         self.test(at, op, &[a, b])
     }

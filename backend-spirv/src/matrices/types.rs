@@ -78,6 +78,7 @@ fn element_type(w: &mut Writer<'_>, dtype: DType) -> Result<Id> {
     };
     match dtype {
         DType::F32 | DType::I32 | DType::U32 | DType::Bool => {}
+        DType::I64 => return Err(w.not_computed(dtype)),
         DType::F16 => need(w, Feature::F16)?,
         DType::I8 | DType::U8 | DType::I16 | DType::U16 => {
             need(w, if dtype.bytes() == 1 { Feature::I8 } else { Feature::I16 })?;

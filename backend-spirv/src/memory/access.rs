@@ -13,6 +13,7 @@ use tilewright_codegen::View;
 use tilewright_codegen::values::ValueId;
 use tilewright_codegen::values::poly::ByLane;
 use tilewright_dsl::launch::DType;
+use tilewright_dsl::nest::local_bytes::is_stored_narrow;
 use tilewright_dsl::nest::{Access, BufferId, Space};
 
 /// The pointer, value and alignment of a store.
@@ -30,8 +31,13 @@ impl BlockContext<'_> {
         if let Space::Constant(_) = b.space {
             return Ok(Loaded::Elements(Chunks::one(loaded)));
         }
-        if b.space.is_global() && words_of(b.dtype, count).is_some() {
-            return Ok(Loaded::Words(loaded));
+        if words_of(b.dtype, count).is_some() {
+            if b.space.is_global() {
+                return Ok(Loaded::Words(loaded));
+            }
+            if is_stored_narrow(b.dtype, self.profile) {
+                return Ok(Loaded::Vector(loaded));
+            }
         }
         self.after_load(loaded, b.dtype, count, level, b.space.is_global()).map(Loaded::Elements)
     }

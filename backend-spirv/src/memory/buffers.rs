@@ -10,6 +10,7 @@ use crate::context::BlockContext;
 use crate::module::{Id, Member, Module, Type};
 use crate::writer::Writer;
 use spirv::{Capability, Decoration, Op, StorageClass};
+use std::collections::BTreeMap;
 use tilewright_codegen::Resolver;
 use tilewright_codegen::hash::Map;
 use tilewright_codegen::values::ValueId;
@@ -25,6 +26,8 @@ pub(crate) struct Buffers {
     /// The address of each buffer with the type that it has among the parameters.
     first: Map<BufferId, Id>,
     locals: Map<BufferId, Id>,
+    /// The arrays of overlaid buffers.
+    overlaid: BTreeMap<DType, Id>,
     /// Bytes of the widest access to each buffer in device memory.
     widest: Map<BufferId, u32>,
     /// The parts of 64-bit addresses that were computed already.
@@ -69,7 +72,10 @@ struct BufferView {
 /// True if buffers are accessed by address. A dispatch with buffers of 8- or 16-bit elements uses descriptors if the profile lacks arithmetic
 /// on these elements, because push constants may then not hold pointers to them.
 pub(crate) fn are_accessed_by_address(r: &Resolver<'_>) -> bool {
-    let has = |(buffer, _): &(BufferId, BufferUse)| is_stored_narrow(r.program.buffers[*buffer].dtype, r.profile);
+    let has = |(buffer, _): &(BufferId, BufferUse)| {
+        let dtype = r.program.buffers[*buffer].dtype;
+        dtype == DType::I64 || is_stored_narrow(dtype, r.profile)
+    };
     r.profile.has(Feature::Address) && r.uses.global.iter().all(has)
 }
 
@@ -200,6 +206,11 @@ impl BlockContext<'_> {
         let group = self.resolver.uses.shared_group(buffer);
         let scalar = self.shared_type(dtype)?;
         let base = self.shared_variable(buffer, dtype, group)?;
+        // A group that is accessed whole is counted in groups.
+        let first =
+            self.program.overlaid(buffer).map_or(0, |range| range.start / if count == group { i64::from(group) } else { 1 });
+        let first = self.resolver.values.int(first);
+        let index = self.resolver.values.plus(first, index);
         let of = self.module.vector(scalar, count);
         let pointer = self.module.pointer(StorageClass::Workgroup, of);
         let pointer = if count == group {
@@ -218,8 +229,20 @@ impl BlockContext<'_> {
         if let Some(id) = self.buffers.locals.get(&buffer) {
             return Ok(*id);
         }
-        let elements = self.resolving(|r| r.local_elements(buffer))?;
+        let is_overlaid = self.program.overlaid(buffer).is_some();
+        if let Some(id) = self.buffers.overlaid.get(&dtype).filter(|_| is_overlaid) {
+            return Ok(*id);
+        }
+        let elements = match is_overlaid {
+            true => self.resolver.uses.overlaid_elements(dtype),
+            false => self.resolving(|r| r.local_elements(buffer))?,
+        };
         let id = self.shared_array(dtype, elements, group)?;
+        if is_overlaid {
+            self.buffers.overlaid.insert(dtype, id);
+            self.writer.module.name(id, &format!("shared_{dtype}"));
+            return Ok(id);
+        }
         self.writer.module.name(id, &self.writer.program.buffers[buffer].name);
         self.buffers.locals.insert(buffer, id);
         Ok(id)

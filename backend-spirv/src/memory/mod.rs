@@ -6,4 +6,5 @@ mod far;
 pub(super) mod memory_model;
 mod packed;
 pub(super) mod packed_values;
+mod positions;
 pub(super) mod registers;

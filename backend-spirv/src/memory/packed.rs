@@ -102,6 +102,9 @@ impl Writer<'_> {
 
     /// Unpacks elements from words.
     pub(super) fn unpacked(&mut self, loaded: Id, dtype: DType, count: u32, level: u32) -> Result<Chunks> {
+        if dtype == DType::I64 {
+            return Ok(Chunks::one(self.nearest_of_64(loaded, count, level)));
+        }
         let (each, per) = (count.min(4), 4 / dtype.bytes());
         let words = count / per;
         let unsigned = self.words_type(each);
@@ -174,6 +177,9 @@ impl Writer<'_> {
 
     /// Packs elements into words.
     pub(super) fn packed(&mut self, chunks: &[Id], dtype: DType, count: u32, level: u32) -> Id {
+        if dtype == DType::I64 {
+            return self.extended_to_64(chunks[0], count, level);
+        }
         let (each, per) = (count.min(4), 4 / dtype.bytes());
         let (word, unsigned) = (self.module.u32_type(), self.words_type(each));
         let mut all = Vec::new();

@@ -13,9 +13,20 @@ use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::local_bytes::is_stored_narrow;
 use tilewright_dsl::nest::{BufferId, Space};
 
-/// The words of values that were loaded or packed, and the dtype of their elements.
+/// The values that were loaded or packed, in the form that memory has.
 #[derive(Default)]
-pub(crate) struct PackedValues(Map<ValueId, (DType, Id)>);
+pub(crate) struct PackedValues(Map<ValueId, Packed>);
+
+/// A value in the form that memory has.
+#[derive(Clone, Copy)]
+struct Packed {
+    /// The dtype of its elements.
+    dtype: DType,
+    /// A vector of elements of 8 or 16 bits, if it was loaded from shared memory.
+    vector: Option<Id>,
+    /// Words of packed elements, once they are known.
+    words: Option<Id>,
+}
 
 /// The result of a load.
 pub(crate) enum Loaded {
@@ -23,29 +34,37 @@ pub(crate) enum Loaded {
     Elements(Chunks),
     /// Words of packed elements.
     Words(Id),
+    /// A vector of elements of 8 or 16 bits.
+    Vector(Id),
 }
 
 impl BlockContext<'_> {
     /// Records the result of a load. Words are unpacked when elements are needed.
     pub(crate) fn define_loaded(&mut self, value: ValueId, buffer: BufferId, loaded: Loaded) {
-        match loaded {
-            Loaded::Elements(chunks) => self.define(value, chunks),
-            Loaded::Words(words) => _ = self.words.0.insert(value, (self.program.buffers[buffer].dtype, words)),
-        }
+        let (vector, words) = match loaded {
+            Loaded::Elements(chunks) => return self.define(value, chunks),
+            Loaded::Words(words) => (None, Some(words)),
+            Loaded::Vector(vector) => (Some(vector), None),
+        };
+        self.words.0.insert(value, Packed { dtype: self.program.buffers[buffer].dtype, vector, words });
     }
 
-    /// Unpacks a value, if its words were loaded.
+    /// Unpacks a value, if it was loaded in the form that memory has.
     pub(crate) fn unpacked_value(&mut self, value: ValueId) -> Result<Option<Chunks>> {
-        let Some((dtype, words)) = self.words.0.get(&value).copied() else { return Ok(None) };
+        let Some(Packed { dtype, vector, words }) = self.words.0.get(&value).copied() else { return Ok(None) };
         let node = self.resolver.values.node(value);
         let (width, level) = (node.width, node.level);
-        let chunks = self.unpacked(words, dtype, width, level)?;
+        let chunks = match (vector, words) {
+            (Some(vector), _) => self.after_load(vector, dtype, width, level, false)?,
+            (None, Some(words)) => self.unpacked(words, dtype, width, level)?,
+            (None, None) => return Ok(None),
+        };
         self.define(value, chunks);
         Ok(Some(chunks))
     }
 
     /// Returns a whole value as words of packed elements.
-    pub(super) fn packed_value(&mut self, value: ValueId, dtype: DType) -> Result<Id> {
+    pub(crate) fn packed_value(&mut self, value: ValueId, dtype: DType) -> Result<Id> {
         let node = self.resolver.values.node(value);
         let (width, level) = (node.width, node.level);
         if let Some(words) = self.words_of_value(value, dtype, (0, width))? {
@@ -53,13 +72,17 @@ impl BlockContext<'_> {
         }
         let chunks = self.value(value)?;
         let words = self.packed(&chunks, dtype, width, level);
-        self.words.0.get_or_insert_with(value, || (dtype, words));
+        self.words.0.get_or_insert_with(value, || Packed { dtype, vector: None, words: Some(words) });
         Ok(words)
     }
 
     /// Returns `count` elements of a value from `first` on in the form that a buffer holds them, if they are packed already.
     pub(super) fn words_in_memory(&mut self, buffer: BufferId, value: ValueId, of: (u32, u32)) -> Result<Option<Id>> {
         let b = &self.program.buffers[buffer];
+        // The words of an `i64` in memory may be another number than its value.
+        if b.dtype == DType::I64 {
+            return Ok(None);
+        }
         let is_narrow = b.space.is_global() || b.space == Space::Shared && is_stored_narrow(b.dtype, self.profile);
         if !is_narrow || words_of(b.dtype, of.1).is_none() {
             return Ok(None);
@@ -95,7 +118,7 @@ impl BlockContext<'_> {
         }
     }
 
-    /// Returns the words of a value that is loaded from memory as words.
+    /// Returns the words of a value that is loaded from memory in whole words.
     fn loaded_words(&mut self, value: ValueId, dtype: DType) -> Result<Option<Id>> {
         if !self.words.0.contains_key(&value)
             && let Kind::Load(load) = self.resolver.values.node(value).kind
@@ -106,7 +129,14 @@ impl BlockContext<'_> {
             let loaded = self.load_at(load.buffer, load.index, load.count, level)?;
             self.define_loaded(value, load.buffer, loaded);
         }
-        Ok(self.words.0.get(&value).filter(|(of, _)| *of == dtype).map(|(_, words)| *words))
+        let Some(packed) = self.words.0.get(&value).copied().filter(|packed| packed.dtype == dtype) else { return Ok(None) };
+        let (Some(vector), None) = (packed.vector, packed.words) else { return Ok(packed.words) };
+        let node = self.resolver.values.node(value);
+        let (width, level) = (node.width, node.level);
+        let Some(ty) = words_of(dtype, width).map(|words| self.words_type(words)) else { return Ok(None) };
+        let words = Some(self.ins(level, Op::Bitcast, ty, &[vector]));
+        self.words.0.insert(value, Packed { words, ..packed });
+        Ok(words)
     }
 
     /// Returns the words of a literal in every element.

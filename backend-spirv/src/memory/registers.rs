@@ -15,6 +15,7 @@ use tilewright_codegen::values::{Op as ValueOp, ValueId};
 use tilewright_codegen::{Elements, View, is_whole};
 use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::expr::ExprId;
+use tilewright_dsl::launch::DType;
 use tilewright_dsl::nest::BufferId;
 
 /// The registers of a dispatch.
@@ -133,7 +134,7 @@ impl BlockContext<'_> {
     /// Returns the number of words of a variable of a narrow dtype, if it holds its elements packed.
     fn words_of_register(&self, buffer: BufferId) -> Option<u32> {
         let dtype = self.program.buffers[buffer].dtype;
-        words_of(dtype, self.resolver.uses.register_group(buffer))
+        words_of(dtype, self.resolver.uses.register_group(buffer)).filter(|_| dtype != DType::I64)
     }
 
     /// Returns a value in the form that a variable of a buffer holds.

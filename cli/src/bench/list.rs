@@ -173,13 +173,12 @@ fn launched(compiled: Rc<Compiled>, sizes: &Sizes) -> Result<Rc<Compiled>, Refus
 
 /// Returns the selected entries of the catalog.
 fn entries(options: &Bench) -> Result<Vec<&'static Entry>, Problem> {
-    const ENTRIES: &[Entry] = &ALL;
-    let there: Vec<String> = ENTRIES.iter().map(|entry| entry.name.to_owned()).collect();
+    let there: Vec<String> = ALL.iter().map(|entry| entry.name.to_owned()).collect();
     if let Some(kernel) = options.kernel.iter().find(|kernel| !there.contains(kernel)) {
         return Err(unknown("kernel", kernel, &there));
     }
     let wanted = |entry: &&Entry| options.kernel.is_empty() || options.kernel.iter().any(|kernel| kernel == entry.name);
-    let entries: Vec<&Entry> = ENTRIES.iter().filter(wanted).collect();
+    let entries: Vec<&Entry> = ALL.iter().filter(wanted).collect();
     let has = |name: &str| entries.iter().any(|entry| entry.dims.iter().any(|(n, _)| *n == name));
     if let Some((name, _)) = options.size.iter().flat_map(|sizes| &sizes.0).find(|(name, _)| !has(name)) {
         return Err(Problem::usage(format!("no kernel that is timed has a size `{name}`; `--list` shows their sizes")));

@@ -298,13 +298,13 @@ impl AccessWalk<'_> {
             let places = self.values(index, &first).zip(self.values(index, &next));
             places.and_then(|(a, b)| self.between(buffer, &a, &b)) == Some(1)
         };
-        let together = |exec: Exec| exec == Exec::Lanes || exec == Exec::Unroll && !write;
+        let together = |exec: Exec| matches!(exec, Exec::Lanes | Exec::Dot) || exec == Exec::Unroll && !write;
         let along = self.open.iter().rev().filter(|o| together(o.exec)).find(is_along);
         let Some((along, extent)) = along.and_then(|o| Some((o, o.extent.filter(|n| *n > 1)?))) else {
             return (1, if copy { self.missing_of_copy(buffer, index, most) } else { None });
         };
         let width = (extent & extent.wrapping_neg()).min(most);
-        if along.exec == Exec::Lanes || width == 1 {
+        if matches!(along.exec, Exec::Lanes | Exec::Dot) || width == 1 {
             return (width.max(1), None);
         }
         let program = self.program;

@@ -85,7 +85,7 @@ impl Copies<'_, '_> {
                     BoundAxis { value: self.resolver.values.int(*number), owner: false }
                 }
                 (Exec::Bind(level, slot), None) => self.resolver.coordinate_of(axis, level, slot)?,
-                (Exec::Lanes, None) => {
+                (Exec::Lanes | Exec::Dot, None) => {
                     let lanes = self.resolver.literal_extent(axis, "in lanes")?;
                     let value = if lanes == 1 { self.resolver.values.int(0) } else { self.resolver.values.lane(lanes) };
                     self.resolver.enter_lanes(axis, lanes);

@@ -7,7 +7,7 @@ use tilewright_dsl::diag::SpanId;
 use tilewright_dsl::expr::Expr;
 use tilewright_dsl::launch::Size;
 use tilewright_dsl::lower::launch::size;
-use tilewright_dsl::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Space, Tail, walk};
+use tilewright_dsl::nest::{AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Tail, walk};
 use tilewright_dsl::profile::Profile;
 
 /// A stage that is computed where it is read.
@@ -70,21 +70,7 @@ pub(super) fn note(count: &mut Count<'_>, buffer: BufferId, span: SpanId) {
 
 /// Returns the bytes of shared memory that a dispatch needs.
 pub(super) fn shared_bytes(program: &Program, profile: &Profile, dispatch: &Dispatch) -> u32 {
-    let invocations = dispatch.local.iter().map(|n| i64::from(*n)).product();
-    let mut parts: BTreeMap<(u32, String), i64> = BTreeMap::new();
-    walk::within(&dispatch.body, &mut |node, around| match &node.kind {
-        NodeKind::Alloc { buffer, .. } if program.buffers[*buffer].space == Space::Shared => {
-            parts.insert((0, program.buffers[*buffer].name.clone()), program.local_bytes(*buffer, profile).unwrap_or(0));
-        }
-        NodeKind::AllReduce(reduction) => {
-            let lanes = around.iter().find(|l| l.exec == Exec::Lanes);
-            let lanes = lanes.and_then(|l| program.exprs.as_int(program.axes[l.axis].extent)).unwrap_or(1);
-            let bytes = program.all_reduce_bytes(reduction, lanes, invocations, profile);
-            parts.insert((1, program.stages[reduction.stage].name.clone()), bytes);
-        }
-        _ => {}
-    });
-    u32::try_from(parts.into_values().sum::<i64>()).unwrap_or(u32::MAX)
+    u32::try_from(tilewright_dsl::lower::shared_bytes(program, profile, &dispatch.body)).unwrap_or(u32::MAX)
 }
 
 /// Returns the splits over a dispatch's workgroups that can exceed an axis's extent.

@@ -88,7 +88,7 @@ impl Classes {
             Op::Cast(_) | Op::Narrow(_) | Op::Index => self.class(values, of[0]),
             Op::Splat(_) | Op::Extract(_) | Op::Part(_) => self.class(values, of[0]),
             Op::Join => of.iter().map(|v| self.class(values, *v)).reduce(Class::or).unwrap_or(Class::SUSPECT),
-            Op::Compare(_) => Class::NUMBER,
+            Op::Compare(_) | Op::Dot { .. } => Class::NUMBER,
         }
     }
 

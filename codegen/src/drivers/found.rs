@@ -4,7 +4,7 @@ use crate::Resolver;
 use crate::values::poly::{Sum, Term};
 use crate::values::{Kind, Load, Op, ValueId};
 use tilewright_dsl::expr::{Binary, Const};
-use tilewright_dsl::launch::DType;
+use tilewright_dsl::launch::{Bounds, DType};
 use tilewright_dsl::nest::Space;
 
 impl Resolver<'_> {
@@ -86,6 +86,36 @@ impl Resolver<'_> {
         sum.terms.iter().flat_map(|term| &term.factors).any(is_negated) || is_rest_zero && left.iter().all(|term| term.by < 0)
     }
 
+    /// Returns a mask of bits of an integer that are bits of an element of a tensor, in each lane. It is 0 if the integer is not a field of an
+    /// element. For example, it is 15 for `byte >> 4 & 15`.
+    fn field_of_element(&self, id: ValueId) -> u32 {
+        match &self.values.node(id).kind {
+            Kind::Load(load) if self.table(load).is_none() => {
+                let dtype = self.program.buffers[load.buffer].dtype;
+                if dtype.is_signed_int() || dtype.bits() == 32 { u32::MAX } else { (1 << dtype.bits()) - 1 }
+            }
+            Kind::Op(Op::Splat(_) | Op::Extract(_) | Op::Part(_), of) => self.field_of_element(of[0]),
+            Kind::Op(Op::Join, of) => of.iter().fold(u32::MAX, |bits, part| bits & self.field_of_element(*part)),
+            Kind::Op(Op::Binary(Binary::And), of) => {
+                self.values.literal(of[1]).map_or(0, |mask| self.field_of_element(of[0]) & mask.bits)
+            }
+            Kind::Op(Op::Binary(Binary::Shr), of) => self.shifted_field(of[0], of[1]),
+            _ => 0,
+        }
+    }
+
+    /// Returns the mask of a field that is shifted down. A shift of a signed integer copies the sign, which is not known to be a field.
+    fn shifted_field(&self, of: ValueId, by: ValueId) -> u32 {
+        let (bits, Bounds(least, most)) = (self.field_of_element(of), self.values.node(by).range);
+        let copies_sign = self.values.dtype(of) == DType::I32 && bits >> 31 == 1;
+        if copies_sign || least < 0 || most > 31 {
+            return 0;
+        }
+        // Under any count, the low bits of the field are those that the greatest count leaves, and maybe more.
+        let is_low = bits & bits.wrapping_add(1) == 0;
+        if is_low || least == most { bits >> most } else { 0 }
+    }
+
     /// True if an integer may be selected from two by a condition, such as an element or a padding of 0.
     pub fn may_be_choice(&self, id: ValueId) -> bool {
         match &self.values.node(id).kind {
@@ -97,8 +127,8 @@ impl Resolver<'_> {
     }
 
     /// True if a compiler may know an integer's value. It knows the counter of a loop that it unrolls, a pinned size, an element of a
-    /// table, and the contents of a register. It does not know elements of tensors, coordinates of invocations, other sizes, or sums,
-    /// minima and maxima of these.
+    /// table, and the contents of a register. It does not know elements of tensors, some of their bits, coordinates of invocations, other
+    /// sizes, or sums, minima and maxima of these.
     pub fn may_be_found(&self, id: ValueId) -> bool {
         match &self.values.node(id).kind {
             Kind::Coordinate(_) => false,
@@ -107,7 +137,7 @@ impl Resolver<'_> {
             Kind::Sum(sum) => !self.is_unknown_sum(&sum.terms),
             Kind::Op(Op::Splat(_) | Op::Extract(_) | Op::Part(_), of) => self.may_be_found(of[0]),
             Kind::Op(Op::Binary(Binary::Min | Binary::Max), of) => of.iter().any(|operand| self.may_be_found(*operand)),
-            _ => true,
+            _ => self.field_of_element(id) == 0,
         }
     }
 

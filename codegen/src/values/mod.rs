@@ -21,7 +21,7 @@ use poly::{Arithmetic, ByLane, Sum};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use tilewright_dsl::expr::{Binary, Compare, Const, Unary};
-use tilewright_dsl::launch::{Bounds, DType};
+use tilewright_dsl::launch::{Bounds, DType, REACH};
 use tilewright_dsl::nest::BufferId;
 
 /// A value of a [`Values`].
@@ -122,6 +122,13 @@ pub enum Op {
     Part(u32),
     /// A vector of scalars, or of vectors of four.
     Join,
+    /// The sum of the four products of two vectors' components, each a number of its byte dtype.
+    Dot {
+        /// The dtypes of the factors.
+        factors: [DType; 2],
+        /// The dtype of the sum.
+        sum: DType,
+    },
 }
 
 impl Op {
@@ -133,7 +140,8 @@ impl Op {
             Op::Unary(op) => matches!(op, Unary::Abs | Unary::Sign),
             Op::Cast(to) => to.is_float(),
             Op::Compare(_) => true,
-            Op::Narrow(_) | Op::Select | Op::Index | Op::Fma | Op::Splat(_) | Op::Extract(_) | Op::Part(_) | Op::Join => false,
+            Op::Narrow(_) | Op::Select | Op::Index | Op::Fma => false,
+            Op::Splat(_) | Op::Extract(_) | Op::Part(_) | Op::Join | Op::Dot { .. } => false,
         }
     }
 
@@ -142,7 +150,11 @@ impl Op {
         use Binary::{And, MulHi, Or, Shl, Shr, Xor};
         matches!(
             self,
-            Op::Cast(_) | Op::Narrow(_) | Op::Unary(Unary::Not | Unary::ToBits) | Op::Binary(And | Or | Xor | Shl | Shr | MulHi)
+            Op::Cast(_)
+                | Op::Narrow(_)
+                | Op::Dot { .. }
+                | Op::Unary(Unary::Not | Unary::ToBits)
+                | Op::Binary(And | Or | Xor | Shl | Shr | MulHi)
         )
     }
 }
@@ -342,6 +354,7 @@ impl Values {
         let dtype = match op {
             Op::Compare(_) => DType::Bool,
             Op::Cast(to) => to,
+            Op::Dot { sum, .. } => sum,
             // An `f16` has its bits in an `i32`, and an `f32` has them in a `u32`.
             Op::Unary(Unary::FromBits) if self.dtype(first) == DType::I32 => Unary::FromBits.result(DType::U16),
             Op::Unary(op) => op.result(self.dtype(first)).computed(),
@@ -350,7 +363,7 @@ impl Values {
         };
         let width = match op {
             Op::Splat(width) => width,
-            Op::Extract(_) => 1,
+            Op::Extract(_) | Op::Dot { .. } => 1,
             Op::Part(_) => 4,
             Op::Join => operands.iter().map(|v| self.width(*v)).sum(),
             _ => self.width(first),
@@ -368,16 +381,34 @@ impl Values {
         self.op(Op::Splat(width), smallvec::smallvec![id])
     }
 
-    /// Returns an operation. Comparisons of literals are folded, and operands that are the same in all lanes are widened.
+    /// Returns an operation. Comparisons of literals and operations on their bits are folded, and operands that are the same in all lanes
+    /// are widened.
     pub fn apply(&mut self, op: Op, operands: &[ValueId]) -> ValueId {
         if let (Op::Compare(by), [a, b]) = (op, operands)
             && let Some((a, b)) = self.as_int(*a).zip(self.as_int(*b))
         {
             return self.boolean(by.holds(a, b));
         }
+        if let (Op::Binary(by), [a, b]) = (op, operands)
+            && let Some(known) = self.known_bits(by, *a, *b)
+        {
+            return known;
+        }
         let width = operands.iter().map(|v| self.width(*v)).max().unwrap_or(1);
         let operands = operands.iter().map(|v| self.widen(*v, width)).collect();
         self.op(op, operands)
+    }
+
+    /// Returns the result of an operation on the bits of two literals, or of a shift by 0.
+    fn known_bits(&mut self, op: Binary, a: ValueId, b: ValueId) -> Option<ValueId> {
+        use Binary::{And, Or, Shl, Shr, Xor};
+        let by = self.as_int(b).filter(|_| matches!(op, And | Or | Shl | Shr | Xor))?;
+        if by == 0 && matches!(op, Shl | Shr) && self.node(a).data {
+            return Some(a);
+        }
+        let a = self.as_int(a).filter(|a| Bounds::of(*a).is_within(REACH))?;
+        let bits = op.of_ints(a, by).filter(|_| Bounds::of(by).is_within(REACH))?;
+        Some(self.int(i64::from(bits as i32)))
     }
 
     /// Returns one component of a vector, or the value itself if it has one component.

@@ -65,6 +65,7 @@ impl Values {
                     numbers(to)
                 }
             }
+            Op::Dot { .. } => a.times(b).times(Bounds::of(4)),
             Op::Select => b.either(of(2)),
             Op::Join => operands.iter().map(|v| self.number_range(*v)).fold(a, Bounds::either),
             Op::Binary(Binary::Min) => a.least(b),

@@ -1,17 +1,26 @@
-//! Calls of functions. Kernels have `f32::from_bits` only. For other calls, the error names the method, cast, reduction or definition to
+//! Calls: of functions and closures, and of `f32::from_bits`. For other calls, the error names the method, cast, reduction or definition to
 //! write.
 
 use super::maths::{is_method, nearest_method};
-use super::{Checked, Checker};
-use crate::diag::Error;
+use super::names::Symbol;
+use super::{Checked, Checker, Poisoned};
+use crate::diag::{Error, SpanId, did_you_mean};
 use crate::expr::ExprId;
 use crate::syntax::Name;
 use crate::syntax::expr::{Expr, ExprKind};
 use tilewright_launch::DType;
 
 impl Checker<'_> {
-    /// Checks `f32::from_bits(a)`, and refuses other calls, because kernels call only methods.
-    pub(super) fn call(&mut self, function: &Name, args: &[Expr]) -> Checked<ExprId> {
+    /// Checks a call.
+    pub(super) fn call(&mut self, span: SpanId, function: &Name, args: &[Expr], wanted: Option<DType>) -> Checked<ExprId> {
+        match self.names.find(&function.text) {
+            Some((_, Symbol::Function(callee))) => {
+                let callee = callee.clone();
+                return self.inlined(span, &callee, args, wanted);
+            }
+            Some((_, Symbol::Poisoned)) => return Err(Poisoned),
+            _ => {}
+        }
         if let Some(of) = function.text.strip_suffix("::from_bits") {
             return self.float_of_bits(&Name { text: last(of).into(), span: function.span }, args);
         }
@@ -41,12 +50,25 @@ impl Checker<'_> {
                 ))
             }
             (name, []) if !of.is_empty() => error.help(format!("a constant is written without parentheses: `{of}::{name}`")),
-            _ => {
-                let error = error.note("kernels have reads, operators, reductions and methods such as `a.max(b)`");
-                error.help("write its value here, `{ let v = …; v * v }`").maybe_help(nearest_method(name))
-            }
+            // A function that could not be parsed may have this name.
+            _ if !self.kernel.whole => return Err(Poisoned),
+            _ => self.unknown_function(error, function, of, name),
         };
         self.fail(error)
+    }
+
+    /// Explains the call of an unknown function.
+    fn unknown_function(&self, error: Error, function: &Name, of: &str, name: &str) -> Error {
+        if !of.is_empty() {
+            let error = error.note("a call names a function alone, without its path");
+            return error.help(format!("write `use {function};` before the kernel, and call `{name}(…)`"));
+        }
+        let known = self.names.those(|symbol| matches!(symbol, Symbol::Function(_)));
+        let help = did_you_mean(name, known).or_else(|| nearest_method(name));
+        error
+            .note("it is not defined by a `fn` before the kernel, by a closure, or by a `use` of a function of `functions!`")
+            .help(format!("define it before the kernel, `fn {name}(v: f32) -> f32 {{ … }}`, or import it, `use self::{name};`"))
+            .maybe_help(help)
     }
 }
 

@@ -7,7 +7,7 @@ use super::names::Symbol;
 use super::order::names;
 use crate::diag::{Error, SpanId};
 use crate::nest::{BufferId, Space};
-use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind, Outside, commas};
+use crate::syntax::expr::{BinaryOp, Expr, ExprKind, commas};
 use crate::syntax::kernel::Define;
 use std::collections::BTreeSet;
 
@@ -96,7 +96,7 @@ impl Checker<'_> {
     /// Returns the range of an axis: the extent of the dimension that it alone indexes, in the first such read.
     fn range_of(&self, e: &Expr, axis: &str) -> String {
         let mut found = None;
-        each(e, &mut |e| {
+        e.each(&mut |e| {
             let ExprKind::Index { tensor, index, .. } = &e.kind else { return };
             let Some((_, Symbol::Tensor(buffer))) = self.names.find(&tensor.text) else { return };
             let at = index.iter().position(|index| index.as_name() == Some(axis));
@@ -110,7 +110,7 @@ impl Checker<'_> {
 /// Returns the axes that reductions within an expression declare, and the names of its `let`s.
 fn bound(e: &Expr) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    each(e, &mut |e| match &e.kind {
+    e.each(&mut |e| match &e.kind {
         ExprKind::Reduce(reduce) => {
             found.extend(reduce.ranges.iter().map(|range| range.axis.text.clone()));
             found.extend(reduce.body.lets.iter().map(|bound| bound.name.text.clone()));
@@ -122,46 +122,4 @@ fn bound(e: &Expr) -> BTreeSet<String> {
         _ => {}
     });
     found
-}
-
-/// Calls `f` with an expression and each of its parts.
-fn each(e: &Expr, f: &mut dyn FnMut(&Expr)) {
-    f(e);
-    match &e.kind {
-        ExprKind::Int { .. } | ExprKind::Float { .. } | ExprKind::Bool(_) | ExprKind::Path(_) | ExprKind::Name(_) => {}
-        ExprKind::Index { outside, index, .. } => {
-            if let Outside::Pad(value) = outside {
-                each(value, f);
-            }
-            index.iter().for_each(|index| each(index, f));
-        }
-        ExprKind::Method { receiver, args, .. } => {
-            each(receiver, f);
-            args.iter().for_each(|arg| each(arg, f));
-        }
-        ExprKind::Call { args, .. } | ExprKind::Array(args) => args.iter().for_each(|arg| each(arg, f)),
-        ExprKind::Neg(a) | ExprKind::Not(a) | ExprKind::Cast(a, _) => each(a, f),
-        ExprKind::Binary(_, _, a, b) | ExprKind::Compare(_, _, a, b) => {
-            each(a, f);
-            each(b, f);
-        }
-        ExprKind::If { cond, then, other } => {
-            each(cond, f);
-            in_block(then, f);
-            in_block(other, f);
-        }
-        ExprKind::Block(block) => in_block(block, f),
-        ExprKind::Reduce(reduce) => {
-            reduce.ranges.iter().for_each(|range| {
-                each(&range.low, f);
-                each(&range.high, f);
-            });
-            in_block(&reduce.body, f);
-        }
-    }
-}
-
-fn in_block(block: &Block, f: &mut dyn FnMut(&Expr)) {
-    block.lets.iter().for_each(|bound| each(&bound.value, f));
-    each(&block.value, f);
 }

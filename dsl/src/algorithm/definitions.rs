@@ -2,10 +2,12 @@
 
 use super::bounds::show;
 use super::names::Symbol;
+use super::several::has_several;
 use super::{Checked, Checker, Definition};
+use crate::arena::Id;
 use crate::diag::Error;
 use crate::expr::Expr as Node;
-use crate::nest::{AxisKind, Body, BufferId, Space, Stage};
+use crate::nest::{AxisDef, AxisKind, Body, BufferId, Space, Stage, StageId};
 use crate::syntax::Name;
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind, Let};
 use crate::syntax::kernel::{Define, Statement};
@@ -47,11 +49,15 @@ impl Checker<'_> {
             self.poison(&define.name);
             return;
         };
-        self.definition = Definition { buffer: Some(buffer), name: define.name.text.clone(), ..Definition::default() };
+        let (name, several) = (define.name.text.clone(), has_several(&define.value));
+        self.definition = Definition { buffer: Some(buffer), name, several, ..Definition::default() };
         let scope = self.names.enter();
         let axes = self.left_side(define, buffer);
         let dtype = self.program.buffers[buffer].dtype;
-        let value = self.value_as(&define.value, dtype);
+        let value = self.value_as(&define.value, dtype).and_then(|value| {
+            self.stored(&define.value, value)?;
+            Ok(value)
+        });
         self.names.leave(scope);
         self.defined.insert(buffer);
         let (Ok(()), Ok(value)) = (axes, value) else { return };
@@ -62,6 +68,9 @@ impl Checker<'_> {
             _ => Body::Map(value),
         };
         let axes = std::mem::take(&mut self.definition.axes);
+        // Reductions that became intermediates precede the stage.
+        let stage = StageId::new(self.program.stages.len());
+        axes.iter().for_each(|axis| self.program.axes[*axis].def = AxisDef::Root(stage));
         self.program.stages.push(Stage { name: define.name.text.clone(), buffer, axes, body, also: Vec::new(), span: define.span });
     }
 

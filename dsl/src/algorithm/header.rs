@@ -274,6 +274,7 @@ impl Checker<'_> {
             let error = Error::new(ty.span, format!("the scalar `{name}` cannot be updated"));
             return self.fail(error.help(format!("a tensor of one element can: `{name}: &mut {dtype}[1]`")));
         }
+        self.holds_positions(&name.text, dtype, None, ty.span)?;
         let scalar = self.program.scalars.push(Scalar { name: name.text.clone(), dtype });
         let id = self.program.exprs.scalar(scalar, dtype);
         self.declare(name, Symbol::Scalar(id))?;
@@ -294,7 +295,9 @@ impl Checker<'_> {
         }
         let given = matches!(space, Space::Input | Space::Update);
         let shape = self.shape(sizes, given);
-        let buffer = self.buffer(name, dtype?, shape?, space);
+        let (dtype, shape) = (dtype?, shape?);
+        self.holds_positions(&name.text, dtype, Some(&space), ty.span)?;
+        let buffer = self.buffer(name, dtype, shape, space);
         self.declare(name, Symbol::Tensor(buffer))?;
         Ok(buffer)
     }

@@ -1,7 +1,7 @@
 //! Literals: their types, range checks, and the constants made from them.
 
 use super::maths::has_own_type;
-use super::names::Symbol;
+use super::names::{Literal, Symbol};
 use super::types::article;
 use super::{Checked, Checker};
 use crate::diag::{Error, SpanId, did_you_mean, list};
@@ -38,9 +38,11 @@ const SHORT: usize = 64;
 const MOST_CONSTANTS: usize = 16_384;
 
 impl Checker<'_> {
-    /// True if an expression consists of few literals without a type.
-    pub(super) fn is_short_literal(&self, e: &Expr) -> bool {
-        self.flexible(e).is_some() && self.weight(e) <= SHORT
+    /// Returns an expression that consists of few literals without a type.
+    pub(super) fn short_literal(&self, e: &Expr) -> Option<Literal> {
+        let (is_float, weight) = (self.flexible(e)?, self.weight(e));
+        let literal = || Literal { value: e.clone(), names: self.names.clone(), is_float, is_whole: self.is_whole(e), weight };
+        (weight <= SHORT).then(literal)
     }
 
     /// Returns the number of literals in an expression, including those that names stand for.
@@ -52,7 +54,7 @@ impl Checker<'_> {
             ExprKind::If { then, other, .. } => self.weight(&then.value) + self.weight(&other.value),
             ExprKind::Block(block) => self.weight(&block.value),
             ExprKind::Name(name) => match self.names.find(name) {
-                Some((_, Symbol::Literal(value))) => self.weight(value),
+                Some((_, Symbol::Literal(literal))) => literal.weight,
                 _ => 1,
             },
             _ => 1,
@@ -84,7 +86,7 @@ impl Checker<'_> {
             }
             ExprKind::Block(block) if block.lets.is_empty() => self.flexible(&block.value),
             ExprKind::Name(name) => match self.names.find(name) {
-                Some((_, Symbol::Literal(value))) => self.flexible(value),
+                Some((_, Symbol::Literal(literal))) => Some(literal.is_float),
                 _ => None,
             },
             _ => None,
@@ -125,6 +127,9 @@ impl Checker<'_> {
             }
             _ if is_float => self
                 .fail(error(format!("expected {}, found a float", article(dtype))).help("convert the other operand: `… as f32`")),
+            DType::I64 if constant.value() != value && value.abs() < 2f64.powi(63) => {
+                self.fail(error(format!("{shown} does not fit in 32 bits, which the values of `i64` have in expressions")))
+            }
             _ if constant.value() != value => self.fail(error(format!("{shown} does not fit in {}", article(dtype)))),
             _ => Ok(constant),
         }
@@ -151,6 +156,7 @@ impl Checker<'_> {
     /// Declares `const W: f32[2, 2] = [[…], […]];`.
     pub(super) fn constant(&mut self, name: &Name, ty: &Type, value: &Expr) -> Checked<()> {
         let dtype = self.dtype(&ty.dtype)?;
+        self.holds_positions(&name.text, dtype, None, ty.span)?;
         let Some(sizes) = &ty.shape else {
             let constant = self.constant_value(value, dtype)?;
             let id = self.program.exprs.constant(constant);

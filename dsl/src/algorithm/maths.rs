@@ -138,7 +138,12 @@ impl Checker<'_> {
         }
         let wanted = wanted.filter(|_| !method.has_own_type());
         let parts: Vec<&Expr> = std::iter::once(receiver).chain(args).collect();
-        let ids = self.uniform(&format!("`{name}`"), name.span, &parts, wanted)?;
+        let mut ids = self.uniform(&format!("`{name}`"), name.span, &parts, wanted)?;
+        if matches!(method, Method::Clamp | Method::Binary(Binary::Min | Binary::Max, _)) {
+            ids = ids.into_iter().map(|id| self.position(id)).collect();
+        }
+        let operands: Vec<(&Expr, ExprId)> = parts.iter().copied().zip(ids.iter().copied()).collect();
+        self.computes(&format!("`{name}`"), name.span, &operands)?;
         let dtype = ids.first().map_or(DType::Bool, |id| self.program.exprs.dtype(*id));
         if !method.takes().includes(dtype) {
             let error = Error::new(name.span, format!("there is no `{name}` of {}", article(dtype)));
@@ -202,6 +207,7 @@ impl Checker<'_> {
     fn rotation(&mut self, method: Method, of: &Expr, name: &Name, by: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
         let (of_id, by_id) = (self.value(of, wanted), self.value(by, Some(DType::U32)));
         let (x, n) = (of_id?, by_id?);
+        self.computes(&format!("`{name}`"), name.span, &[(of, x), (by, n)])?;
         let (dtype, count) = (self.program.exprs.dtype(x), self.program.exprs.dtype(n));
         if !dtype.is_int() {
             let error = Error::new(name.span, format!("there is no `{name}` of {}", article(dtype)));

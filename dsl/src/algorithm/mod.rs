@@ -6,7 +6,7 @@
 //!
 //! # Modules
 //! `header` (generics, arguments, outputs) → `definitions` (statements to stages; `compound` refuses `+=`), with `values`
-//! (expressions), `literals`, `maths` (methods), `calls`, `reads` (and `bounds`, which proves them in bounds), `reductions` →
+//! (expressions), `literals`, `maths` (methods), `calls`, `functions` (which are inlined), `reads` (and `bounds`, which proves them in bounds), `reductions` (and `several`, which makes intermediates of them) →
 //! `order` (the order of definitions, and whether all are used). All of them use `names` and `types`. A wrong name or
 //! expression is *poisoned*: expressions that depend on it are wrong too, and no errors are reported for them.
 //!
@@ -30,6 +30,7 @@ mod compound;
 mod definitions;
 mod euclid;
 pub mod evaluate;
+mod functions;
 mod header;
 pub mod inline;
 mod literals;
@@ -37,9 +38,11 @@ mod maths;
 mod names;
 mod narrow;
 mod order;
+mod positions;
 mod powers;
 mod reads;
 mod reductions;
+mod several;
 pub mod signature;
 mod sizes;
 pub(crate) mod stated;
@@ -48,9 +51,12 @@ mod types;
 mod values;
 
 pub use evaluate::evaluate;
+pub use functions::check_functions;
 pub use inline::inline;
 pub use literals::literal;
+pub(crate) use reductions::monoid;
 pub use signature::{Argument, Element, Signature, Tensor, check_generic, signature};
+pub(crate) use types::plain as dtype_named;
 
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::ExprId;
@@ -102,15 +108,8 @@ fn blame_pins(error: Error, bindings: &Bindings) -> Error {
 
 /// Does the same as [`check`]. The proofs about sizes can be skipped, because they do not depend on dtypes.
 fn check_with(kernel: &Kernel, bindings: &Bindings, prove: bool) -> Result<Program, Errors> {
-    let mut checker = Checker {
-        kernel,
-        program: Program { name: kernel.name.text.clone(), ..Program::default() },
-        errors: Errors::new(),
-        names: Names::default(),
-        prove,
-        defined: HashSet::new(),
-        definition: Definition::default(),
-    };
+    let mut checker = Checker::new(kernel, prove);
+    checker.functions();
     checker.header(bindings);
     checker.statements();
     checker.whole();
@@ -136,6 +135,10 @@ struct Checker<'a> {
     defined: HashSet<BufferId>,
     /// The current definition.
     definition: Definition,
+    /// The calls of functions around the current place, outermost first.
+    calls: Vec<functions::Frame>,
+    /// The number of calls so far.
+    inlined: u32,
 }
 
 /// The state of the current definition.
@@ -151,6 +154,8 @@ struct Definition {
     running: Vec<AxisId>,
     /// Its reduction.
     reduction: Option<Found>,
+    /// True if it has several reductions, which become intermediates.
+    several: bool,
     /// True within the reduction's body or ranges.
     inside: bool,
     /// True if an error about its axes was reported, so that proofs about them are skipped.
@@ -159,9 +164,24 @@ struct Definition {
     conditions: Vec<(ExprId, bool)>,
 }
 
-impl Checker<'_> {
+impl<'a> Checker<'a> {
+    fn new(kernel: &'a Kernel, prove: bool) -> Checker<'a> {
+        Checker {
+            kernel,
+            program: Program { name: kernel.name.text.clone(), ..Program::default() },
+            errors: Errors::new(),
+            names: Names::default(),
+            prove,
+            defined: HashSet::new(),
+            definition: Definition::default(),
+            calls: Vec::new(),
+            inlined: 0,
+        }
+    }
+
     /// Reports an error.
     fn fail<T>(&mut self, error: Error) -> Checked<T> {
+        let error = self.called_from(error);
         self.errors.push(error);
         Err(Poisoned)
     }

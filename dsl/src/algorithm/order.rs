@@ -4,7 +4,7 @@ use super::Checker;
 use crate::diag::{Error, list};
 use crate::nest::Space;
 use crate::syntax::Kernel;
-use crate::syntax::expr::{Block, Expr, ExprKind, Outside};
+use crate::syntax::expr::{Expr, ExprKind};
 use crate::syntax::kernel::{Define, Statement};
 use std::collections::BTreeSet;
 
@@ -43,47 +43,11 @@ pub(super) fn depends(kernel: &Kernel, from: &str, to: &str) -> bool {
 }
 
 fn gather(e: &Expr, found: &mut BTreeSet<String>) {
-    match &e.kind {
-        ExprKind::Int { .. } | ExprKind::Float { .. } | ExprKind::Bool(_) | ExprKind::Path(_) => {}
-        ExprKind::Name(name) => {
-            found.insert(name.clone());
-        }
-        ExprKind::Index { tensor, outside, index } => {
-            found.insert(tensor.text.clone());
-            if let Outside::Pad(value) = outside {
-                gather(value, found);
-            }
-            index.iter().for_each(|i| gather(i, found));
-        }
-        ExprKind::Method { receiver, args, .. } => {
-            gather(receiver, found);
-            args.iter().for_each(|a| gather(a, found));
-        }
-        ExprKind::Call { args, .. } | ExprKind::Array(args) => args.iter().for_each(|a| gather(a, found)),
-        ExprKind::Neg(a) | ExprKind::Not(a) | ExprKind::Cast(a, _) => gather(a, found),
-        ExprKind::Binary(_, _, a, b) | ExprKind::Compare(_, _, a, b) => {
-            gather(a, found);
-            gather(b, found);
-        }
-        ExprKind::If { cond, then, other } => {
-            gather(cond, found);
-            gather_block(then, found);
-            gather_block(other, found);
-        }
-        ExprKind::Block(block) => gather_block(block, found),
-        ExprKind::Reduce(reduce) => {
-            for range in &reduce.ranges {
-                gather(&range.low, found);
-                gather(&range.high, found);
-            }
-            gather_block(&reduce.body, found);
-        }
-    }
-}
-
-fn gather_block(block: &Block, found: &mut BTreeSet<String>) {
-    block.lets.iter().for_each(|l| gather(&l.value, found));
-    gather(&block.value, found);
+    e.each(&mut |e| match &e.kind {
+        ExprKind::Name(name) => drop(found.insert(name.clone())),
+        ExprKind::Index { tensor, .. } => drop(found.insert(tensor.text.clone())),
+        _ => {}
+    });
 }
 
 impl Checker<'_> {

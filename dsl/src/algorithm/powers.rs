@@ -22,6 +22,7 @@ impl Checker<'_> {
         wanted: Option<DType>,
     ) -> Checked<ExprId> {
         let base = self.value(of, wanted)?;
+        self.computes("power", span, &[(of, base)])?;
         let dtype = self.program.exprs.dtype(base);
         if dtype.is_float() != float || !(dtype.is_float() || dtype.is_int()) {
             let (wrong, other) = match (float, self.is_whole(exponent)) {
@@ -77,14 +78,14 @@ impl Checker<'_> {
     }
 
     /// True if an exponent consists of integer literals and parameters.
-    fn is_whole(&self, exponent: &Expr) -> bool {
+    pub(super) fn is_whole(&self, exponent: &Expr) -> bool {
         match &exponent.kind {
             ExprKind::Int { .. } => true,
             ExprKind::Neg(of) => self.is_whole(of),
             ExprKind::Binary(_, _, a, b) => self.is_whole(a) && self.is_whole(b),
             ExprKind::Name(name) => match self.names.find(name) {
                 Some((_, Symbol::Size(id))) => self.program.exprs.as_int(*id).is_some(),
-                Some((_, Symbol::Literal(literal))) => self.is_whole(literal),
+                Some((_, Symbol::Literal(literal))) => literal.is_whole,
                 _ => false,
             },
             _ => false,

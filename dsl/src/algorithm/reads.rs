@@ -106,6 +106,7 @@ impl Checker<'_> {
     /// Checks an index, which must be an `i32`.
     fn index(&mut self, e: &Expr) -> Checked<ExprId> {
         let id = self.value(e, Some(DType::I32))?;
+        let id = self.position(id);
         match self.program.exprs.dtype(id) {
             DType::I32 => Ok(self.exact(id)),
             found => {

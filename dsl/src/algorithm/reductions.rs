@@ -1,6 +1,7 @@
 //! Reductions: `sum(k in 0..K) { … }` and the others.
 //!
-//! A definition has at most one reduction. Its item is the *lift*. The expression around it is the *finish*, which uses the result.
+//! A stage has at most one reduction, and `several` splits definitions with more. The item of a reduction is the *lift*. The expression
+//! around it is the *finish*, which uses the result.
 
 use super::names::Symbol;
 use super::types::article;
@@ -11,6 +12,7 @@ use crate::expr::{Binary, Compare, Const, Expr as Node, ExprId, Exprs, Unary};
 use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Fate, Monoid, StageId};
 use crate::syntax::Name;
 use crate::syntax::expr::{Expr, Range, Reduce, ReduceOp};
+use crate::syntax::families::identifier;
 use tilewright_launch::DType;
 
 /// The reduction of a definition.
@@ -37,27 +39,27 @@ impl Checker<'_> {
     /// Checks a reduction, and returns its result for the finish.
     pub(super) fn reduce(&mut self, reduce: &Reduce, span: SpanId, wanted: Option<DType>) -> Checked<ExprId> {
         self.may_reduce(reduce, span)?;
-        let scope = self.names.enter();
-        self.definition.inside = true;
-        let result = self.reduce_in_scope(reduce, wanted);
-        self.definition.inside = false;
-        self.definition.running.clear();
-        self.names.leave(scope);
-        result
+        let check = |c: &mut Self| {
+            let scope = c.names.enter();
+            c.definition.inside = true;
+            let result = c.reduce_in_scope(reduce, wanted);
+            c.definition.inside = false;
+            c.definition.running.clear();
+            c.names.leave(scope);
+            result
+        };
+        if self.definition.several { self.as_intermediate(reduce, check) } else { check(self) }
     }
 
     /// Checks that a reduction is allowed here: inside a definition, without another reduction.
     fn may_reduce(&mut self, reduce: &Reduce, span: SpanId) -> Checked<()> {
         let op = reduce.op.name();
-        let name = |c: &Self| if c.definition.name.is_empty() { "t".to_string() } else { format!("{}_{op}", c.definition.name) };
+        let name = |c: &Self| {
+            if c.definition.name.is_empty() { "t".to_string() } else { format!("{}_{op}", identifier(&c.definition.name)) }
+        };
         let help = format!("define it as an intermediate first, `let {}[i]: f32[N] = {op}(…) {{ … }};`, and read that", name(self));
         if self.definition.inside {
             return self.fail(Error::new(span, format!("`{op}` is inside another reduction")).help(help));
-        }
-        if let Some(first) = &self.definition.reduction {
-            let error = Error::new(span, "a definition can have only one reduction");
-            let error = error.note_at(first.head, format!("`{}` is the first one", first.monoid.name));
-            return self.fail(error.help(help));
         }
         if self.definition.buffer.is_none() {
             let error = Error::new(span, "a plain `let` cannot be a reduction");
@@ -97,6 +99,7 @@ impl Checker<'_> {
         self.definition.reduction =
             Some(Found { monoid, over, lift: item.as_ref().map_or(Vec::new(), |i| vec![*i]), head: reduce.head });
         let item = item?;
+        self.computes(&format!("`{}`", reduce.op.name()), reduce.body.value.span, &[(&reduce.body.value, item)])?;
         if wrong {
             return Err(Poisoned);
         }
@@ -245,7 +248,7 @@ impl Checker<'_> {
 }
 
 /// Makes the monoid of a reduction whose state is one value.
-fn monoid(exprs: &Exprs, op: ReduceOp, dtype: DType) -> Monoid {
+pub(crate) fn monoid(exprs: &Exprs, op: ReduceOp, dtype: DType) -> Monoid {
     let (binary, identity) = match op {
         ReduceOp::Sum => (Binary::Add, Const::number(0.0, dtype)),
         ReduceOp::Prod => (Binary::Mul, Const::number(1.0, dtype)),

@@ -1,6 +1,6 @@
 //! The check of a kernel for every choice of its dtypes, and its signature for Rust. `kernel!` uses both.
 
-use super::{Bindings, check_with, types};
+use super::{Bindings, check_functions, check_with, types};
 use crate::diag::{Error, Errors};
 use crate::nest::Program;
 use crate::syntax::kernel::{GenericKind, Type};
@@ -92,6 +92,12 @@ pub fn check_generic(kernel: &Kernel) -> Result<Signature, Errors> {
                 None => error,
             });
         }
+    }
+    if let Err(found) = check_functions(&kernel.functions, &kernel.generics) {
+        // Errors at a place that a call has, too, are reported with the call.
+        let new = |error: &Error| !errors.0.iter().any(|e| e.span == error.span);
+        let new: Vec<Error> = found.0.into_iter().filter(new).collect();
+        errors.extend(Errors(new));
     }
     errors.into_result().map(|()| signature(kernel))
 }
@@ -188,7 +194,7 @@ fn default(kernel: &Kernel, value: &Expr, depth: usize) -> Option<i64> {
                 _ => None,
             }
         }
-        ExprKind::Binary(op, _, a, b) => op.of_sizes()?.exact(default(kernel, a, depth)?, default(kernel, b, depth)?),
+        ExprKind::Binary(op, _, a, b) => op.exact(default(kernel, a, depth)?, default(kernel, b, depth)?),
         _ => None,
     }
 }

@@ -3,13 +3,19 @@
 use super::names::Symbol;
 use super::{Checked, Checker};
 use crate::diag::{Error, SpanId};
-use crate::expr::{Binary, ExprId};
+use crate::expr::{Binary, ExprId, Exprs};
 use crate::nest::{Condition, State};
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 use tilewright_launch::Relation;
 
 /// The help for an expression that is not a size.
-const MADE_OF: &str = "a size may contain dims, whole numbers and `+ - * / %`";
+const MADE_OF: &str = "a size may contain dims, whole numbers and `+ - * / % << >>`";
+
+/// Returns a shift by a number as a product or a quotient, and other operators as they are.
+pub(super) fn shifted(exprs: &Exprs, op: BinaryOp, right: ExprId) -> (BinaryOp, ExprId) {
+    let shift = exprs.as_int(right).and_then(|count| op.of_shift(count));
+    shift.map_or((op, right), |(op, power)| (op, exprs.int(power)))
+}
 
 impl Checker<'_> {
     /// Checks a size.
@@ -33,7 +39,9 @@ impl Checker<'_> {
             }
             ExprKind::Binary(op, at, a, b) => {
                 let (a, b) = (self.size(a), self.size(b));
-                self.combine_sizes(*op, a?, b?, *at)
+                let (a, b) = (a?, b?);
+                let (op, b) = shifted(&self.program.exprs, *op, b);
+                self.combine_sizes(op, a, b, *at)
             }
             _ => self.fail(Error::new(e.span, "this is not a size").help(MADE_OF)),
         }

@@ -3,6 +3,7 @@
 //!
 //! Errors: other facts; sizes that contain anything but dims, parameters and whole numbers; names that the kernel does not have.
 
+use super::sizes::shifted;
 use super::stated_scalars;
 use crate::diag::{Error, did_you_mean, list};
 use crate::expr::{Binary, ExprId};
@@ -92,6 +93,7 @@ fn size(program: &mut Program, expr: &Expr) -> Result<ExprId, Error> {
         }
         ExprKind::Binary(symbol, _, a, b) => {
             let (a, b) = (size(program, a)?, size(program, b)?);
+            let (symbol, b) = shifted(&program.exprs, *symbol, b);
             let Some(op) = symbol.of_sizes() else {
                 return Err(Error::new(expr.span, format!("sizes do not have `{}`", symbol.symbol())));
             };
@@ -102,10 +104,8 @@ fn size(program: &mut Program, expr: &Expr) -> Result<ExprId, Error> {
         }
         ExprKind::Method { receiver, name, args } if name.text == "stride" => stride(program, receiver, args, expr),
         ExprKind::Block(block) if block.lets.is_empty() => size(program, &block.value),
-        _ => {
-            Err(Error::new(expr.span, "this is not a size")
-                .help("a size may contain dims, parameters, whole numbers and `+ - * / %`"))
-        }
+        _ => Err(Error::new(expr.span, "this is not a size")
+            .help("a size may contain dims, parameters, whole numbers and `+ - * / % << >>`")),
     }
 }
 

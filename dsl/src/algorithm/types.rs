@@ -4,10 +4,11 @@ use super::names::Symbol;
 use super::{Checked, Checker};
 use crate::diag::{Error, did_you_mean, list};
 use crate::syntax::Name;
+use crate::syntax::kernel::{Generic, GenericKind};
 use tilewright_launch::DType;
 
 /// Returns the dtype of a name that is not a generic.
-pub(super) fn plain(name: &Name) -> Result<DType, Error> {
+pub(crate) fn plain(name: &Name) -> Result<DType, Error> {
     match DType::from_name(&name.text) {
         Some(dtype) => Ok(dtype),
         None => Err(unknown(name)),
@@ -18,7 +19,7 @@ fn unknown(name: &Name) -> Error {
     let error = Error::new(name.span, format!("unknown dtype `{name}`"));
     let help = match name.as_str() {
         "f64" | "double" => "double precision is out of scope: few GPUs have it; use `f32`".into(),
-        "usize" | "isize" | "i64" | "int" => "indices and integers are `i32`".into(),
+        "usize" | "isize" | "int" => "indices and integers are `i32`".into(),
         "u64" | "uint" => "unsigned integers are `u32`".into(),
         crate::syntax::kernel::DIM => {
             "`dim` is the type of an argument that is a size, `n: dim`; indices and integers are `i32`".into()
@@ -33,9 +34,9 @@ fn unknown(name: &Name) -> Error {
         "image2d" | "Image" | "texture2d" | "Texture" => {
             "images are out of scope: use a tensor, and `x.clamp()[…]` for its edges".into()
         }
-        _ => format!("there are {}", list(DType::ALL)),
+        _ => did_you_mean(&name.text, DType::ALL.map(DType::name)).unwrap_or_else(|| format!("there are {}", list(DType::ALL))),
     };
-    error.help(help).maybe_help(did_you_mean(&name.text, DType::ALL.map(DType::name)))
+    error.help(help)
 }
 
 impl Checker<'_> {
@@ -56,6 +57,11 @@ impl Checker<'_> {
             Err(error) => {
                 let generics = self.names.those(|s| matches!(s, Symbol::Dtype(_)));
                 let error = error.maybe_help(did_you_mean(&name.text, generics));
+                let of_kernel = |g: &Generic| g.name.text == name.text && matches!(g.kind, GenericKind::Dtype(_));
+                let is_of_kernel = self.kernel.generics.iter().any(of_kernel);
+                let error = error.maybe_help(is_of_kernel.then(|| {
+                    format!("a function does not see the kernel's generics: declare its own, `fn f<{name}: f32 | f16>(…)`")
+                }));
                 self.fail(error)
             }
         }

@@ -1,16 +1,18 @@
 //! Values: the type check of expressions.
 
-use super::names::Symbol;
+use super::names::{Callee, Symbol};
+use super::positions::as_operand;
 use super::types::{article, common};
 use super::{Checked, Checker, Poisoned};
 use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, Compare, Const, ExprId, Unary};
 use crate::syntax::Name;
 use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind, Let};
+use std::rc::Rc;
 use tilewright_launch::DType;
 
 /// The maximum depth of a value in a `let`. It is limited, because recursive walks over values run on the stack of rustc.
-const DEEPEST: u32 = 512;
+pub(super) const DEEPEST: u32 = 512;
 
 impl Checker<'_> {
     /// Checks a value. Literals without a type take the wanted type. Other values have their own type, which the caller compares.
@@ -22,7 +24,7 @@ impl Checker<'_> {
             ExprKind::Path(names) => self.path(names, e.span),
             ExprKind::Index { tensor, outside, index } => self.read(e.span, tensor, outside, index),
             ExprKind::Method { receiver, name, args } => self.method(e.span, receiver, name, args, wanted),
-            ExprKind::Call { function, args } => self.call(function, args),
+            ExprKind::Call { function, args } => self.call(e.span, function, args, wanted),
             ExprKind::Neg(a) => self.negate(e, a, wanted),
             ExprKind::Not(a) => self.not(a, wanted),
             ExprKind::Binary(op, at, a, b) => self.binary(*op, *at, a, b, wanted),
@@ -31,6 +33,8 @@ impl Checker<'_> {
             ExprKind::If { cond, then, other } => self.choice(e.span, cond, then, other, wanted),
             ExprKind::Block(block) => self.block(block, wanted),
             ExprKind::Reduce(reduce) => self.reduce(reduce, e.span, wanted),
+            // The parser reads a closure only as the value of a `let`.
+            ExprKind::Closure(_) => Err(Poisoned),
             ExprKind::Array(_) => self.fail(
                 Error::new(e.span, "an array is not a value").help("give it a name and a type: `const W: f32[2] = [1.0, 2.0];`"),
             ),
@@ -40,6 +44,11 @@ impl Checker<'_> {
     /// Checks a value, which must have this type.
     pub(super) fn value_as(&mut self, e: &Expr, dtype: DType) -> Checked<ExprId> {
         let id = self.value(e, Some(dtype))?;
+        self.has_type(e, id, dtype)
+    }
+
+    /// Checks that a value has this type.
+    pub(super) fn has_type(&mut self, e: &Expr, id: ExprId, dtype: DType) -> Checked<ExprId> {
         let found = self.program.exprs.dtype(id);
         if found == dtype {
             return Ok(id);
@@ -51,7 +60,17 @@ impl Checker<'_> {
     fn named(&mut self, name: &str, span: SpanId, wanted: Option<DType>) -> Checked<ExprId> {
         match self.find(name, span, "value")? {
             Symbol::Size(id) | Symbol::Scalar(id) | Symbol::Axis(id) | Symbol::Value(id) => Ok(id),
-            Symbol::Literal(value) => self.value(&value, wanted),
+            Symbol::Literal(literal) => {
+                let here = std::mem::replace(&mut self.names, literal.names.clone());
+                let value = self.value(&literal.value, wanted);
+                self.names = here;
+                value
+            }
+            Symbol::Function(callee) => {
+                let params: Vec<&str> = callee.function().params.iter().map(|param| param.name.as_str()).collect();
+                let error = Error::new(span, format!("`{name}` is {}, not a value", Symbol::Function(callee.clone()).what()));
+                self.fail(error.help(format!("call it: `{name}({})`", params.join(", "))))
+            }
             Symbol::Tensor(buffer) => {
                 let rank = self.program.buffers[buffer].shape.len();
                 let indices = ["i", "j", "k", "l", "m", "n", "o", "p"].get(..rank).unwrap_or_default().join(", ");
@@ -79,7 +98,7 @@ impl Checker<'_> {
             let Some(Ok(id)) = id else { continue };
             let found = self.program.exprs.dtype(*id);
             let (first, other) = *known.get_or_insert((found, part));
-            if found != first {
+            if as_operand(found) != as_operand(first) {
                 let error = Error::new(span, format!("{what} of {} and {}", article(first), article(found)));
                 return self.fail(converted(error, (other, first), (part, found)));
             }
@@ -88,7 +107,7 @@ impl Checker<'_> {
             return Err(Poisoned);
         }
         let default = if flexible.contains(&Some(true)) { DType::F32 } else { DType::I32 };
-        let dtype = known.map(|(dtype, _)| dtype).or(wanted).unwrap_or(default);
+        let dtype = known.map(|(dtype, _)| as_operand(dtype)).or(wanted).unwrap_or(default);
         let ids: Vec<Checked<ExprId>> =
             parts.iter().zip(ids).map(|(part, id)| id.unwrap_or_else(|| self.value(part, Some(dtype)))).collect();
         ids.into_iter().collect()
@@ -99,6 +118,7 @@ impl Checker<'_> {
             ExprKind::Int { .. } | ExprKind::Float { .. } => return self.number(a, true, wanted),
             _ => self.value(a, wanted)?,
         };
+        self.computes("`-`", e.span, &[(a, value)])?;
         let dtype = self.program.exprs.dtype(value);
         if !dtype.is_float() && !dtype.is_signed_int() {
             return self.fail(Error::new(e.span, format!("there is no `-` of {}", article(dtype))));
@@ -112,6 +132,7 @@ impl Checker<'_> {
 
     fn not(&mut self, a: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
         let value = self.value(a, wanted)?;
+        self.computes("`!`", a.span, &[(a, value)])?;
         let dtype = self.program.exprs.dtype(value);
         if dtype.is_float() {
             return self.fail(Error::new(a.span, format!("there is no `!` of {}", article(dtype))));
@@ -126,7 +147,9 @@ impl Checker<'_> {
             _ => {}
         }
         let ids = self.uniform(&format!("`{}`", op.symbol()), at, &[a, b], wanted)?;
-        let [a, b] = ids[..] else { return Err(Poisoned) };
+        let [left, right] = ids[..] else { return Err(Poisoned) };
+        self.computes(&format!("`{}`", op.symbol()), at, &[(a, left), (b, right)])?;
+        let (a, b) = (left, right);
         let dtype = self.program.exprs.dtype(a);
         let bitwise = matches!(op, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor);
         if (bitwise && dtype.is_float()) || (!bitwise && dtype == DType::Bool) {
@@ -161,19 +184,37 @@ impl Checker<'_> {
     fn shift(&mut self, op: BinaryOp, at: SpanId, a: &Expr, b: &Expr, wanted: Option<DType>) -> Checked<ExprId> {
         let (value, count) = (self.value(a, wanted), self.value(b, None));
         let (value, count) = (value?, count?);
+        self.computes(&format!("`{}`", op.symbol()), at, &[(a, value), (b, count)])?;
         let exprs = &self.program.exprs;
         let dtype = exprs.dtype(value);
         if let Some(wrong) = [dtype, exprs.dtype(count)].into_iter().find(|d| !d.is_int()) {
             return self.fail(Error::new(at, format!("there is no `{}` of {}", op.symbol(), article(wrong))));
         }
         let count = if exprs.dtype(count) == dtype { count } else { exprs.cast(dtype, count) };
+        if self.is_index(value)
+            && let Some((op, power)) = exprs.as_int(count).and_then(|count| op.of_shift(count))
+        {
+            match exprs.as_int(value) {
+                Some(value) if op == BinaryOp::Mul => return self.small(i128::from(value) * i128::from(power), at),
+                _ if op == BinaryOp::Div => return Ok(exprs.binary(Binary::FloorDiv, value, exprs.int(power))),
+                // `i << 2` wraps if it overflows, and a product of indices may not.
+                _ => {}
+            }
+        }
         let count = super::narrow::count(exprs, count);
         Ok(exprs.binary(op.operation(), value, count))
     }
 
     fn comparison(&mut self, op: Compare, at: SpanId, a: &Expr, b: &Expr) -> Checked<ExprId> {
         let ids = self.uniform(&format!("`{}`", op.symbol()), at, &[a, b], None)?;
-        let [a, b] = ids[..] else { return Err(Poisoned) };
+        let [left, right] = ids[..] else { return Err(Poisoned) };
+        if [left, right].iter().all(|side| self.program.exprs.dtype(*side) == DType::I64) {
+            let error = Error::new(at, format!("there is no `{}` of two `i64`", op.symbol()));
+            let error = error.note("each is the nearest number of 32 bits, so different numbers could be equal");
+            let (a, b) = (a.short_operand(), b.short_operand());
+            return self.fail(error.help(format!("compare those numbers: `{a} as i32 {} {b} as i32`", op.symbol())));
+        }
+        let (a, b) = (self.position(left), self.position(right));
         if self.program.exprs.dtype(a) == DType::Bool {
             // A comparison of bools is a bitwise operation.
             let differ = self.program.exprs.binary(Binary::Xor, a, b);
@@ -206,6 +247,7 @@ impl Checker<'_> {
             let error = Error::new(a.span, format!("`bool` cannot be converted to `{to_dtype}`"));
             return self.fail(error.help(conversion(a, from, to_dtype)));
         }
+        self.cast_of_position(a, value, to_dtype)?;
         Ok(self.program.exprs.cast(to_dtype, value))
     }
 
@@ -254,21 +296,28 @@ impl Checker<'_> {
 
     /// Declares the name of a `let`.
     pub(super) fn bind(&mut self, bound: &Let) -> Checked<()> {
-        let symbol = match &bound.dtype {
-            Some(name) => {
+        let symbol = self.meaning(bound)?;
+        self.declare(&bound.name, symbol)
+    }
+
+    /// Returns the meaning of the name of a `let`.
+    pub(super) fn meaning(&mut self, bound: &Let) -> Checked<Symbol> {
+        let value = match (&bound.dtype, &bound.value.kind) {
+            (_, ExprKind::Closure(function)) => return Ok(Symbol::Function(Callee::Closure(function.clone(), self.names.clone()))),
+            (Some(name), _) => {
                 let dtype = self.dtype(name)?;
-                Symbol::Value(self.value_as(&bound.value, dtype)?)
+                self.value_as(&bound.value, dtype)?
             }
-            None if self.is_short_literal(&bound.value) => Symbol::Literal(Box::new(bound.value.clone())),
-            None => Symbol::Value(self.value(&bound.value, None)?),
+            (None, _) => match self.short_literal(&bound.value) {
+                Some(literal) => return Ok(Symbol::Literal(Rc::new(literal))),
+                None => self.value(&bound.value, None)?,
+            },
         };
-        match symbol {
-            Symbol::Value(value) if self.program.exprs.depth(value) > DEEPEST => {
-                let error = Error::new(bound.name.span, format!("`{}` is computed in more than {DEEPEST} steps", bound.name));
-                self.fail(error.help("define a part of it as an intermediate: `let s[i]: f32[N] = …;`"))
-            }
-            symbol => self.declare(&bound.name, symbol),
+        if self.program.exprs.depth(value) > DEEPEST {
+            let error = Error::new(bound.name.span, format!("`{}` is computed in more than {DEEPEST} steps", bound.name));
+            return self.fail(error.help("define a part of it as an intermediate: `let s[i]: f32[N] = …;`"));
         }
+        Ok(Symbol::Value(value))
     }
 
     /// True if a value is an index: its arithmetic is exact, and `/` rounds down.
@@ -314,12 +363,19 @@ fn conversion(e: &Expr, found: DType, wanted: DType) -> String {
         _ if found.is_float() && wanted.is_int() => {
             format!("write `{} as {wanted}`, if its fraction is to be dropped", e.short_operand())
         }
+        _ if found == DType::I64 && wanted != DType::I32 => format!("write `{} as i32 as {wanted}`", e.short_operand()),
+        _ if wanted == DType::I64 && !DType::I32.has_all_of(found) => format!("write `{} as i32 as i64`", e.short_operand()),
         _ => format!("write `{} as {wanted}`", e.short_operand()),
     }
 }
 
 /// Adds to an error of two values of different dtypes the casts that make their dtypes equal, with the least loss.
 fn converted(error: Error, (a, of_a): (&Expr, DType), (b, of_b): (&Expr, DType)) -> Error {
+    if DType::I64 == of_a || DType::I64 == of_b {
+        let (e, other) = if of_a == DType::I64 { (a, of_b) } else { (b, of_a) };
+        let then = if other == DType::I32 { String::new() } else { format!(" as {other}") };
+        return error.help(format!("write `{} as i32{then}`", e.short_operand()));
+    }
     let cast = |e: &Expr, to: DType| format!("`{} as {to}`", e.short_operand());
     match (of_a, of_b) {
         (DType::Bool, other) => error.help(conversion(a, DType::Bool, other)),

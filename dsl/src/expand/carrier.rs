@@ -22,12 +22,13 @@ impl Load {
     }
 }
 
-/// Returns a `macro_rules!` with the given rule.
+/// Returns a `macro_rules!` with the given rule. The user's tokens in it may name `crate`, because their paths are followed where they
+/// are written, before the macro is made.
 fn definition(head: &Head, name: &Ident, rule: TokenStream) -> TokenStream {
     let cfg = &head.cfg;
     let export = head.is_pub().then(|| quote!(#[macro_export]));
     quote! {
-        #(#cfg)* #export #[doc(hidden)] #[allow(unused_macros, non_local_definitions)]
+        #(#cfg)* #export #[doc(hidden)] #[allow(unused_macros, non_local_definitions, clippy::crate_in_macro_def)]
         macro_rules! #name { #rule }
     }
 }
@@ -41,14 +42,23 @@ fn line(head: &Head, name: &Ident, alias: &str) -> TokenStream {
     }
 }
 
-/// Returns the module of an item, with the user's attributes and visibility, and the carrier's name. In place of the carrier of the other
-/// kind of item, it has a macro that reports the mistake. For example, a kernel's module has `__not_a_profile` as `__profile`.
-fn module(head: &Head, documentation: TokenStream, line: TokenStream, other: TokenStream, items: TokenStream) -> TokenStream {
+/// The kinds of items that have modules, with the names of their carriers and of the macros that report another item in their place.
+const KINDS: [(&str, &str); 3] =
+    [("__kernel", "__not_a_kernel"), ("__profile", "__not_a_profile"), ("__function", "__not_a_function")];
+
+/// Returns the module of an item, with the user's attributes and visibility, and the carrier under the name `own`. In place of the carriers
+/// of the other kinds of items, it has macros that report the mistake. For example, a kernel's module has `__not_a_profile` as `__profile`.
+fn module(head: &Head, documentation: TokenStream, carrier: &Ident, own: &str, items: TokenStream) -> TokenStream {
     let Head { cfg, attrs, vis, name, .. } = head;
+    let others = KINDS.into_iter().filter(|(kind, _)| *kind != own).map(|(kind, report)| {
+        let [kind, report] = [kind, report].map(|name| Ident::new(name, carrier.span()));
+        quote!(#report as #kind)
+    });
+    let line = line(head, carrier, own);
     let line = quote! {
         #line
         #[doc(hidden)] #[allow(unused_imports)]
-        pub use ::tilewright::__private::#other;
+        pub use ::tilewright::__private::{#(#others),*};
     };
     quote! {
         #(#cfg)* #(#attrs)* #documentation
@@ -80,9 +90,8 @@ pub(super) fn kernel_carrier(
     };
     let next = quote!($($profile)* ! { __compile schedule { $($schedule)* } #kernel });
     let rule = quote!(({ $($schedule:tt)* } $($profile:tt)*) => { #next };);
-    let (definition, line) = (definition(head, &hash, rule), line(head, &hash, "__kernel"));
-    let other = quote!(__not_a_profile as __profile);
-    let module = module(head, documentation, line, other, items);
+    let definition = definition(head, &hash, rule);
+    let module = module(head, documentation, &hash, "__kernel", items);
     quote!(#definition #module)
 }
 
@@ -93,9 +102,20 @@ pub(super) fn profile_carrier(head: &Head, load: Load, documentation: TokenStrea
         Load::Broken => (tokens::unique("profile", &documentation), quote!(broken)),
     };
     let rule = quote!(($then:ident $($rest:tt)*) => { ::tilewright::__private::$then! { $($rest)* #profiles } };);
-    let (definition, line) = (definition(head, &hash, rule), line(head, &hash, "__profile"));
-    let other = quote!(__not_a_kernel as __kernel);
-    let module = module(head, documentation, line, other, TokenStream::new());
+    let definition = definition(head, &hash, rule);
+    let module = module(head, documentation, &hash, "__profile", TokenStream::new());
+    quote!(#definition #module)
+}
+
+/// Returns a function's carrier and module. The carrier passes `item {tokens} "path"` on to `__imported!`, with the function's tokens.
+pub(super) fn function_carrier(head: &Head, load: Load, documentation: TokenStream) -> TokenStream {
+    let (hash, tokens) = match load {
+        Load::Whole(tokens) => (tokens::unique("function", &tokens), quote!({ #tokens })),
+        Load::Broken => (tokens::unique("function", &documentation), quote!(broken)),
+    };
+    let next = quote!(::tilewright::__private::__imported! { $item { $($tokens)* } $path #tokens });
+    let definition = definition(head, &hash, quote!(($item:ident { $($tokens:tt)* } $path:tt) => { #next };));
+    let module = module(head, documentation, &hash, "__function", TokenStream::new());
     quote!(#definition #module)
 }
 

@@ -4,28 +4,37 @@ use super::carrier::{Load, kernel_carrier};
 use super::head::Head;
 use super::items::items;
 use super::signature::Signature;
-use super::{Backend, Costs, default, link, tokens};
+use super::{Backend, Costs, default, functions, link, tokens};
 use crate::algorithm::check_generic;
 use crate::diag::{Error, Errors, Spans};
-use crate::syntax::{self, Name};
+use crate::syntax::functions::kernel_tokens;
+use crate::syntax::{self, Library, Name};
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::quote;
 
 const FORM: &str = "a kernel is `pub fn name<T: f32 | f16, N>(x: T[N]) -> y: T[N] { y[i] = x[i]; }`";
 
-/// Expands `kernel!`.
+/// Expands `kernel!`. First the carriers of the functions that it imports are called.
 pub fn kernel(tokens: TokenStream, backend: Backend, costs: Costs) -> TokenStream {
-    let tokens = match tokens::visible(tokens) {
-        Ok(tokens) => tokens,
-        Err(error) => return link::syntax_error(&error, FORM),
-    };
+    match tokens::visible(tokens) {
+        Ok(tokens) => {
+            let next = functions::next("kernel", &Library::default(), &tokens);
+            next.unwrap_or_else(|| define(tokens, backend, costs))
+        }
+        Err(error) => link::syntax_error(&error, FORM),
+    }
+}
+
+/// Makes the module and the carrier of a kernel, whose tokens follow the [`Library`] of the functions that it imports.
+pub(super) fn define(tokens: TokenStream, backend: Backend, costs: Costs) -> TokenStream {
+    let own = kernel_tokens(&Library::split(tokens.clone()).1);
     let mut spans = Spans::new();
     let mut errors = Errors::new();
     let parsed = syntax::kernel::parse(tokens.clone(), &mut spans);
     errors.extend(parsed.errors);
     let checked = parsed.tree.as_ref().filter(|k| k.whole).and_then(|k| errors.keep(check_generic(k)));
     let reported = errors.to_tokens(&spans);
-    let head = match Head::of_kernel(tokens.clone()) {
+    let head = match Head::of_kernel(own.clone()) {
         Ok(head) => head,
         Err(error) => {
             let reported = match &parsed.tree {
@@ -33,14 +42,15 @@ pub fn kernel(tokens: TokenStream, backend: Backend, costs: Costs) -> TokenStrea
                 Some(kernel) if syn::parse_str::<Ident>(&kernel.name.text).is_err() => keyword(&kernel.name).to_tokens(&spans),
                 _ => link::syntax_error(&error, FORM),
             };
-            return reported.into_iter().chain(unreadable(tokens)).collect();
+            return reported.into_iter().chain(unreadable(own)).collect();
         }
     };
     let signature = match &parsed.tree {
-        Some(kernel) => Signature::new(kernel, &tokens, &spans),
+        Some(kernel) => Signature::new(kernel, &own, &spans),
         None => Signature::unknown(&head),
     };
     let (mut items, mut docs) = (items(&signature), documentation(&head, &signature));
+    let is_right = errors.is_empty() && checked.is_some();
     items.extend(match (checked, &parsed.tree) {
         (Some(_), Some(kernel)) if errors.is_empty() => match default::of(kernel, &signature, &spans, backend, costs) {
             Ok(default) => default,
@@ -51,7 +61,7 @@ pub fn kernel(tokens: TokenStream, backend: Backend, costs: Costs) -> TokenStrea
         },
         _ => default::of_broken(&signature),
     });
-    let item = kernel_carrier(&head, Load::new(tokens, errors.is_empty()), &signature, docs, items);
+    let item = kernel_carrier(&head, Load::new(tokens, is_right), &signature, docs, items);
     quote!(#reported #item)
 }
 

@@ -1,7 +1,7 @@
 //! The end of the chain: reads the tokens that arrive at `__compile!` and `__define_profile!`.
 
 use crate::diag::{Error, Errors, Spans};
-use crate::syntax::schedule::Library;
+use crate::syntax::Library;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// The tokens that the carriers collected. A field is `None` if its item has errors.

@@ -21,6 +21,13 @@
 //! __applied!{ { …the schedule… } "c::TILES" { …TILES… } }          puts them before the schedule's tokens
 //! ```
 //!
+//! A kernel that imports functions, `use maths::cube;`, first takes the way through their carriers, too. So does `functions!`:
+//!
+//! ```text
+//! maths::cube::__function!{ kernel { …the kernel… } "maths::cube" }   each function of `functions!` is also a macro
+//! __imported!{ kernel { …the kernel… } "maths::cube" { …cube… } }     puts it before the kernel's tokens
+//! ```
+//!
 //! # Errors
 //! `kernel!` and `profile!` check their items and report errors once. The carrier of an item with errors does not carry its tokens.
 //! Schedules for such an item report no further errors and define a constant of the right type, so that the rest of the crate is still
@@ -31,6 +38,7 @@
 
 mod carrier;
 mod default;
+mod functions;
 mod head;
 mod items;
 mod kernel;
@@ -49,6 +57,7 @@ use crate::launch;
 use crate::nest::Program;
 use crate::profile::Profile;
 
+pub use functions::{functions, imported, needed, not_a_function};
 pub use kernel::kernel;
 pub use profile::{bundled_profile, define_profile, not_a_profile, profile};
 pub use schedule::{applied, compile, not_a_kernel, schedule};

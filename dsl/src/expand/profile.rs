@@ -69,8 +69,8 @@ pub fn define_profile(tokens: TokenStream) -> TokenStream {
     quote!(#errors #item)
 }
 
-/// Expands `__not_a_profile!{ __define_profile profile {…} }` or `{ __compile schedule {…} kernel {…} }` to an error: the path of a kernel
-/// was given for a profile.
+/// Expands `__not_a_profile!{ __define_profile profile {…} }` or `{ __compile schedule {…} kernel {…} }` to an error: the path of another
+/// item was given for a profile.
 pub fn not_a_profile(tokens: TokenStream) -> TokenStream {
     let linked = Linked::parse(tokens.clone());
     let is_schedule = ScheduleHead::of(linked.item.clone()).is_ok();
@@ -81,8 +81,7 @@ pub fn not_a_profile(tokens: TokenStream) -> TokenStream {
         ),
         false => (ProfileHead::of(linked.item).ok().and_then(|h| h.base), define_profile(tokens)),
     };
-    let error =
-        path.map(|path| link::wrong_kind(&path, "is a kernel, not a profile", "the bundled profiles are in `tilewright::devices`"));
+    let error = path.map(|path| link::wrong_kind(&path, "is not a profile", "the bundled profiles are in `tilewright::devices`"));
     quote!(#error #item)
 }
 

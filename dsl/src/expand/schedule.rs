@@ -11,7 +11,10 @@ use super::{Backend, Costs, profile, tokens, variant};
 use crate::diag::{Errors, Spans};
 use crate::launch::{DType, Digit};
 use crate::syntax;
-use crate::syntax::schedule::{Library, Schedule};
+use crate::syntax::Library;
+use crate::syntax::functions::kernel_tokens;
+use crate::syntax::schedule::Schedule;
+use crate::syntax::schedule::applied::applied_paths;
 use crate::variant::{Form, forms_asked_for};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -56,7 +59,7 @@ pub fn applied(tokens: TokenStream) -> TokenStream {
 fn next(head: &ScheduleHead, library: &Library, own: &TokenStream) -> TokenStream {
     let whole = library.before(own);
     let cfg = &head.head.cfg;
-    if let Some(path) = library.missing(own) {
+    if let Some(path) = library.missing(applied_paths(own)) {
         let (carrier, literal) = (&path.tokens, path.literal());
         return quote!(#(#cfg)* #carrier ! { { #whole } #literal });
     }
@@ -75,13 +78,13 @@ fn syntax_errors(tokens: TokenStream) -> TokenStream {
     errors.to_tokens(&spans)
 }
 
-/// Expands `__not_a_kernel!{ {schedule} profile }` to an error: the path of a profile was given for a kernel. It defines no variant,
+/// Expands `__not_a_kernel!{ {schedule} profile }` to an error: the path of another item was given for a kernel. It defines no variant,
 /// because the variant's type is unknown.
 pub fn not_a_kernel(tokens: TokenStream) -> TokenStream {
     let Some(TokenTree::Group(schedule)) = tokens.into_iter().next() else { return TokenStream::new() };
     let (_, own) = Library::split(schedule.stream());
     let target = ScheduleHead::of(own).ok().and_then(|head| head.target);
-    target.map(|target| link::wrong_kind(&target.kernel, "is a profile, not a kernel", FORM)).unwrap_or_default()
+    target.map(|target| link::wrong_kind(&target.kernel, "is not a kernel", FORM)).unwrap_or_default()
 }
 
 /// Expands `__compile!` to the variant, or to errors and a constant of its type.
@@ -104,7 +107,8 @@ pub fn compile(tokens: TokenStream, backend: Backend, costs: Costs) -> TokenStre
     let profile = linked.profiles.as_ref().and_then(|p| errors.keep(profile::resolve(p, &mut spans)));
     let dtypes = match (&kernel, &linked.kernel) {
         (Some(kernel), Some(tokens)) => {
-            let dtypes = Signature::new(kernel, tokens, &spans).dtypes;
+            let own = kernel_tokens(&Library::split(tokens.clone()).1);
+            let dtypes = Signature::new(kernel, &own, &spans).dtypes;
             dtypes.into_iter().map(|dtype| (dtype.written, dtype.choices.first().copied())).collect()
         }
         _ => linked.dtypes.iter().map(|name| (name.clone(), None)).collect::<Vec<_>>(),

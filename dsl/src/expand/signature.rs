@@ -182,7 +182,7 @@ pub(super) fn rust_type(dtype: DType, at: Span) -> TokenStream {
     let name = Ident::new(dtype.name(), at);
     match dtype {
         DType::F16 | DType::BF16 => quote_spanned!(at=> ::tilewright::__private::#name),
-        DType::F32 | DType::I32 | DType::U32 | DType::I16 | DType::U16 | DType::I8 | DType::U8 | DType::Bool => {
+        DType::F32 | DType::I32 | DType::U32 | DType::I16 | DType::U16 | DType::I8 | DType::U8 | DType::I64 | DType::Bool => {
             quote_spanned!(at=> ::core::primitive::#name)
         }
     }

@@ -11,14 +11,16 @@
 //! 5. [`peel`]: removes the predicates of full tiles of peeled axes. After reductions, because only their updates have the predicates on
 //!    the reduction's axes.
 //! 6. [`ends`]: serial loops over parts of guarded axes end at the extent. After peels, which remove the predicates of full tiles.
-//! 7. [`barriers`]: places barriers between accesses of shared memory by different invocations. After reductions, because their finish may
+//! 7. [`scratch`]: the scratch memory of all-reduces aliases dead shared buffers. After all passes that move nodes, because their order
+//!    determines the dead buffers, and the final indices determine the subgroup that accesses an element.
+//! 8. [`overlay`]: lets shared buffers use the same memory at different times. After scratch, which reduces the memory that is needed;
+//!    before barriers, because each reuse needs one.
+//! 9. [`barriers`]: places barriers between accesses of shared memory by different invocations. After reductions, because their finish may
 //!    access shared memory; and after all passes that move nodes.
-//! 8. [`scratch`]: the scratch memory of all-reduces aliases dead shared buffers. After barriers, because the final indices determine
-//!    the subgroup that accesses an element.
-//! 9. [`local`]: computes the workgroup's size from the loops bound to threads, or to subgroups and lanes, and adds predicates against
-//!    invocations that a stage does not use. After all passes that add computes.
-//! 10. [`matrices`]: checks that matrices are within the extents of their axes. After all passes that add predicates.
-//! 11. [`shared_limit`]: checks that all buffers fit in shared memory. Last, because a reduction's size depends on the number of
+//! 10. [`local`]: computes the workgroup's size from the loops bound to threads, or to subgroups and lanes, and adds predicates against
+//!     invocations that a stage does not use. After all passes that add computes.
+//! 11. [`matrices`]: checks that matrices are within the extents of their axes. After all passes that add predicates.
+//! 12. [`shared_limit`]: checks that all buffers fit in shared memory. Last, because a reduction's size depends on the number of
 //!     invocations.
 
 pub mod accumulate;
@@ -30,6 +32,7 @@ mod ends;
 pub mod launch;
 pub mod local;
 mod matrices;
+mod overlay;
 mod peel;
 mod pipeline;
 mod running;
@@ -41,6 +44,8 @@ use crate::diag::Errors;
 use crate::nest::Program;
 use crate::profile::Profile;
 
+pub use shared_limit::shared_bytes;
+
 /// Lowers every dispatch.
 pub fn lower(program: &mut Program, profile: &Profile) -> Result<(), Errors> {
     clamp_copies::run(program);
@@ -49,8 +54,9 @@ pub fn lower(program: &mut Program, profile: &Profile) -> Result<(), Errors> {
     pipeline::run(program)?;
     peel::run(program)?;
     ends::run(program);
-    barriers::run(program, profile);
     scratch::run(program, profile);
+    overlay::run(program, profile);
+    barriers::run(program, profile);
     local::run(program, profile);
     matrices::check(program)?;
     shared_limit::check(program, profile)

@@ -88,7 +88,7 @@ fn leaves(program: &Program, of: ExprId, bound: &[(AxisId, Exec)]) -> Vec<AxisId
 /// True if a loop executed like this has different values across lanes, or else across the invocations of a workgroup.
 fn differs(exec: Exec, in_lanes: bool) -> bool {
     match exec {
-        Exec::Lanes | Exec::Matrix(_) => in_lanes,
+        Exec::Lanes | Exec::Dot | Exec::Matrix(_) => in_lanes,
         Exec::Bind(Level::Thread | Level::Subgroup | Level::Lane, _) => !in_lanes,
         Exec::Serial | Exec::Unroll | Exec::Step(_) | Exec::Bind(Level::Workgroup, _) => false,
     }

@@ -1,9 +1,10 @@
 //! Checks that a dispatch's shared buffers and the scratch of its all-reduces fit in shared memory together. `promote` has already checked
-//! the copies. The scratch is checked here, because only now the number of invocations is known.
+//! the copies of one stage together. The whole dispatch is checked here, because now the buffers that reuse memory and the number of a
+//! workgroup's invocations are known.
 
-use crate::diag::{Error, Errors, SpanId};
+use crate::diag::{Error, Errors, SpanId, list};
 use crate::nest::walk;
-use crate::nest::{AxisId, Block, Dispatch, Exec, NodeKind, Program, Space};
+use crate::nest::{AxisId, Block, BufferId, Exec, NodeKind, Program};
 use crate::profile::Profile;
 use std::collections::BTreeMap;
 
@@ -11,60 +12,75 @@ use std::collections::BTreeMap;
 pub(super) fn check(program: &Program, profile: &Profile) -> Result<(), Errors> {
     let mut errors = Errors::new();
     for dispatch in &program.plan {
-        let mut taken = Taken { program, profile, dispatch, parts: BTreeMap::new(), blame: SpanId::NONE };
-        taken.block(&dispatch.body);
-        errors.keep(taken.check());
+        errors.keep(Taken::of(program, profile, &dispatch.body).check(profile));
     }
     errors.into_result()
 }
 
-struct Taken<'p> {
-    program: &'p Program,
-    profile: &'p Profile,
-    dispatch: &'p Dispatch,
-    /// The bytes of each buffer and reduction, and the directive that causes them.
-    parts: BTreeMap<String, (i64, SpanId)>,
-    /// The directive that distributes a reduction.
+/// Returns the bytes of shared memory that a dispatch needs.
+pub fn shared_bytes(program: &Program, profile: &Profile, body: &Block) -> i64 {
+    Taken::of(program, profile, body).total()
+}
+
+/// The shared memory of a dispatch.
+struct Taken {
+    /// A line for each buffer, array and reduction, with its bytes and the directive that causes it.
+    parts: Vec<(String, i64, SpanId)>,
+    /// The directive that an error blames: one that distributes a reduction, or else the one that makes the largest buffer.
     blame: SpanId,
 }
 
-impl Taken<'_> {
-    fn block(&mut self, block: &Block) {
-        walk::within(block, &mut |node, around| match &node.kind {
-            NodeKind::Alloc { buffer, .. } if self.program.buffers[*buffer].space == Space::Shared => {
-                let bytes = self.program.local_bytes(*buffer, self.profile).unwrap_or(i64::MAX);
-                self.parts.insert(self.program.buffers[*buffer].name.clone(), (bytes, node.span));
+impl Taken {
+    fn of(program: &Program, profile: &Profile, body: &Block) -> Taken {
+        let (mut parts, mut largest) = (Vec::new(), (0, SpanId::NONE));
+        for part in program.shared_parts(body, profile) {
+            let name = |(buffer, ..): &(BufferId, i64, SpanId)| program.buffers[*buffer].name.clone();
+            let Some((_, bytes, span)) = part.buffers.iter().copied().max_by_key(|(_, bytes, _)| *bytes) else { continue };
+            if bytes > largest.0 {
+                largest = (bytes, span);
             }
-            NodeKind::AllReduce(reduction) => {
-                let extent = |axis: AxisId| self.program.exprs.as_int(self.program.axes[axis].extent).unwrap_or(1);
-                let lanes = around.iter().filter(|l| l.exec == Exec::Lanes).map(|l| extent(l.axis)).product();
-                let invocations = self.dispatch.local.iter().fold(1i64, |all, n| all.saturating_mul(i64::from(*n)));
-                let bytes = self.program.all_reduce_bytes(reduction, lanes, invocations, self.profile);
-                let of = format!("the reduction of `{}`", self.program.stages[reduction.stage].name);
-                if bytes > 0 {
-                    let bound = reduction.over.first().and_then(|axis| bound_at(&self.dispatch.body, *axis));
-                    self.blame = bound.unwrap_or(node.span);
-                    self.parts.insert(of, (bytes, self.blame));
-                }
-            }
-            _ => {}
-        });
+            let verb = if part.buffers.len() == 1 { "takes" } else { "at different times take" };
+            parts.push((format!("{} {verb} {}", list(part.buffers.iter().map(name)), part.bytes), part.bytes, span));
+        }
+        let reductions = reductions(program, profile, body);
+        let blame = reductions.values().last().map_or(largest.1, |(_, span)| *span);
+        let of = |(name, (bytes, span)): (String, (i64, SpanId))| (format!("the reduction of `{name}` takes {bytes}"), bytes, span);
+        parts.extend(reductions.into_iter().map(of));
+        Taken { parts, blame }
     }
 
-    fn check(self) -> Result<(), Error> {
-        let (there, name) = (i64::from(self.profile.shared_bytes), &self.profile.name);
-        let total = self.parts.values().fold(0i64, |sum, (bytes, _)| sum.saturating_add(*bytes));
+    fn total(&self) -> i64 {
+        self.parts.iter().fold(0, |sum, (_, bytes, _)| sum.saturating_add(*bytes))
+    }
+
+    fn check(self, profile: &Profile) -> Result<(), Error> {
+        let (total, there, name) = (self.total(), i64::from(profile.shared_bytes), &profile.name);
         if total <= there {
             return Ok(());
         }
         let error = Error::new(self.blame, format!("the dispatch needs {total} bytes of shared memory in total"));
-        let each = |error: Error, (part, (bytes, span)): (String, (i64, SpanId))| {
-            let part = if part.contains(' ') { part } else { format!("`{part}`") };
-            error.note_at(span, format!("{part} takes {bytes}"))
-        };
-        let error = self.parts.into_iter().fold(error.note(format!("`{name}` has {there}")), each);
+        let error = error.note(format!("`{name}` has {there}"));
+        let error = self.parts.into_iter().fold(error, |error, (part, _, span)| error.note_at(span, part));
         Err(error.help("reduce over fewer invocations, or make the tiles of copies smaller"))
     }
+}
+
+/// Returns the bytes of each stage's all-reduces, and the directive that distributes the reduction.
+fn reductions(program: &Program, profile: &Profile, body: &Block) -> BTreeMap<String, (i64, SpanId)> {
+    let size = super::local::size(program, body, profile.subgroup);
+    let invocations = size.iter().fold(1i64, |all, n| all.saturating_mul(i64::from(*n)));
+    let mut found = BTreeMap::new();
+    walk::within(body, &mut |node, around| {
+        let NodeKind::AllReduce(reduction) = &node.kind else { return };
+        let extent = |axis: AxisId| program.exprs.as_int(program.axes[axis].extent).unwrap_or(1);
+        let lanes = around.iter().filter(|l| l.exec == Exec::Lanes).map(|l| extent(l.axis)).product();
+        let bytes = program.all_reduce_bytes(reduction, lanes, invocations, profile);
+        if bytes > 0 {
+            let bound = reduction.over.first().and_then(|axis| bound_at(body, *axis));
+            found.insert(program.stages[reduction.stage].name.clone(), (bytes, bound.unwrap_or(node.span)));
+        }
+    });
+    found
 }
 
 /// Returns the directive that bound the loop over an axis.

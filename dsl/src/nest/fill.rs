@@ -7,10 +7,12 @@ use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Unary};
 use crate::launch::{DType, MOST};
 use crate::table::Map;
 
-/// Returns the possible values of `expr` if the reads for which `filled` is true give 0.
+/// Returns the possible values of `expr` if the reads for which `filled` is true give 0. Reads within an index keep an element, because proofs
+/// hold for elements.
 pub fn at_fill(program: &Program, expr: ExprId, filled: &dyn Fn(&Read) -> bool) -> Known {
     known_by(program, expr, &|e| match program.exprs.get(e) {
         Expr::Read(read) if filled(read) => Some(Known::exactly(0.0)),
+        Expr::Unary(Unary::Index, _) => Some(Known::any(program.exprs.dtype(e))),
         _ => None,
     })
 }

@@ -12,7 +12,7 @@ impl Program {
         let b = &self.buffers[buffer];
         let bytes = i64::from(b.dtype.bytes());
         let is_packed = match b.space {
-            Space::Register if b.dtype.is_narrow() => {
+            Space::Register if b.dtype.bytes() < 4 && b.dtype.is_narrow() => {
                 b.shape.last().and_then(|row| self.exprs.as_int(*row)).is_some_and(|row| row * bytes % 4 == 0)
             }
             _ => is_stored_narrow(b.dtype, profile),
@@ -20,15 +20,19 @@ impl Program {
         if is_packed { bytes } else { 4 }
     }
 
-    /// Returns the bytes of a local buffer, with its padding and versions. `None` if its shape has other extents than literals.
-    pub fn local_bytes(&self, buffer: BufferId, profile: &Profile) -> Option<i64> {
+    /// Returns the elements of a local buffer, with its padding and versions. `None` if its shape has other extents than literals.
+    pub fn local_elements(&self, buffer: BufferId) -> Option<i64> {
         let b = &self.buffers[buffer];
         let mut shape: Vec<i64> = b.shape.iter().map(|n| self.exprs.as_int(*n)).collect::<Option<_>>()?;
         if let Some(row) = shape.last_mut() {
             *row = row.checked_add(i64::from(b.row_pad))?;
         }
-        let one = self.element_bytes(buffer, profile).checked_mul(i64::from(self.versions(buffer)))?;
-        shape.iter().try_fold(one, |product, n| product.checked_mul(*n))
+        shape.iter().try_fold(i64::from(self.versions(buffer)), |product, n| product.checked_mul(*n))
+    }
+
+    /// Returns the bytes of a local buffer, with its padding and versions. `None` if its shape has other extents than literals.
+    pub fn local_bytes(&self, buffer: BufferId, profile: &Profile) -> Option<i64> {
+        self.local_elements(buffer)?.checked_mul(self.element_bytes(buffer, profile))
     }
 
     /// Returns the shared memory that an all-reduce needs in a workgroup of this many invocations. For each lane it holds one state
@@ -60,12 +64,13 @@ impl Program {
 }
 
 /// True if shared memory and registers hold elements of a dtype in the dtype's own bytes. Otherwise they hold it in 32 bits, because the
-/// profile does not have the feature for the type.
+/// profile does not have the feature for the type, or because the type is `i64`, whose values have 32 bits.
 pub fn is_stored_narrow(dtype: DType, profile: &Profile) -> bool {
     match dtype {
         DType::F32 | DType::I32 | DType::U32 | DType::Bool => true,
         DType::F16 => profile.has(Feature::F16),
         DType::BF16 | DType::I16 | DType::U16 => profile.has(Feature::I16),
         DType::I8 | DType::U8 => profile.has(Feature::I8),
+        DType::I64 => false,
     }
 }

@@ -83,6 +83,7 @@
 //! The two stages describe the contents of the copy: the first on the step's axis, the second on the loop's axis. If there are
 //! several buffers ([`Buffer::versions`]), the buffer of a step is chosen by the step's number.
 
+mod accumulated;
 mod axis;
 mod bounds;
 pub mod build;
@@ -93,6 +94,7 @@ pub mod local_bytes;
 pub mod meaning;
 mod monoid;
 mod node;
+pub mod overlay;
 pub mod path;
 mod pipelined;
 mod places;
@@ -102,6 +104,7 @@ pub mod print;
 pub mod walk;
 
 pub use crate::ids::{AxisId, BufferId, DimId, ScalarId, StageId};
+pub use accumulated::Accumulated;
 pub use axis::{Axis, AxisDef, AxisKind, Fate, Split, Tail};
 pub use bounds::Bound;
 pub use node::{
@@ -151,7 +154,7 @@ pub struct Program {
     pub statements: Statements,
     /// The conditions that a launch checks, and those that the user promises.
     pub checks: Checks,
-    /// The properties of axes, buffers and stages that directives set.
+    /// The properties of axes, buffers and stages that directives and lowering set.
     pub notes: Notes,
     /// The parts that only the user reads.
     pub report: Report,
@@ -213,6 +216,10 @@ pub struct Notes {
     pub merged: Vec<(String, String)>,
     /// Shared copies that are prefetched for later steps.
     pub pipelines: Vec<Pipelined>,
+    /// Shared buffers that use the same memory at different times, and the element at which each begins in the array of its dtype.
+    pub overlaid: BTreeMap<BufferId, u32>,
+    /// Reductions that are computed in another dtype than the algorithm's.
+    pub accumulated: Vec<Accumulated>,
 }
 
 /// The parts that only the user reads.

@@ -91,6 +91,9 @@ pub enum Exec {
     Unroll,
     /// Together, as the components of vectors. The extent is a literal power of two.
     Lanes,
+    /// Together, by an instruction that adds the products of the bytes in two words. The axis belongs to a sum, and its extent is the bytes of
+    /// a word. The loop contains only the update of the sum.
+    Dot,
     /// Together, by a subgroup, as a side of cooperative matrices. The extent is a literal.
     Matrix(Side),
     /// Each by its own invocation, subgroup or workgroup.

@@ -236,7 +236,7 @@ impl Attention {
         ));
         own.push(line(format!("fragment({row}, {element}, 16 x 16)"), ""));
         let mut blocks = vec![Block { stage: None, lines: own }];
-        let mut add = |stage: &str, lines: Vec<Line>| blocks.push(Block { stage: Some(stage.to_owned()), lines });
+        let mut add = |stage: &str, lines: Vec<Line>| blocks.push(Block::of(stage, lines));
         let text = |text: String| line(text, "");
         add(
             score,
@@ -293,7 +293,7 @@ impl Attention {
             "the same for all blocks",
         ));
         let mut blocks = vec![Block { stage: None, lines: own }];
-        let mut add = |stage: &str, lines: Vec<Line>| blocks.push(Block { stage: Some(stage.to_owned()), lines });
+        let mut add = |stage: &str, lines: Vec<Line>| blocks.push(Block::of(stage, lines));
         let split = text(format!("tile({d}: 4 => {d}_o)"));
         add(
             &self.score.name,

@@ -5,6 +5,7 @@ use super::machine::Machine;
 use super::number::{Constant, Number, rendered};
 use crate::diag::{Errors, SpanId};
 use crate::syntax::Name;
+use crate::syntax::families::with_identifiers;
 use crate::syntax::schedule::{Item, planned};
 use std::fmt::Write;
 
@@ -23,6 +24,7 @@ impl Line {
     /// Returns a line whose numbers may be tuned.
     pub(super) fn new(text: impl Into<String>, why: impl Into<String>) -> Line {
         let (text, why) = (text.into(), why.into());
+        let text = with_identifiers(&text);
         Line { text: rendered(&text, false), tuned: rendered(&text, true), why: rendered(&why, false) }
     }
 }
@@ -101,6 +103,11 @@ const MOST_CHOICES: usize = 1024;
 const WIDEST: usize = 76;
 
 impl Block {
+    /// Returns the block of a stage or copy. Its name may derive from the name of a member of a family.
+    pub(super) fn of(stage: &str, lines: Vec<Line>) -> Block {
+        Block { stage: Some(with_identifiers(stage)), lines }
+    }
+
     /// Returns the indentation of its directives.
     fn depth(&self) -> usize {
         if self.stage.is_some() { 4 } else { 0 }
@@ -193,7 +200,7 @@ impl Draft {
     /// Adds the draft of a stage to a plan. `stage` is `None` for the only result.
     pub(super) fn add_to(self, plan: &mut Plan, stage: Option<String>) {
         plan.constants.extend(self.constants);
-        let others = self.others.into_iter().map(|(name, lines)| Block { stage: Some(name), lines });
+        let others = self.others.into_iter().map(|(name, lines)| Block::of(&name, lines));
         let own = Block { stage, lines: [self.first, self.own].concat() };
         plan.blocks.extend([own].into_iter().chain(others).filter(|b| !b.lines.is_empty()));
     }

@@ -5,6 +5,7 @@ use super::number::near;
 use crate::launch::Feature;
 use crate::nest::Program;
 use crate::profile::Profile;
+use crate::syntax::families::identifier;
 
 /// The bytes of the widest access.
 pub(super) const ACCESS: i64 = 16;
@@ -59,7 +60,7 @@ impl Machine<'_> {
 
     /// Returns the name of a tuned constant of a stage's plan, which nothing in the kernel has.
     pub(super) fn constant(&self, nest: &Nest, name: &str) -> String {
-        let mut name = if self.several { format!("{}_{name}", nest.name.to_uppercase()) } else { name.to_owned() };
+        let mut name = if self.several { format!("{}_{name}", identifier(&nest.name).to_uppercase()) } else { name.to_owned() };
         let Program { dims, axes, buffers, scalars, parameters, .. } = self.program;
         let taken = |name: &str| {
             let tensors = buffers.iter().any(|(_, buffer)| buffer.name == *name) || scalars.iter().any(|(_, s)| s.name == *name);

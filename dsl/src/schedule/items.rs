@@ -6,9 +6,9 @@ use super::{Applied, StageNest, default, left_over, plain, show};
 use crate::diag::{Error, Errors, SpanId};
 use crate::nest::{Program, StageId};
 use crate::profile::Profile;
-use crate::schedule::algebra::rfactor;
+use crate::schedule::algebra::{accumulate, rfactor};
 use crate::schedule::invocations::{distribute, subgroups, tile};
-use crate::schedule::loops::{fuse, reorder, serial, split, unroll, vectorize};
+use crate::schedule::loops::{dot, fuse, reorder, serial, split, unroll, vectorize};
 use crate::schedule::matrices::{fragment, mma};
 use crate::schedule::memory::promote::Copied;
 use crate::schedule::memory::{compute_at, copies, pipeline, promote};
@@ -168,6 +168,7 @@ fn schedule_stage(
     let blame = directives.iter().find(|d| d.kind != DirectiveKind::Show).map_or(blame, |d| d.span);
     let checked = applied.and_then(|()| {
         left_over::check(&mut nest, blame)?;
+        dot::check_words(&mut nest)?;
         fragment::check_whole(&nest)?;
         subgroups::check_whole(&nest)
     });
@@ -189,12 +190,14 @@ fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -
         DirectiveKind::Serial(axes) => serial::apply(nest, axes),
         DirectiveKind::Unroll(axes) => unroll::apply(nest, axes, span),
         DirectiveKind::Vectorize { axis, lanes, scalar } => vectorize::apply(nest, axis, lanes, *scalar, span),
+        DirectiveKind::Dot { axis, bytes } => dot::apply(nest, axis, bytes, span),
         DirectiveKind::Mma { axes, shape } => mma::apply(nest, axes, shape, span),
         DirectiveKind::Fragment { axes, sides, by, span: blame } => fragment::apply(nest, axes, (sides, *blame), *by, span),
         DirectiveKind::Promote(arguments) => promote::apply(nest, arguments, span, warnings),
         DirectiveKind::ComputeAt(placed) => compute_at::apply(nest, placed, span, warnings),
         DirectiveKind::Pipeline(arguments) => pipeline::apply(nest, arguments, span),
         DirectiveKind::Rfactor { axis, into } => rfactor::apply(nest, axis, into, span),
+        DirectiveKind::Accumulate(to) => accumulate::apply(nest, to, span),
         DirectiveKind::Default => default::apply(nest, span),
         DirectiveKind::Inline(_) | DirectiveKind::Root(_) | DirectiveKind::Show => Ok(()),
     }

@@ -156,6 +156,24 @@ impl<'a> Cursor<'a> {
         self.stream.cursor().group(delimiter).is_some()
     }
 
+    /// Returns the tokens in the next braces before a `;`.
+    pub fn braces_ahead(&self) -> Option<TokenStream> {
+        let mut rest = self.stream.cursor();
+        loop {
+            match rest.token_tree()? {
+                (TokenTree::Group(group), _) if group.delimiter() == Delimiter::Brace => return Some(group.stream()),
+                (TokenTree::Punct(punct), _) if punct.as_char() == ';' => return None,
+                (_, next) => rest = next,
+            }
+        }
+    }
+
+    /// True if the number of a member comes next: a list in brackets, followed by the list of its indices.
+    pub fn peek_member(&self) -> bool {
+        let Some((_, _, rest)) = self.stream.cursor().group(Delimiter::Bracket) else { return false };
+        rest.group(Delimiter::Bracket).is_some() || outside(rest).is_some()
+    }
+
     /// True if the parentheses after the next `after` tokens begin with `name in`, as the ranges of a reduction do.
     pub fn peek_ranges(&self, after: usize) -> bool {
         let mut rest = self.stream.cursor();
@@ -170,11 +188,7 @@ impl<'a> Cursor<'a> {
 
     /// Returns `pad` or `clamp` if `.pad(…)[…]` or `.clamp()[…]` comes next.
     pub fn peek_outside(&self) -> Option<&'static str> {
-        let (dot, rest) = self.stream.cursor().punct()?;
-        let (method, rest) = rest.ident()?;
-        let (_, _, rest) = rest.group(Delimiter::Parenthesis)?;
-        rest.group(Delimiter::Bracket)?;
-        ["pad", "clamp"].into_iter().find(|known| dot.as_char() == '.' && method == known)
+        outside(self.stream.cursor())
     }
 
     /// Takes this punctuation if it comes next.
@@ -447,6 +461,15 @@ impl<'a> Cursor<'a> {
         }
         tree
     }
+}
+
+/// Returns `pad` or `clamp` if `.pad(…)[…]` or `.clamp()[…]` comes next.
+fn outside(next: syn::buffer::Cursor<'_>) -> Option<&'static str> {
+    let (dot, rest) = next.punct()?;
+    let (method, rest) = rest.ident()?;
+    let (_, _, rest) = rest.group(Delimiter::Parenthesis)?;
+    rest.group(Delimiter::Bracket)?;
+    ["pad", "clamp"].into_iter().find(|known| dot.as_char() == '.' && method == known)
 }
 
 /// True for Rust's keywords, which are not names in kernels either.

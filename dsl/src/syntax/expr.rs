@@ -4,14 +4,17 @@
 
 mod parse;
 mod text;
+mod walk;
 
-pub use parse::{arithmetic, block, expr, facts};
+pub use parse::{arithmetic, block, expr, facts, let_value};
 pub use text::commas;
 
 use super::Name;
+use super::functions::Function;
 use crate::diag::SpanId;
 use crate::expr::operators::{Level, Spelling};
 use crate::expr::{Binary, Compare};
+use std::sync::Arc;
 use tilewright_launch::DType;
 
 /// An expression.
@@ -64,7 +67,7 @@ pub enum ExprKind {
         /// The arguments.
         args: Vec<Expr>,
     },
-    /// `f(a)` or `f32::f(a)`. Kernels have `f32::from_bits(a)` only. Others are parsed because the error is better after names are resolved.
+    /// `f(a)` or `f32::from_bits(a)`.
     Call {
         /// `f`, or the path.
         function: Name,
@@ -94,6 +97,8 @@ pub enum ExprKind {
     Block(Block),
     /// `sum(k in 0..K) { … }`.
     Reduce(Reduce),
+    /// `|a, b| a + b`: only as the value of a `let`.
+    Closure(Arc<Function>),
     /// `[a, b]`: only in constants.
     Array(Vec<Expr>),
 }
@@ -252,6 +257,22 @@ impl BinaryOp {
             Binary::Rem => Some(Binary::FloorMod),
             op => op.is_arithmetic().then_some(op),
         }
+    }
+
+    /// Returns a shift of a size by a number as a product or a quotient: `H >> 3` is `H / 8`.
+    pub fn of_shift(self, count: i64) -> Option<(BinaryOp, i64)> {
+        let power = (0..31).contains(&count).then(|| 1 << count)?;
+        match self {
+            BinaryOp::Shl => Some((BinaryOp::Mul, power)),
+            BinaryOp::Shr => Some((BinaryOp::Div, power)),
+            _ => None,
+        }
+    }
+
+    /// Returns the result on two sizes that are numbers. `None` if there is none.
+    pub fn exact(self, a: i64, b: i64) -> Option<i64> {
+        let (op, b) = self.of_shift(b).unwrap_or((self, b));
+        op.of_sizes()?.exact(a, b)
     }
 
     fn spelling(self) -> (&'static str, Level) {

@@ -13,7 +13,6 @@ pub(super) fn refused(cursor: &mut Cursor<'_>) -> bool {
     let error = match word.as_str() {
         "for" => looped(cursor),
         "if" => conditional(cursor),
-        "fn" => function(cursor),
         "struct" | "enum" | "trait" | "impl" | "type" | "mod" | "use" | "static" | "extern" | "pub" | "unsafe" | "async" => {
             let what = format!("`{word}` is not allowed in a kernel, which holds only definitions");
             Error::new(at, what).help("move it out: the kernel is an item like it")
@@ -144,62 +143,10 @@ fn extent(range: &Range) -> String {
     }
 }
 
-/// Returns the error of `fn cube(v: f32) -> f32 { … }` without skipping it.
-fn function(cursor: &mut Cursor<'_>) -> Error {
-    let at = cursor.here();
-    let read = cursor.ahead(|c| {
-        c.expect_word("fn")?;
-        let name = c.name("a name")?;
-        let parameters = c.group(Delimiter::Parenthesis, |c| Ok(c.commas(parameter)))?.0.unwrap_or_default();
-        while !c.is_empty() && !c.peek_group(Delimiter::Brace) {
-            c.skip_one();
-        }
-        let body = super::expr::block(c)?;
-        Ok((name, parameters, body))
-    });
-    let Some((name, parameters, body)) = read else {
-        return Error::new(at, "`fn` is not allowed in a kernel, which holds only definitions")
-            .help("write the value where it is needed");
-    };
-    let error = Error::new(at, format!("`{name}` is a function, and a kernel cannot define functions"));
-    let body = if body.lets.is_empty() { body.value.short() } else { "…".into() };
-    error.help(format!("write its value where it is needed, `{}`", inlined(&parameters, &body)))
-}
-
-/// Parses a parameter, `v: f32` or `v`, and returns its name.
-fn parameter(cursor: &mut Cursor<'_>) -> Result<Name, Error> {
-    let name = cursor.name("a parameter")?;
-    cursor.skip_to(&[",", "|", "||"]);
-    Ok(name)
-}
-
-/// Returns a block that names arguments and computes a value from them.
-fn inlined(parameters: &[Name], value: &str) -> String {
-    let lets: String = parameters.iter().map(|name| format!("let {name} = …; ")).collect();
-    format!("{{ {lets}{value} }}")
-}
-
-/// Refuses a closure, whose `|` or `||` comes next.
-pub(super) fn closure(cursor: &mut Cursor<'_>) -> Option<Error> {
-    cursor.eat_word("move");
-    let at = cursor.here();
-    let mut parameters = Vec::new();
-    if cursor.eat("||").is_none() {
-        cursor.eat("|")?;
-        while !cursor.is_empty() && cursor.eat("|").is_none() {
-            match parameter(cursor) {
-                Ok(name) => parameters.push(name),
-                Err(_) => cursor.skip_one(),
-            }
-            cursor.eat(",");
-        }
-    }
-    if cursor.eat("->").is_some() {
-        cursor.skip_one();
-    }
-    let value = cursor.ahead(expr).map_or_else(|| "…".into(), |value| value.short());
-    let error = Error::new(at, "a closure is not a value of a kernel");
-    Some(error.help(format!("write its value where it is needed, `{}`", inlined(&parameters, &value))))
+/// Refuses a closure that is not the value of a `let`, and whose `|`, `||` or `move` comes next.
+pub(super) fn closure(cursor: &mut Cursor<'_>) -> Error {
+    let error = Error::new(cursor.here(), "a closure is not a value of a kernel, because it has to be called");
+    error.help("give it a name, `let f = |a, b| …;`, and call it: `f(x[i], y[i])`")
 }
 
 /// Refuses a path to an item of Rust: `super::a`.
@@ -350,18 +297,21 @@ pub(super) fn condition(cursor: &mut Cursor<'_>, axis: &Name) -> Option<Error> {
 /// Refuses indices of a value that is not a tensor.
 pub(super) fn indexed(at: SpanId, value: &Expr) -> Error {
     match &value.kind {
-        ExprKind::Index { tensor, index, .. } => {
-            let error = Error::new(at, format!("`{tensor}` has one list of indices"));
-            error.help(format!("write `{tensor}[{}, …]`", super::expr::commas(index)))
-        }
-        ExprKind::Call { function, .. } => Error::new(at, format!("`{function}` is called, but a kernel cannot call functions")).help(format!(
-            "write its definition here, `let {function}_of[i]: f32[N] = …;`, and read that; or launch it first, and pass its result"
+        ExprKind::Index { tensor, index, .. } => two_lists(at, tensor, index),
+        ExprKind::Call { function, .. } => Error::new(at, format!("a call of `{function}` is one value, without indices")).help(format!(
+            "a function takes elements, `{function}(x[i])`; if it is a kernel, write its definition here, `let {function}_of[i]: f32[N] = …;`"
         )),
         _ => {
             let error = Error::new(at, "only tensors have indices");
             error.help("give the value a name: `let t[i]: f32[N] = …;`, then read `t[i]`")
         }
     }
+}
+
+/// Refuses a second list of indices after the first one of a tensor.
+pub(super) fn two_lists(at: SpanId, tensor: &Name, first: &[Expr]) -> Error {
+    let error = Error::new(at, format!("`{tensor}` has one list of indices"));
+    error.help(format!("write `{tensor}[{}, …]`", super::expr::commas(first)))
 }
 
 /// Refuses a range as an index: `x[i..i + 3]`.

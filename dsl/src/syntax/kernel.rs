@@ -1,13 +1,15 @@
-//! The body of `kernel!`: `/// docs pub fn name<generics>(params) -> outputs where facts { statements }`.
+//! The body of `kernel!`: functions, then `/// docs pub fn name<generics>(params) -> outputs where facts { statements }`.
 
 use super::expr::{self, BinaryOp, Expr, ExprKind};
-use super::{Cursor, Name, Parsed, Prefix, foreign};
+use super::{Cursor, Functions, Library, Name, Parsed, Prefix, families, foreign, functions};
 use crate::diag::{Error, SpanId, Spans};
 use proc_macro2::{Delimiter, TokenStream};
 
 /// A kernel's algorithm.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kernel {
+    /// The functions before it and in its body, and those that they import.
+    pub functions: Functions,
     /// Documentation, attributes, visibility.
     pub prefix: Prefix,
     /// Its name.
@@ -131,25 +133,19 @@ pub fn parse(tokens: TokenStream, spans: &mut Spans) -> Parsed<Kernel> {
 
 /// Reads a kernel.
 pub fn kernel(cursor: &mut Cursor<'_>) -> Result<Kernel, Error> {
+    let mut functions = Functions::default();
+    let library = Library::read(cursor)?;
+    functions::items(cursor, &mut functions, &library, true);
     let prefix = Prefix::parse(cursor)?;
     cursor.expect_word("fn")?;
     let name = cursor.name("the kernel's name")?;
-    let mut kernel = Kernel {
-        prefix,
-        name,
-        generics: Vec::new(),
-        params: Vec::new(),
-        outputs: Vec::new(),
-        facts: Vec::new(),
-        statements: Vec::new(),
-        whole: false,
-    };
+    let mut kernel = Kernel { functions, prefix, name, ..Kernel::default() };
     // The rest is optional, so that the caller can still generate the item of a kernel with errors.
     if let Err(error) = rest(cursor, &mut kernel) {
         cursor.report(error);
         cursor.skip_all();
     }
-    kernel.whole &= cursor.is_clean();
+    kernel.whole &= cursor.is_clean() && kernel.functions.are_whole();
     Ok(kernel)
 }
 
@@ -164,13 +160,14 @@ fn rest(cursor: &mut Cursor<'_>, kernel: &mut Kernel) -> Result<(), Error> {
         kernel.outputs = outputs(cursor)?;
     }
     kernel.facts = expr::facts(cursor)?;
-    let (body, _) = cursor.group(Delimiter::Brace, |c| Ok(statements(c)))?;
+    let functions = &mut kernel.functions;
+    let (body, _) = cursor.group(Delimiter::Brace, |c| Ok(statements(c, functions)))?;
     (kernel.statements, kernel.whole) = body.unwrap_or_default();
     super::limits::kernel(kernel).map_or(Ok(()), Err)
 }
 
 /// Reads the generics and the `>` that ends them.
-fn generics(cursor: &mut Cursor<'_>) -> Result<Vec<Generic>, Error> {
+pub(super) fn generics(cursor: &mut Cursor<'_>) -> Result<Vec<Generic>, Error> {
     let mut generics = Vec::new();
     loop {
         if cursor.eat(">").is_some() {
@@ -261,10 +258,34 @@ fn output(cursor: &mut Cursor<'_>) -> Result<Output, Error> {
     Ok(Output { name, ty: ty(cursor)? })
 }
 
-/// Reads the statements. The flag is true if all of them could be read.
-fn statements(cursor: &mut Cursor<'_>) -> (Vec<Statement>, bool) {
+/// Reads the statements, and the functions among them. The flag is true if all of them could be read.
+fn statements(cursor: &mut Cursor<'_>, functions: &mut Functions) -> (Vec<Statement>, bool) {
     let (mut statements, mut whole) = (Vec::new(), true);
     while !cursor.is_empty() {
+        if cursor.peek_word("fn") {
+            if let Err(error) = functions::function(cursor).and_then(|function| functions::add(functions, 0, function)) {
+                whole = false;
+                cursor.report(error);
+                cursor.skip_to_group(Delimiter::Brace);
+                cursor.skip_one();
+            }
+            continue;
+        }
+        if families::is_next(cursor) {
+            match families::unrolled(cursor) {
+                Ok((members, all)) => {
+                    statements.extend(members);
+                    whole &= all;
+                }
+                Err(error) => {
+                    whole = false;
+                    cursor.report(error);
+                    cursor.skip_to_group(Delimiter::Brace);
+                    cursor.skip_one();
+                }
+            }
+            continue;
+        }
         if foreign::refused(cursor) {
             whole = false;
             continue;
@@ -299,6 +320,7 @@ pub(super) fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
     if let Some(error) = foreign::macro_call(cursor, &name) {
         return Err(error);
     }
+    let name = families::member(cursor, name)?;
     if cursor.peek_group(Delimiter::Bracket) {
         return define(cursor, start.unwrap_or(name.span), start.is_some(), name);
     }
@@ -322,10 +344,7 @@ pub(super) fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
         let error = Error::new(at, format!("`{name}` is a value, which does not change"));
         return Err(error.help(format!("write `let {name} = …;`")));
     }
-    cursor.expect("=")?;
-    let value = expr::expr(cursor)?;
-    cursor.expect(";")?;
-    Ok(Statement::Let(expr::Let { name, dtype, value }))
+    expr::let_value(cursor, name, dtype).map(Statement::Let)
 }
 
 /// Explains a statement that begins with a name without indices.

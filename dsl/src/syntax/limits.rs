@@ -17,6 +17,9 @@ const DIRECTIVES: usize = 512;
 /// The most statements of a schedule that double its versions, or the candidates of its constants.
 const STATEMENTS: usize = 128;
 
+/// The most turns of the loops over members in a kernel.
+const TURNS: usize = 1024;
+
 /// The most schedules that a schedule applies, together with those that they apply.
 const APPLICATIONS: usize = 512;
 
@@ -26,6 +29,16 @@ const LETS: usize = 256;
 /// Checks that a block does not have too many `let`s.
 pub(super) fn lets(lets: &[Let]) -> Result<(), Error> {
     beyond("values with names in one block", LETS, |n| lets.get(n).map(|l| l.name.span)).map_or(Ok(()), Err)
+}
+
+/// Checks that an item does not define and import too many functions. `before` is the number of those before this one.
+pub(super) fn functions(before: usize, place: SpanId) -> Result<(), Error> {
+    beyond("functions", DEFINITIONS, |n| (before >= n).then_some(place)).map_or(Ok(()), Err)
+}
+
+/// Checks that the loops over members do not have too many turns together. `before` is the number of those so far.
+pub(super) fn turns(before: usize, place: SpanId) -> Result<(), Error> {
+    beyond("turns of loops over members", TURNS, |n| (before > n).then_some(place)).map_or(Ok(()), Err)
 }
 
 /// Checks that a schedule does not apply too many others. `before` is the number of those that were read before this one.

@@ -6,15 +6,21 @@
 
 pub mod cursor;
 pub mod expr;
+pub mod families;
 mod foreign;
+pub mod functions;
 pub mod kernel;
+pub mod library;
 mod limits;
 pub mod profile;
+mod replaced;
 pub mod schedule;
 
 pub use cursor::{Cursor, Parsed, parse};
 pub use expr::{Block, Expr, ExprKind};
+pub use functions::{Function, Functions};
 pub use kernel::Kernel;
+pub use library::Library;
 
 use crate::diag::SpanId;
 

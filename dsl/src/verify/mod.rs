@@ -17,14 +17,16 @@
 //! 6. `owners`: registers and fragments have constant indices, and an invocation reads only elements that it has written.
 //! 7. `reductions`: init, update and finish are correctly placed, and an update visits every point once. `all_reduces`: the partial results
 //!    are combined, each once. `running`: a loop-carried item starts from the result of the previous block.
+//!    `dots`: a dot product updates a sum by a product of bytes that are read.
 //! 8. `written`: local memory is written before it is read, by both init and update where both exist. `steps`: a prefetched copy is read at
 //!    the step that it was fetched for.
 //! 9. `uniform`: barriers, collectives and matrices run under uniform control.
 //! 10. `hazards`: on every path and around every loop, a barrier separates accesses of different invocations to shared memory if one
 //!     of them writes.
-//! 11. `races`: no two invocations write one element. `scratch`: the scratch of all-reduces aliases only buffers that are dead.
+//! 11. `races`: no two invocations write one element. `scratch`: the scratch of all-reduces, and buffers that share memory, alias only
+//!     buffers that are dead.
 //! 12. `values`: a leaf computes the value of its stage, after `copies` are traced to their tensors. A stage that is computed where it is
-//!     read computes the value of the algorithm's stage (`placed`).
+//!     read computes the value of the algorithm's stage (`placed`), and so does a reduction in another dtype (`accumulated`).
 //! 13. `flow`: outputs are written, and temporaries are written before they are read. Every obligation has one state.
 //!
 //! Some rules are written here and in `schedule` or `lower` a second time, each in its own way. This is meant, because the verifier would
@@ -35,6 +37,7 @@
 //! No check unrolls loops, so the time is proportional to the size of the nest.
 
 mod context;
+mod dots;
 mod loops;
 mod matrices;
 mod memory;
@@ -142,6 +145,7 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
         checks.limits();
         if form == Form::Lowered {
             checks.local_size();
+            checks.shared();
         }
         checks.axes();
         checks.scope();
@@ -155,17 +159,20 @@ fn check(program: &Program, profile: &Profile, form: Form) -> Result<(), Errors>
             checks.steps();
             checks.uniform();
             checks.matrices();
+            checks.dots();
             if form == Form::Lowered {
                 checks.hazards();
             }
             checks.races();
             checks.scratch();
+            checks.overlaid();
             checks.values();
         }
         errors.extend(checks.errors.into_inner());
     }
     if errors.is_empty() {
         memory::flow::check(program, &provers, &sites, &mut errors);
+        values::accumulated::check(program, &mut errors);
     }
     defects(program, errors)
 }

@@ -193,6 +193,9 @@ fn wrong_profiles() {
         "b: vulkan_1_1 { banks: 20, matrix_gflops: 0, registers: none, core_registers: 0, core_shared_bytes: 99999999, core_invocations: 0 }",
         "b: vulkan_1_1 { cores: 0, l2_bytes: 4294967296 }",
         "b: vulkan_1_1 { core: 8, cores: 65537, l2_bytes: none }",
+        "b: vulkan_1_1 { fast_dots: [signed] }",
+        "b: vulkan_1_1 { fast_dots: 4 }",
+        "b: nvidia_ampere { fast_dots: [signed, sined, signed] }",
         "b: vulkan_1_1",
     ] {
         let verdict = profiles(&[text]).map_or_else(|e| e, |p| format!("{p:?}\n"));

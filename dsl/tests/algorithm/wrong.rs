@@ -39,7 +39,7 @@ fn all(kernels: &[&str]) -> String {
 }
 
 /// Compares a text with the snapshot of this name.
-fn snapshot(name: &str, text: String) {
+pub(super) fn snapshot(name: &str, text: String) {
     let mut settings = insta::Settings::clone_current();
     settings.set_omit_expression(true);
     settings.set_prepend_module_to_snapshot(false);
@@ -448,4 +448,69 @@ fn narrow() {
             "fn k<N>(x: i8[N]) -> y: i8[N] { const C: i8 = -129; y[i] = x[i] + C; }",
         ]),
     );
+}
+
+/// Elements of `i64` are indices only.
+#[test]
+fn positions() {
+    let kernel = |text: &str| format!("fn k<N, M>(x: f32[N, M], at: i64[N], s: f32) -> y: f32[N] where M >= 1 {{ {text} }}");
+    let of_f32 = [
+        // Right: kept in bounds in each way, compared with an `i32`, or converted.
+        "y[i] = x.clamp()[at[i], 0] + x.pad(0.0)[at[i], 0];",
+        "y[i] = if 0 <= at[i] && at[i] < N { x[at[i], 0] } else { s };",
+        "y[i] = x[at[i].clamp(0, N - 1), at[i].max(0).min(M - 1)];",
+        "y[i] = { let k = at[i]; x.clamp()[if k < 0 { k as i32 + N } else { k as i32 }, 0] };",
+        "y[i] = x.clamp()[at.pad(-1)[i + 1], if i > 0 { at[i] } else { 0 }];",
+        // Not in bounds.
+        "y[i] = x[at[i], 0];",
+        "y[i] = if at[i] < N { x[at[i], 0] } else { s };",
+        // Arithmetic.
+        "y[i] = x.clamp()[at[i] + 1, 0];",
+        "y[i] = x.clamp()[-at[i], 0];",
+        "y[i] = x.clamp()[!at[i], 0];",
+        "y[i] = x.clamp()[at[i] & 7, at[i] >> 3];",
+        "y[i] = x.clamp()[at[i].abs(), at[i].rem_euclid(M)];",
+        "y[i] = x.clamp()[at[i].pow(2), 0];",
+        "y[i] = x.clamp()[at[i].rotate_left(3), 0];",
+        "y[i] = s * at[i];",
+        // Comparisons that the nearest number of 32 bits does not decide.
+        "y[i] = if at[i] == at.clamp()[i + 1] { 1.0 } else { 0.0 };",
+        "y[i] = if at[i] < s { 1.0 } else { 0.0 };",
+        // Reductions and conversions.
+        "y[i] = sum(j in 0..N) { at[j] } as f32;",
+        "y[i] = x.clamp()[argmax(j in 0..N) { at[j] }, 0];",
+        "y[i] = at[i] as f32;",
+        "y[i] = at[i];",
+        // Other tensors and numbers.
+        "let t[i]: i64[N] = i as i64; y[i] = x.clamp()[t[i], 0];",
+        "const T: i64[2] = [0, 1]; y[i] = x.clamp()[T[i % 2], 0];",
+        "const K: i64 = 3; y[i] = x.clamp()[K, 0];",
+        "y[i] = if at[i] == 5000000000 { 1.0 } else { 0.0 };",
+    ];
+    let of_i64 = [
+        "y[i] = argmax(j in 0..M) { x[i, j] } as i64;",
+        "y[i] = if x[i, 0] > 0.0 { i as i64 } else { -1 };",
+        "y[i] = at[i].min(N) as i64;",
+        "y[i] = (at[i] as u32 as i32).count_ones() as i64;",
+        "y[i] = at[i];",
+        "y[i] = if x[i, 0] > 0.0 { at[i] } else { 0 };",
+        "y[i] = i;",
+        "y[i] = x[i, 0] as i64;",
+        "y[i] = (i * i) as i64;",
+        "y[i] = (i * 3000000000) as i64;",
+        "y[i] = (i * 1000000 * 1000000) as i64;",
+        "y[i] = 5000000000;",
+    ];
+    let of_i64_kernel = |text: &str| format!("fn k<N, M>(x: f32[N, M], at: i64[N]) -> y: i64[N] where M >= 1 {{ {text} }}");
+    let mut said = String::new();
+    for (texts, kernel) in [(&of_f32[..], &kernel as &dyn Fn(&str) -> String), (&of_i64, &of_i64_kernel)] {
+        texts.iter().for_each(|text| said += &format!("{text}\n{}\n", judged(&kernel(text))));
+    }
+    let heads = [
+        "fn k<N>(x: f32[N], at: i64) -> y: f32[N] { y[i] = x.clamp()[at]; }",
+        "fn k<T: i32 | i64, N>(x: f32[N], at: T[N]) -> y: f32[N] { y[i] = x.clamp()[at[i]]; }",
+        "fn k<N>(at: &mut i64[N]) { at[i] = (at[i] as i32 + 1) as i64; }",
+        "fn k<N>(at: &mut i64[N]) { at[i] = at[i]; }",
+    ];
+    snapshot("positions", said + &all(&heads));
 }

@@ -4,7 +4,7 @@
 //! A lint judges by the figures of the profile. If the profile lacks a figure that a lint needs, the lint is left out (`needs`).
 //! `memory` judges how neighbouring invocations access memory, `work` finds useless computation, and `room` judges the resources of
 //! a core. `device` judges the size of a dispatch, `reuse` its requests of memory, and `rounding` its sums. These three guess the
-//! figures that a profile lacks, so they judge schedules of every profile.
+//! figures that a profile lacks, so they judge schedules of every profile. `dots` judges dot products by the profile's instructions.
 //!
 //! `directive` finds and rewrites directives. `follow` compiles the schedule with each change before it is offered. A change is dropped if the
 //! compiler refuses it, or if it does not improve the access that the lint names. `planner` compiles the schedule without the
@@ -13,6 +13,7 @@
 mod consistent;
 mod device;
 mod directive;
+mod dots;
 mod follow;
 mod memory;
 mod needs;
@@ -62,11 +63,13 @@ pub enum LintName {
     Reread,
     /// A sum adds many numbers one after another.
     LongChain,
+    /// A device computes a dot product without an instruction for it.
+    SlowDot,
 }
 
 impl LintName {
     /// All patterns.
-    pub const ALL: [LintName; 11] = [
+    pub const ALL: [LintName; 12] = [
         LintName::Uncoalesced,
         LintName::BankConflict,
         LintName::ScalarAccess,
@@ -78,6 +81,7 @@ impl LintName {
         LintName::FewWorkgroups,
         LintName::Reread,
         LintName::LongChain,
+        LintName::SlowDot,
     ];
 }
 
@@ -95,6 +99,7 @@ impl fmt::Display for LintName {
             LintName::FewWorkgroups => "few_workgroups",
             LintName::Reread => "reread",
             LintName::LongChain => "long_chain",
+            LintName::SlowDot => "slow_dot",
         })
     }
 }
@@ -190,6 +195,7 @@ pub(crate) fn lints(subject: &Subject, given: &Given, version: &JudgedVersion<'_
         look.memory();
         look.part_of_a_subgroup();
         look.room();
+        look.slow_dots();
         // The sizes choose the version, so the figures of other versions at these sizes do not matter.
         if version.is_run {
             look.work();

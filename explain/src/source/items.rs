@@ -2,7 +2,9 @@
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::UseTree;
-use tilewright_dsl::syntax::schedule::library::applied_paths;
+use tilewright_dsl::syntax::functions::{imported_paths, split};
+use tilewright_dsl::syntax::library::ItemPath;
+use tilewright_dsl::syntax::schedule::applied::applied_paths;
 
 /// The macro that defines an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,18 +12,25 @@ pub(super) enum Kind {
     Kernel,
     Schedule,
     Profile,
+    Function,
 }
 
 impl Kind {
-    pub(super) const ALL: [Kind; 3] = [Kind::Kernel, Kind::Schedule, Kind::Profile];
+    pub(super) const ALL: [Kind; 4] = [Kind::Kernel, Kind::Schedule, Kind::Profile, Kind::Function];
 
-    /// Returns the macro's name.
+    /// Returns the name of the kind.
     pub(super) fn name(self) -> &'static str {
         match self {
             Kind::Kernel => "kernel",
             Kind::Schedule => "schedule",
             Kind::Profile => "profile",
+            Kind::Function => "function",
         }
+    }
+
+    /// Returns the name of its macro.
+    fn macro_name(self) -> &'static str {
+        if self == Kind::Function { "functions" } else { self.name() }
     }
 
     /// Returns the name with an article.
@@ -30,6 +39,7 @@ impl Kind {
             Kind::Kernel => "a kernel",
             Kind::Schedule => "a schedule",
             Kind::Profile => "a profile",
+            Kind::Function => "a function",
         }
     }
 }
@@ -45,10 +55,19 @@ pub(super) struct MacroCall {
 }
 
 impl MacroCall {
-    /// Returns a macro call as an item, if it is one of Tilewright's.
-    pub(super) fn of(call: &syn::Macro) -> Option<MacroCall> {
-        let called = &call.path.segments.last()?.ident;
-        MacroCall::with(Kind::ALL.into_iter().find(|kind| called == kind.name())?, call.tokens.clone())
+    /// Returns the items of a macro call, if the macro is one of Tilewright's. Each function of `functions!` is an item, with the tokens of
+    /// the whole call.
+    pub(super) fn of(call: &syn::Macro) -> Vec<MacroCall> {
+        let called = call.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+        let (kind, tokens) = (Kind::ALL.into_iter().find(|kind| called == kind.macro_name()), call.tokens.clone());
+        match kind {
+            Some(Kind::Function) => {
+                let names = split(&tokens).into_iter().filter_map(|item| item.name);
+                names.map(|name| MacroCall { kind: Kind::Function, name, tokens: tokens.clone(), is_list: false }).collect()
+            }
+            Some(kind) => MacroCall::with(kind, tokens).into_iter().collect(),
+            None => Vec::new(),
+        }
     }
 
     /// Returns a call of the macro of a kind. `None` if the tokens define no name.
@@ -58,20 +77,31 @@ impl MacroCall {
         Some(MacroCall { kind, name: name(kind, &tokens)?, tokens, is_list })
     }
 
-    /// Returns the names that may begin paths: the identifiers outside of its groups, and the first name of each path that it applies.
+    /// Returns the paths of the items that it uses, without the kernel and the profile in a header.
+    pub(super) fn used(&self) -> Vec<ItemPath> {
+        match self.kind {
+            Kind::Kernel | Kind::Function => imported_paths(&self.tokens),
+            Kind::Schedule | Kind::Profile => applied_paths(&self.tokens),
+        }
+    }
+
+    /// Returns the names that may begin paths: the identifiers in a header, and the first name of each path that it uses.
     pub(super) fn words(&self) -> impl Iterator<Item = String> + use<> {
         let word = |tree| if let TokenTree::Ident(word) = tree { Some(word.to_string()) } else { None };
-        let applied = applied_paths(&self.tokens).into_iter().filter_map(|path| path.names.into_iter().next());
-        self.tokens.clone().into_iter().filter_map(word).chain(applied)
+        let used = self.used().into_iter().filter_map(|path| path.names.into_iter().next());
+        let has_header = matches!(self.kind, Kind::Schedule | Kind::Profile);
+        self.tokens.clone().into_iter().filter(move |_| has_header).filter_map(word).chain(used)
     }
 }
 
-/// Returns the name that an item's tokens define: after `fn`, or before the first `:`, `<` or brace.
+/// Returns the name that an item's tokens define: after the last `fn`, or before the first `:`, `<` or brace.
 fn name(kind: Kind, tokens: &TokenStream) -> Option<String> {
+    if kind == Kind::Kernel {
+        return split(tokens).into_iter().rev().find_map(|item| item.name);
+    }
     let mut last = None;
     for tree in tokens.clone() {
         match (&tree, kind) {
-            (TokenTree::Ident(ident), Kind::Kernel) if last.as_deref() == Some("fn") => return Some(ident.to_string()),
             (TokenTree::Punct(p), Kind::Schedule | Kind::Profile) if [':', '<'].contains(&p.as_char()) => return last,
             (TokenTree::Group(group), Kind::Schedule) if group.delimiter() == Delimiter::Brace => return last,
             (TokenTree::Ident(ident), _) => last = Some(ident.to_string()),

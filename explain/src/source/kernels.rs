@@ -38,12 +38,14 @@ impl Source {
     /// # Errors
     /// The file does not have exactly one such kernel, or the kernel cannot be parsed.
     pub fn unscheduled(&self, kernel: &str, profile: &Profile, bound: &[Bound]) -> Result<Subject, SourceError> {
-        let item = self.asked_kernel(kernel)?;
+        let (at, item) = self.asked_kernel(kernel)?;
+        let own = &self.modules[at].items[item].tokens;
         let bound: Vec<String> = bound.iter().map(|b| format!("{} = {}", b.name, b.value)).collect();
         let text = format!("PLAN: {kernel}<{}> for {} {{}}", bound.join(", "), profile.name);
         let tokens: TokenStream = text.parse().map_err(|error| SourceError::Wrong { errors: format!("`{text}`: {error}") })?;
-        let schedule = placed(tokens, named(&item.tokens, kernel));
-        let tokens = Tokens { schedule, kernel: item.tokens.clone(), profile: profile.clone(), files: self.files.clone() };
+        let schedule = placed(tokens, named(own, kernel));
+        let with_functions = self.with_library((at, item), &mut Vec::new())?;
+        let tokens = Tokens { schedule, kernel: with_functions, profile: profile.clone(), files: self.files.clone() };
         tokens.parse().map_err(|errors| SourceError::Wrong { errors: self.place(errors.trim_end()) })
     }
 
@@ -93,9 +95,12 @@ impl Source {
         self.asked.first().copied().unwrap_or_default()
     }
 
-    fn asked_kernel(&self, name: &str) -> Result<&MacroCall, SourceError> {
-        let items = self.asked.iter().flat_map(|module| &self.modules[*module].items);
-        let found: Vec<&MacroCall> = items.filter(|item| item.kind == Kind::Kernel && item.name == name).collect();
+    /// Returns the module and the item of a kernel of the requested file.
+    fn asked_kernel(&self, name: &str) -> Result<(usize, usize), SourceError> {
+        let of = |module: usize| self.modules[module].items.iter().enumerate().map(move |(n, item)| ((module, n), item));
+        let items = self.asked.iter().copied().flat_map(of);
+        let found: Vec<(usize, usize)> =
+            items.filter(|(_, item)| item.kind == Kind::Kernel && item.name == name).map(|(at, _)| at).collect();
         match found[..] {
             [kernel] => Ok(kernel),
             [] => {

@@ -16,13 +16,15 @@ pub use error::SourceError;
 pub use kernels::{Bound, Item};
 
 use items::Kind;
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tilewright_dsl::diag::{Errors, SourcePosition, SpanId, Spans, did_you_mean, list};
+use tilewright_dsl::expand::needed;
 use tilewright_dsl::profile::Profile;
-use tilewright_dsl::syntax::schedule::{Library, Schedule};
-use tilewright_dsl::syntax::{self, Kernel, Name};
+use tilewright_dsl::syntax::functions::split;
+use tilewright_dsl::syntax::schedule::Schedule;
+use tilewright_dsl::syntax::{self, Kernel, Library, Name};
 
 /// The files of a crate, and of the crates that it names.
 #[derive(Debug)]
@@ -39,7 +41,7 @@ pub struct Source {
 pub struct Tokens {
     /// The content of `schedule!`, after the [`Library`] of the schedules that it applies.
     pub schedule: TokenStream,
-    /// The content of `kernel!`.
+    /// The content of `kernel!`, after the [`Library`] of the functions that it imports.
     pub kernel: TokenStream,
     /// The profile.
     pub profile: Profile,
@@ -134,10 +136,15 @@ impl Tokens {
         let kernel = syntax::kernel::parse(self.kernel.clone(), &mut spans).into_result();
         match (schedule, kernel) {
             (Ok(schedule), Ok(kernel)) => {
-                let (library, own) = Library::split(self.schedule.clone());
-                let written = Written::of(&own);
-                let texts = [own].into_iter().chain(library.schedules()).chain([self.kernel.clone()]);
-                let excerpts = texts.filter_map(|tokens| self.files.excerpt(&tokens)).collect();
+                let written = Written::of(&Library::split(self.schedule.clone()).1);
+                let texts = items_of(&self.schedule).into_iter().chain(items_of(&self.kernel));
+                let mut excerpts: Vec<Excerpt> = Vec::new();
+                // Several functions can use the same function.
+                for excerpt in texts.filter_map(|tokens| self.files.excerpt(&tokens)) {
+                    if !excerpts.contains(&excerpt) {
+                        excerpts.push(excerpt);
+                    }
+                }
                 let (profile, files) = (self.profile.clone(), self.files.clone());
                 Ok(Subject { schedule, kernel, profile, spans, files, excerpts, written })
             }
@@ -226,12 +233,13 @@ impl Source {
     /// cannot be parsed.
     pub fn tokens(&self, schedule: &str) -> Result<Tokens, SourceError> {
         let mut spans = Spans::new();
-        let find = |m: &usize| Some((*m, self.modules[*m].find(Kind::Schedule, schedule)?.tokens.clone()));
-        let Some((at, tokens)) = self.asked.iter().find_map(find) else {
+        let is_asked = |item: &items::MacroCall| item.kind == Kind::Schedule && item.name == schedule;
+        let find = |m: &usize| Some((*m, self.modules[*m].items.iter().position(is_asked)?));
+        let Some((at, item)) = self.asked.iter().find_map(find) else {
             let there = self.schedules().into_iter().map(String::from).collect();
             return Err(SourceError::NoSchedule { name: schedule.into(), there });
         };
-        let tokens = self.with_library(at, tokens, &mut Vec::new())?;
+        let tokens = self.with_library((at, item), &mut Vec::new())?;
         let tree = self.parsed(syntax::parse(tokens.clone(), &mut spans, Schedule::parse).into_result(), &spans)?;
         let kernel = self.kernel(at, &texts(&tree.kernel))?;
         let profile = self.profile(at, &texts(&tree.profile), &mut spans, &mut Vec::new())?;
@@ -275,29 +283,33 @@ impl Source {
         result.map_err(|errors| SourceError::Wrong { errors: self.place(errors.texts(spans).trim_end()) })
     }
 
-    /// Returns a schedule's tokens after its library, which has the tokens of the schedules that it applies. `seen` has the schedules
-    /// that apply it, to detect cycles.
-    fn with_library(&self, from: usize, own: TokenStream, seen: &mut Vec<(usize, usize)>) -> Result<TokenStream, SourceError> {
-        let mut library = Library::default();
-        while let Some(path) = library.missing(&own) {
-            let found = paths::resolve(&self.modules, &self.crates, from, &path.names, Kind::Schedule)?;
-            let paths::Found::Item(module, item) = found else {
-                return Err(SourceError::WrongKind { path: path.text(), what: "a profile", wanted: "schedule" });
+    /// Returns an item's tokens after its library, which has the tokens of the items that it uses. `seen` has the items that use it, to
+    /// detect cycles.
+    fn with_library(&self, (from, item): (usize, usize), seen: &mut Vec<(usize, usize)>) -> Result<TokenStream, SourceError> {
+        let (mut library, item) = (Library::default(), &self.modules[from].items[item]);
+        let (kind, does) = if item.kind == Kind::Schedule { (Kind::Schedule, "applies") } else { (Kind::Function, "imports") };
+        while let Some(path) = library.missing(item.used()) {
+            let found = paths::resolve(&self.modules, &self.crates, from, &path.names, kind)?;
+            let paths::Found::Item(module, used) = found else {
+                return Err(SourceError::WrongKind { path: path.text(), what: "a profile", wanted: kind.name() });
             };
-            if seen.contains(&(module, item)) {
-                return Err(SourceError::Circle { path: path.text(), what: "schedule", does: "applies" });
+            if seen.contains(&(module, used)) {
+                return Err(SourceError::Circle { path: path.text(), what: kind.name(), does });
             }
-            seen.push((module, item));
-            let tokens = self.with_library(module, self.modules[module].items[item].tokens.clone(), seen)?;
+            seen.push((module, used));
+            let tokens = self.with_library((module, used), seen)?;
             seen.pop();
             library.add(path.literal(), Some(tokens));
         }
-        Ok(library.before(&own))
+        Ok(match item.kind {
+            Kind::Function => needed(&library, &item.tokens, &item.name),
+            _ => library.before(&item.tokens),
+        })
     }
 
     fn kernel(&self, from: usize, path: &[String]) -> Result<TokenStream, SourceError> {
         match paths::resolve(&self.modules, &self.crates, from, path, Kind::Kernel)? {
-            paths::Found::Item(module, item) => Ok(self.modules[module].items[item].tokens.clone()),
+            paths::Found::Item(module, item) => self.with_library((module, item), &mut Vec::new()),
             paths::Found::Bundled(_) => Err(SourceError::WrongKind { path: path.join("::"), what: "a profile", wanted: "kernel" }),
         }
     }
@@ -323,6 +335,19 @@ impl Source {
         let base = self.profile(module, &texts(&tree.base), spans, seen)?;
         self.parsed(base.extend(&tree), spans)
     }
+}
+
+/// Returns an item's own tokens, then the tokens of its library's items. A function follows its name in braces.
+fn items_of(tokens: &TokenStream) -> Vec<TokenStream> {
+    let (library, own) = Library::split(tokens.clone());
+    let unwrapped = |tokens: TokenStream| match &tokens.clone().into_iter().collect::<Vec<_>>()[..] {
+        [TokenTree::Ident(_), TokenTree::Group(functions)] => {
+            let functions = split(&functions.stream()).into_iter().filter(|item| item.name.is_some());
+            functions.map(|item| item.tokens).collect()
+        }
+        _ => vec![tokens],
+    };
+    [own].into_iter().chain(library.items().into_iter().flat_map(unwrapped)).collect()
 }
 
 fn texts(path: &[Name]) -> Vec<String> {

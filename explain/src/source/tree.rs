@@ -35,7 +35,7 @@ impl Module {
     /// Returns the names that may be other crates: the first names of paths.
     fn firsts(&self) -> impl Iterator<Item = String> {
         let used = self.imports.iter().filter_map(|import| import.path.first().cloned());
-        used.chain(self.items.iter().filter(|item| item.kind != Kind::Kernel).flat_map(MacroCall::words))
+        used.chain(self.items.iter().flat_map(MacroCall::words))
     }
 }
 

@@ -26,6 +26,11 @@ kernel! { pub fn shares<R, C>(x: f32[R, C]) -> y: f32[R, C] {
     y[i, j] = x[i, j] / t[i];
 } }
 profile! { pub board: tilewright::devices::nvidia_hopper { gflops: 1000, matrix_gflops: 10000, bandwidth: 100 } }
+profile! { pub signed: tilewright::devices::nvidia_hopper { fast_dots: [signed] } }
+kernel! { pub fn bytes<M, N, K>(a: u8[M, K], b: i8[N, K], d: i8[M, K]) -> (c: i32[M, N], e: i32[M, N]) {
+    c[i, j] = sum(k in 0..K) { a[i, k] as i32 * b[j, k] as i32 };
+    e[i, j] = sum(k in 0..K) { d[i, k] as i32 * b[j, k] as i32 };
+} }
 profile! { pub silent: tilewright::devices::vulkan_1_1 {
     invocations: 1024, local: [1024, 1024, 64], shared_bytes: 49152
 } }

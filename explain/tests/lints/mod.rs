@@ -2,6 +2,7 @@
 //! compiles, and removes the lint.
 
 mod case;
+mod dots;
 mod memory;
 mod naive;
 mod room;

@@ -24,6 +24,8 @@ pub(crate) fn operands(inst: &Inst) -> Vec<Id> {
     match inst.op {
         Op::Load | Op::CompositeExtract => take(inst.from(0).get(..1).unwrap_or_default()),
         Op::Store | Op::CompositeInsert | Op::VectorShuffle => take(inst.from(0).get(..2).unwrap_or_default()),
+        // The format of the operands follows them.
+        Op::SDot | Op::UDot | Op::SUDot => take(inst.args.get(..2).unwrap_or_default()),
         Op::ExtInst => take(inst.from(2)),
         // The function is not a value.
         Op::FunctionCall => take(inst.from(1)),

@@ -102,6 +102,22 @@ fn sign(a: f32) -> f32 {
     }
 }
 
+/// Returns the sum of the products of the bytes of two words. It always fits 32 bits.
+pub(super) fn dot(a: u32, b: u32, of_a: fn(u8) -> i32, of_b: fn(u8) -> i32) -> u32 {
+    let pairs = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
+    pairs.map(|(a, b)| of_a(a) * of_b(b)).sum::<i32>() as u32
+}
+
+/// Returns the number of a signed byte.
+pub(super) fn signed(byte: u8) -> i32 {
+    (byte as i8).into()
+}
+
+/// Returns the number of an unsigned byte.
+pub(super) fn unsigned(byte: u8) -> i32 {
+    byte.into()
+}
+
 #[inline(always)]
 fn unary_body(words: &mut [u32], op: Unary, dst: Slot, a: Slot, len: u32) {
     macro_rules! run {
@@ -173,6 +189,11 @@ fn binary_body(words: &mut [u32], op: Binary, dst: Slot, operands: [Slot; 2], le
     }
     match op {
         Binary::PackHalves => run!(|a, b| half::bits(f32::from_bits(a)) | half::bits(f32::from_bits(b)) << 16),
+        Binary::Append(bits) => run!(|a, b| a << bits | b),
+        Binary::Dot(false, false) => run!(|a, b| dot(a, b, unsigned, unsigned)),
+        Binary::Dot(true, true) => run!(|a, b| dot(a, b, signed, signed)),
+        Binary::Dot(true, false) => run!(|a, b| dot(a, b, signed, unsigned)),
+        Binary::Dot(false, true) => run!(|a, b| dot(a, b, unsigned, signed)),
         Binary::FAdd => run!(floats(|a, b| a + b)),
         Binary::FSub => run!(floats(|a, b| a - b)),
         Binary::FMul => run!(floats(|a, b| a * b)),

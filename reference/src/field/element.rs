@@ -127,6 +127,7 @@ impl Element {
 
     /// Returns the sum.
     #[must_use]
+    #[inline]
     pub fn plus(self, other: Element) -> Element {
         use Element::{Infinite, Number as N, Unknown};
         match (self, other) {
@@ -155,6 +156,7 @@ impl Element {
 
     /// Returns the product.
     #[must_use]
+    #[inline]
     pub fn times(self, other: Element) -> Element {
         use Element::{Number as N, Unknown};
         match (self, other) {
@@ -210,7 +212,8 @@ impl Number {
         }
     }
 
-    fn combined(self, other: Number, value: fn(u64, u64) -> u64, exponent: fn(u64, u64) -> u64) -> Number {
+    #[inline]
+    fn combined(self, other: Number, value: impl Fn(u64, u64) -> u64, exponent: impl Fn(u64, u64) -> u64) -> Number {
         let ([n, d], [m, e]) = (self.degree, other.degree);
         Number {
             value: value(self.value, other.value),
@@ -229,6 +232,7 @@ impl Number {
         }
     }
 
+    #[inline]
     pub(super) fn times(self, other: Number) -> Number {
         let ([n, d], [m, e]) = (self.degree, other.degree);
         Number {

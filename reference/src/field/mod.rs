@@ -110,7 +110,7 @@ const KEEP_ZERO: [&str; 17] = [
 ];
 
 /// The random functions that need a name of their own, because their results are not elements.
-#[derive(Clone, Copy, Hash)]
+#[derive(Clone, Copy)]
 enum Drawn {
     Input,
     Value,
@@ -127,7 +127,8 @@ impl Field {
     /// If a rational, rounded to the nearest number of its format, does not have the given bits.
     pub fn new(seed: u64, rationals: &[Rational], scalars: &[f32]) -> Result<Field, String> {
         let mut field = Field {
-            seed,
+            // Mixed alone, so that no two fields share a function.
+            seed: mixed(0, seed),
             bases: [0; 2],
             rationals: HashMap::new(),
             scalars: scalars.iter().map(|scalar| scalar.to_bits()).collect(),
@@ -138,7 +139,8 @@ impl Field {
             covered: Mutex::default(),
         };
         // A square generates the subgroup of order Q, unless it is 1, because Q is prime.
-        let square = |n: u64| (0u64..).map(|i| field.draw(Drawn::Base, n + 2 * i) % P).map(|x| Values::mul(x, x)).find(|x| *x > 1);
+        let square =
+            |n: u64| (0u64..).map(|i| field.draw(Drawn::Base, [n + 2 * i]) % P).map(|x| Values::mul(x, x)).find(|x| *x > 1);
         field.bases = [0, 1].map(|n| square(n).unwrap_or(4));
         for rational in rationals {
             let Rational { format, bits, numerator, denominator } = *rational;
@@ -158,7 +160,7 @@ impl Field {
         let is_scalar = format == Format::F32 && self.scalars.contains(&bits);
         let sign = Sign::of(f32::from_bits(bits).into()).filter(|_| is_scalar);
         let name = u64::from(bits) << 2 | format as u64;
-        let [value, exponent] = [0u64, 1].map(|part| self.draw(Drawn::Input, name << 1 | part));
+        let [value, exponent] = [0u64, 1].map(|part| self.draw(Drawn::Input, [name << 1 | part]));
         Element::Number(Number { value: value % P, exponent: Some(exponent % Q), degree: [1, 0], sign })
     }
 
@@ -221,7 +223,8 @@ impl Field {
         if KEEP_ZERO.contains(&name) && values == [0] {
             return Element::ZERO;
         }
-        let (value, exponent) = (self.draw(Drawn::Value, (name, &values)), self.draw(Drawn::Exponent, (name, &values)));
+        let of = || [name.len() as u64].into_iter().chain(name.bytes().map(u64::from)).chain(values.iter().copied());
+        let (value, exponent) = (self.draw(Drawn::Value, of()), self.draw(Drawn::Exponent, of()));
         Element::Number(Number { value: value % P, exponent: Some(exponent % Q), degree: [degree, 0], sign: None })
     }
 
@@ -254,7 +257,7 @@ impl Field {
     pub fn is_less(&self, a: Element, b: Element) -> Option<bool> {
         let place = |x: Element| match x {
             Element::Infinite { negative: true } => Some((0, 0)),
-            Element::Number(n) => Some((1, n.small().map_or_else(|| self.draw(Drawn::Order, n.value), place_of))),
+            Element::Number(n) => Some((1, n.small().map_or_else(|| self.draw(Drawn::Order, [n.value]), place_of))),
             Element::Infinite { negative: false } => Some((2, 0)),
             Element::Unknown(_) => None,
         };
@@ -340,12 +343,19 @@ impl Field {
         known.iter_mut().zip(blocks).for_each(|(known, block)| known.ran |= block.ran);
     }
 
-    fn draw(&self, what: Drawn, of: impl Hash) -> u64 {
-        // SipHash, with the seed as a part of the message.
-        let mut hasher = DefaultHasher::new();
-        (self.seed, what, of).hash(&mut hasher);
-        hasher.finish()
+    fn draw(&self, what: Drawn, of: impl IntoIterator<Item = u64>) -> u64 {
+        of.into_iter().fold(mixed(self.seed, what as u64), mixed)
     }
+}
+
+/// Adds a word to a hash. Each bit of the result depends on all bits of both, by the last steps of SplitMix64 (Steele, Lea and Flood, "Fast
+/// Splittable Pseudorandom Number Generators", OOPSLA 2014). The standard hash took a third of the time of exact runs.
+#[inline]
+fn mixed(hash: u64, word: u64) -> u64 {
+    let x = (hash ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
 }
 
 /// Returns the place of a whole number in the order. The bits of an f64 spread small numbers over all places.

@@ -5,7 +5,7 @@ use super::slots::Value;
 use crate::code::{Binary, Check, Op, Partial, Ternary, Unary};
 use crate::module::types::Scalar;
 use crate::words::{Id, Inst, Result, malformed, unknown};
-use spirv::{GlslStd450Op as Ext, Op as Spv};
+use spirv::{GlslStd450Op as Ext, Op as Spv, PackedVectorFormat};
 
 /// The operation of an instruction, word by word.
 enum Maths {
@@ -25,6 +25,9 @@ impl Lower<'_> {
             Spv::Bitcast => self.bitcast(inst),
             Spv::VectorTimesScalar | Spv::MatrixTimesScalar => self.scaled(inst),
             Spv::Dot => self.dot(inst),
+            Spv::SDot => self.dot_of_bytes(inst, (true, true)),
+            Spv::UDot => self.dot_of_bytes(inst, (false, false)),
+            Spv::SUDot => self.dot_of_bytes(inst, (true, false)),
             Spv::Any | Spv::All => self.any_all(inst),
             Spv::Select => self.select(inst),
             // The result is rounded to its type. Exact conversions are aliases, and do not come here.
@@ -195,6 +198,18 @@ impl Lower<'_> {
         self.computed(inst, to)
     }
 
+    /// Translates a dot product of four bytes in each of two words.
+    fn dot_of_bytes(&mut self, inst: &Inst, (first, second): (bool, bool)) -> Result<()> {
+        let is_word = |id: Id| self.module.types.scalar(self.module.type_of(id)?).map(|scalar| scalar == Scalar::Int);
+        let packed = inst.args.get(2) == Some(&(PackedVectorFormat::PackedVectorFormat4x8Bit as u32));
+        if !packed || !is_word(inst.arg(0)?)? || !is_word(inst.arg(1)?)? || self.module.types.scalar(inst.ty)? != Scalar::Int {
+            return unknown(format!("Op{:?} of other operands than four bytes in a word", inst.op));
+        }
+        let to = self.result(inst)?;
+        self.check_scalar(inst, to)?;
+        self.word_by_word(inst, Maths::Binary(Binary::Dot(first, second)), inst.from(0))
+    }
+
     /// Refuses a result that is not a scalar.
     pub(super) fn check_scalar(&self, inst: &Inst, to: Value) -> Result<()> {
         if to.planes == 1 { Ok(()) } else { malformed(format!("the result of Op{:?} is not a scalar", inst.op)) }
@@ -244,13 +259,25 @@ impl Lower<'_> {
                     self.op(Op::Unary { op, dst: to.at + plane * row, a: src + plane / per * row, len: row });
                 }
             }
+            (false, false) if matches!(scalar, Scalar::Byte | Scalar::Short) && to.planes * 4 == from.planes * scalar.bytes() => {
+                let (per, bits) = (from.planes / to.planes, 8 * scalar.bytes() as u8);
+                for plane in 0..to.planes {
+                    let part = |n: u32| src + (plane * per + n) * row;
+                    let mut above = part(per - 1);
+                    for n in (0..per - 1).rev() {
+                        let dst = if n == 0 { to.at + plane * row } else { self.temporary(1, to.lanes)?.at };
+                        self.op(Op::Binary { op: Binary::Append(bits), dst, a: above, b: part(n), len: row });
+                        above = dst;
+                    }
+                }
+            }
             (true, false) if from.planes == 2 * to.planes => {
                 for plane in 0..to.planes {
                     let (a, b) = (src + 2 * plane * row, src + (2 * plane + 1) * row);
                     self.op(Op::Binary { op: Binary::PackHalves, dst: to.at + plane * row, a, b, len: row });
                 }
             }
-            _ => return unknown("an OpBitcast between types of different sizes, or of 16 bits to integers"),
+            _ => return unknown("an OpBitcast between types of different sizes"),
         }
         self.computed(inst, to)
     }

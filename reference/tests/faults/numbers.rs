@@ -78,3 +78,20 @@ fn undefined_values() {
     let message = Run::new().fault(condition);
     assert!(message.starts_with(start) && message.ends_with(", in OpBranchConditional"), "{message}");
 }
+
+/// The words are four times -1 or 255, and the bytes 0x48, 0x61, 0 and 0.
+#[test]
+fn dot_products_of_bytes() {
+    let of = |op: &str| {
+        let store = "%a = OpAccessChain %p_word %yi %c0 %i\nOpStore %a %s\n";
+        let body = format!("%v = {op} PackedVectorFormat4x8Bit\n%s = OpBitcast %uint %v\n{store}");
+        Run::new().words(&body)[0] as i32
+    };
+    assert_eq!(of("OpSDot %int %minus %all"), -(0x48 + 0x61));
+    assert_eq!(of("OpUDot %uint %minus %all"), 255 * (0x48 + 0x61));
+    assert_eq!(of("OpSUDot %int %minus %all"), -(0x48 + 0x61));
+    assert_eq!(of("OpSUDot %int %all %minus"), 255 * (0x48 + 0x61));
+    assert_eq!(of("OpUDot %uint %minus %minus"), 4 * 255 * 255);
+    let message = Run::new().fault("%u = OpUndef %uint\n%v = OpSDot %int %u %all PackedVectorFormat4x8Bit\n");
+    assert!(message.ends_with(", in OpSDot"), "{message}");
+}

@@ -24,10 +24,13 @@ const BEFORE: &str = "
                OpCapability GroupNonUniformQuad
                OpCapability GroupNonUniformRotateKHR
                OpCapability VulkanMemoryModel
+               OpCapability DotProduct
+               OpCapability DotProductInput4x8BitPacked
                OpCapability AtomicFloat32AddEXT
                OpCapability AtomicFloat32MinMaxEXT
                OpExtension \"SPV_KHR_vulkan_memory_model\"
                OpExtension \"SPV_KHR_subgroup_rotate\"
+               OpExtension \"SPV_KHR_integer_dot_product\"
                OpExtension \"SPV_EXT_shader_atomic_float_add\"
                OpExtension \"SPV_EXT_shader_atomic_float_min_max\"
        %glsl = OpExtInstImport \"GLSL.std.450\"

@@ -1,21 +1,12 @@
 //! NVIDIA's Hopper.
 
-pub mod attention;
-pub mod attention_mixed;
-pub mod conv1x1;
-pub mod conv2d;
-pub mod conv3x3_f16;
-pub mod conv_f16;
-pub mod conv_nchw;
-pub mod depthwise;
-pub mod matmul;
-pub mod matmul_f16;
-pub mod products_f16;
-pub mod products_narrow;
+pub mod bits;
+mod convolutions;
+mod products;
+pub mod quantized;
 pub mod random;
-pub mod rows;
-pub mod separable;
-pub mod sgemm;
-pub mod thin;
-pub mod vectors;
-pub mod winograd;
+mod transformers;
+
+pub use convolutions::*;
+pub use products::*;
+pub use transformers::*;

@@ -12,6 +12,9 @@ kernel! {
 }
 
 kernel! {
+    /// The value at a fraction `t` of the way from `a` to `b`.
+    fn blend(a, b, t) { a * (1.0 - t) + b * t }
+
     /// Resizes an image to the given numbers of rows and columns by bilinear interpolation. Pixels beyond the border have the value
     /// of the nearest pixel.
     ///
@@ -26,9 +29,8 @@ kernel! {
             let j = right / (2 * columns);
             let v = (down % (2 * rows)) as f32 / (2 * rows) as f32;
             let u = (right % (2 * columns)) as f32 / (2 * columns) as f32;
-            let above = image.clamp()[n, i, j, c] * (1.0 - u) + image.clamp()[n, i, j + 1, c] * u;
-            let below = image.clamp()[n, i + 1, j, c] * (1.0 - u) + image.clamp()[n, i + 1, j + 1, c] * u;
-            above * (1.0 - v) + below * v
+            let at = |di, dj| image.clamp()[n, i + di, j + dj, c];
+            blend(blend(at(0, 0), at(0, 1), u), blend(at(1, 0), at(1, 1), u), v)
         };
     }
 }

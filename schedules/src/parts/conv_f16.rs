@@ -58,29 +58,10 @@ schedule! {
 }
 
 schedule! {
-    /// Channels last, 64 input channels: 7 rows of an image and 64 channels per workgroup of four subgroups, which walks along them in tiles,
-    /// `t`, of 8 columns. Each subgroup keeps the filter of its 16 channels in fragments, so that only the image goes through shared memory.
-    pub NHWC_FILTER {
-        tile(n: 1, oc: 64, oh: 7) => workgroup(y, x, y);
-        tile(ow: 8 => t);
-        tile(ic: 16 => ic_o);
-        reorder(t, ic_o, fw, fh, ic, oc, oh, ow);
-        promote(filter => w_f, at: workgroup, to: fragment);
-        promote(input => x_s, at: t, to: shared, row_pad: 8);
-        pipeline(t, buffers: 1, prefetch: register);
-        tile(oc: 16) => subgroup(x);
-        mma(oc, ow, ic, 16 x 8 x 16);
-        serial(t);
-        unroll(ic_o, fw, fh);
-        pin(IW, OC);
-    }
-}
-
-schedule! {
     /// Any image: `TALL` (a multiple of 7) x 16 pixels and 64 channels per workgroup, 7x16 and 32 per subgroup. The image part with its border
     /// is in shared memory, so that all taps of the filter read it there. Each step, `k_o`, covers all taps and 16 channels. The sums are a
-    /// stage `part` in fragments, in matrices of 16 pixels and `WIDTH` channels. Each subgroup writes them through a part of shared memory that
-    /// it alone uses, with guards. Copies of operands, and the loops of the result, are the schedules' own.
+    /// stage `part` in fragments, in matrices of 16 pixels and `WIDTH` channels. Copies of operands, and the loops of the result, are the
+    /// schedules' own.
     pub ROWS<TALL = 14, WIDTH = 16> {
         split(fh, [1, _] => k_s, fh);
         rfactor(k_s => part);
@@ -99,7 +80,8 @@ schedule! {
 }
 
 schedule! {
-    /// [`ROWS`] for channels last. The result is written row by row.
+    /// [`ROWS`] for channels last. The result goes through shared memory as halves, in place of the operands, so that 16 bytes are stored at a
+    /// time.
     pub NHWC_ROWS<TALL = 14> {
         apply ROWS<TALL = TALL>;
         part {
@@ -108,17 +90,19 @@ schedule! {
             pipeline(k_o, buffers: 1, prefetch: register);
         }
         split(oc, [2, 32] => oc_x, oc);
-        reorder(oh, oh_y, oc_x, ow, oc);
-        promote(part => p_s[oh_y, oc_x, ow, oc], at: oh, to: shared, row_pad: 4);
-        p_s { distribute(oh_y, oc_x => subgroup(y, x)); fragment(ow, oc, 16 x 16); }
+        promote(output => o_s, at: workgroup, to: shared, row_pad: 8);
+        reorder(oh_y, oc_x, oh, ow, oc);
         distribute(oh_y, oc_x => subgroup(y, x));
-        split(ow, [4, 4] => ow_r, ow);
-        split(oc, [8, 4] => oc_t, oc);
-        reorder(ow_r, ow, oc_t, oc);
-        fuse(ow, oc_t => t);
-        distribute(t => lane(x));
-        unroll(oh, ow_r);
-        vectorize(oc, 4, unaligned: scalar);
+        fragment(ow, oc, 16 x 16);
+        unroll(oh);
+        o_s {
+            split(oc, [8, 8] => oc_t, oc);
+            vectorize(oc, 8, unaligned: scalar);
+            fuse(oh, ow, oc_t => t);
+            split(t, [14, _] => t_r, t);
+            distribute(t => thread(linear));
+            unroll(t_r);
+        }
         pin(IW, IC, OC);
         specialize(OC % 64 == 0);
         specialize(OC % 8 == 0);
@@ -127,8 +111,8 @@ schedule! {
 
 schedule! {
     /// [`ROWS`] for channels first. The image is packed in blocks of 16 channels, which are adjacent for each pixel, and the filter with the
-    /// output channels last. Without it, matrices cannot read the windows, because these begin at odd multiples of 2 bytes. The result is
-    /// written channel by channel, so that adjacent pixels are stored together.
+    /// output channels last. Without it, matrices cannot read the windows, because these begin at odd multiples of 2 bytes. Each subgroup writes
+    /// its result through a part of shared memory that it alone uses, channel by channel, so that adjacent pixels are stored together.
     pub NCHW_ROWS<TALL = 14> {
         pack(input[n, c, h, w] => [n, c / 16, h, w, c % 16], when: dispatch);
         pack(filter[o, c, y, x] => [y, x, c, o], when: dispatch);

@@ -72,10 +72,10 @@ schedule! {
 
 schedule! {
     /// The matrices of `part` of [`SLICES`]. The next steps are prefetched to registers.
-    pub SLICED<COLUMNS = 64> {
+    pub SLICED<COLUMNS = 64, DEPTH = 16> {
         pipeline(k_o, buffers: 1, prefetch: register);
         tile(i: 64, j: COLUMNS) => subgroup(y, x);
-        mma(i, j, k, 16 x 16 x 16);
+        mma(i, j, k, 16 x 16 x DEPTH);
         unroll(k);
     }
 }
@@ -132,6 +132,34 @@ schedule! {
         fuse(band, j_o, i_b => w);
         distribute(w => workgroup(x));
         apply WHOLE<STEP = STEP, COLUMNS = COLUMNS>;
+    }
+}
+
+schedule! {
+    /// Transposes `b`, because devices load matrices of bytes quickly only if the bytes of one sum are adjacent.
+    pub TRANSPOSED {
+        pack(b[k, j] => [j, k], when: dispatch);
+        b_packed {
+            tile(j: 64, k: 64) => workgroup(y, x);
+            promote(b => b_t, at: workgroup, to: shared, row_pad: 4);
+            tile(j: 8) => thread(y);
+            tile(k: 4) => thread(x);
+            vectorize(k, 4);
+            unroll(j);
+        }
+    }
+}
+
+schedule! {
+    /// [`SLICES`] of 8-bit integers.
+    pub BYTE_SLICES<COLUMNS = 64, SLICE = 32, BAND = 1> {
+        apply TRANSPOSED;
+        apply SLICES<COLUMNS = COLUMNS, SLICE = SLICE, BAND = BAND>;
+        part {
+            promote(a => a_s, at: k_o, to: shared, fill: 0, row_pad: 16);
+            promote(b_packed => b_s[j, k], at: k_o, to: shared, fill: 0, row_pad: 16);
+            apply SLICED<COLUMNS = COLUMNS, DEPTH = 32>;
+        }
     }
 }
 

@@ -67,6 +67,14 @@ schedule! {
         a_s { distribute(k_s => subgroup(x)); vectorize(k, 8); fuse(i, k => t); }
         b_s { distribute(k_s => subgroup(x)); vectorize(j, 8); fuse(k, j => t); }
         a_s, b_s { tile(t: 32 => t_r); distribute(t => lane(x)); unroll(t_r); }
+        apply ADDED;
+    }
+}
+
+schedule! {
+    /// The end of products whose subgroups have partial sums, `part`: they go through shared memory, a slice of columns, `j_o`, at a time. An
+    /// invocation adds the partial sums of four adjacent results.
+    pub ADDED {
         promote(part => p_s, at: j_o, to: shared);
         p_s { distribute(k_s => subgroup(x)); }
         unroll(j_o);

@@ -8,5 +8,6 @@ pub mod matmul;
 pub mod matmul_f16;
 pub mod products_f16;
 pub mod products_narrow;
+pub mod quantized;
 pub mod rows;
 pub mod winograd;

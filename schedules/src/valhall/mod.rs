@@ -3,4 +3,5 @@
 pub mod attention;
 pub mod conv2d;
 pub mod matmul;
+pub mod quantized;
 pub mod winograd;

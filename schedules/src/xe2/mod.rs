@@ -6,3 +6,4 @@ pub mod matmul;
 pub mod matmul_f16;
 pub mod products_f16;
 pub mod products_narrow;
+pub mod quantized;

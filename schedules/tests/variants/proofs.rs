@@ -3,11 +3,12 @@
 //! `UPDATE_DOCS=new` keeps the rows of the variants that are listed.
 
 use crate::{compile, key, recompiled, sources};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 use tilewright_launch::Program;
-use tilewright_prove::{Budget, Dims, Proof, Subject, Unreached, prove, prove_at, text};
+use tilewright_prove::{Budget, Dims, Proof, Subject, Unreached, Verdict, prove, prove_at, text};
 use tilewright_schedules::catalog;
 
 /// The heads of the page's table.
@@ -84,11 +85,14 @@ fn row(variant: &compile::Variant) -> String {
     }
     assert!(proof.wrong.is_none(), "{kernel}, {schedule}: {:?}", proof.wrong);
     let needed: Vec<String> = proof.needed.iter().map(sizes).collect();
-    let mut open: Vec<String> = Vec::new();
-    for (dims, reasons) in &proof.not_shown {
-        let reasons: Vec<&str> = reasons.iter().map(String::as_str).collect();
-        open.push(format!("{}: {}", sizes(dims), reasons.join(", ")));
-    }
+    let reasons = |reasons: &BTreeSet<String>| reasons.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let mut open: Vec<String> = if needed.is_empty() {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        proof.not_shown.iter().for_each(|(_, each)| *counts.entry(reasons(each)).or_default() += 1);
+        counts.into_iter().map(|(reasons, count)| format!("each of {count} sizes: {reasons}")).collect()
+    } else {
+        proof.not_shown.iter().map(|(dims, each)| format!("{}: {}", sizes(dims), reasons(each))).collect()
+    };
     let versions = proof.unreached.iter().filter(|what| matches!(what, Unreached::Version(_))).count();
     if versions > 0 {
         open.push(format!("versions that no small size takes: {versions}"));
@@ -97,7 +101,9 @@ fn row(variant: &compile::Variant) -> String {
     if tiles > 0 {
         open.push(format!("versions without sizes of two tiles of all axes: {tiles}"));
     }
-    let (verdict, blocks, error) = (proof.verdict(), blocks(&proof), proof.probability());
+    // Results without elements are equal at any size, and show nothing.
+    let verdict = if needed.is_empty() { Verdict::NotShown } else { proof.verdict() };
+    let (blocks, error) = (blocks(&proof), proof.probability());
     format!(
         "| {kernel} | {profile} | {schedule} | {verdict} | {} | {blocks} | 2^{error:.0} | {} |\n",
         needed.join("; "),

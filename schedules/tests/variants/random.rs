@@ -1,6 +1,6 @@
 //! Compares the random numbers of this crate with published ones of the same generator.
 
-use tilewright::{Device, Options};
+use tilewright_differential::devices::devices;
 use tilewright_schedules::kernels::{philox, philox_uniform};
 use tilewright_schedules::lavapipe;
 
@@ -23,11 +23,6 @@ fn block([mut k, mut l]: [u32; 2], [mut a, mut b, mut c, mut d]: [u32; 4]) -> [u
         (k, l) = (k.wrapping_add(0x9E37_79B9), l.wrapping_add(0xBB67_AE85));
     }
     [a, b, c, d]
-}
-
-fn devices() -> [Device; 2] {
-    let vulkan = Options::from_env().expect("the environment is right").cache(None).open().expect("a Vulkan device");
-    [vulkan, Options::new().device("reference").open().expect("the reference device")]
 }
 
 #[test]

@@ -31,6 +31,7 @@ pub fn generate(needed: &BTreeSet<Feature>, products: bool, random: &mut Rng) ->
     };
     if !needed.is_empty() && random.u8(..100) < 92 {
         profile.features.extend(needed);
+        profile.features.extend(random.clone().bool().then_some(Feature::IntegerDotProduct));
         let narrow = [Feature::I8, Feature::I16].into_iter().filter(|_| random.bool());
         profile.features.extend(narrow);
         profile.name = "p".into();
@@ -63,6 +64,8 @@ fn matrices(random: &mut Rng) -> Profile {
     let features = [Feature::CooperativeMatrix, Feature::MemoryModel, Feature::SubgroupSize, Feature::F16, Feature::Storage16];
     profile.features.extend(features);
     profile.features.extend([Feature::MatrixBf16, Feature::I8, Feature::I16, Feature::Storage8]);
+    // Uses a copy of the random numbers, so that the rest of the case stays the same.
+    profile.features.extend((random.clone().u8(..100) < 85).then_some(Feature::IntegerDotProduct));
     let more = [Feature::MatrixReductions, Feature::MatrixConversions];
     profile.features.extend(more.into_iter().filter(|_| random.u8(..100) < 55));
     profile

@@ -4,6 +4,7 @@
 use crate::board;
 use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, Range, Stage, Type};
 use crate::kernel::{self, Kernel};
+use crate::members::{looped, renamed};
 use crate::schedule::tree::{Fact, Schedule};
 use crate::schedule::{self, Product, facts};
 use fastrand::Rng;
@@ -24,6 +25,9 @@ const ROW_POINTS: i64 = 150_000;
 /// The limit for large cases, and the interval of large cases.
 const LARGE_POINTS: i64 = 100_000;
 const LARGE: u64 = 32;
+
+/// The interval of cases whose intermediates are members of a family.
+const FAMILIES: u64 = 4;
 
 /// A case as trees.
 #[derive(Clone, Debug)]
@@ -111,11 +115,20 @@ impl Case {
         mix(seed ^ mix(case)).is_multiple_of(LARGE)
     }
 
+    /// Returns true if the intermediates are members of a family in the text.
+    pub fn is_family(&self) -> bool {
+        self.values.is_multiple_of(FAMILIES)
+    }
+
     /// Returns the case as text.
     pub fn pair(&self) -> Pair {
+        let (mut kernel, mut schedule) = (self.kernel.to_string(), self.schedule.to_string());
+        if self.is_family() {
+            (kernel, schedule) = (looped(&renamed(&kernel)), renamed(&schedule));
+        }
         Pair {
-            kernel: self.kernel.to_string(),
-            schedule: self.schedule.to_string(),
+            kernel,
+            schedule,
             profile: self.profile.clone(),
             dims: self.launches.clone(),
             scalars: self.scalars.clone(),
@@ -142,7 +155,7 @@ impl Case {
             (Some(low), Some(high)) => high - low < 1,
             _ => false,
         };
-        let ranges = self.kernel.stages.iter().filter_map(Stage::reduction).any(|(_, ranges)| ranges.iter().any(short));
+        let ranges = self.kernel.stages.iter().flat_map(Stage::reductions).any(|(_, ranges)| ranges.iter().any(short));
         generics || shapes || ranges
     }
 }
@@ -268,6 +281,6 @@ fn stage_points(kernel: &Kernel, stage: &Stage, dims: &[(String, i64)]) -> i64 {
         let axis = range.high.names().into_iter().find_map(|n| stage.axes.iter().position(|a| a == n));
         kernel.size(&range.high, dims).or_else(|| axis.map(|at| sizes[at] + 1)).unwrap_or(1)
     };
-    let ranges = stage.reduction().map_or(&[][..], |(_, ranges)| ranges);
-    ranges.iter().fold(points, |p, range| p.saturating_mul(bound(range)))
+    let of_ranges = |ranges: &[Range]| ranges.iter().fold(points, |p, range| p.saturating_mul(bound(range)));
+    stage.reductions().into_iter().map(|(_, ranges)| of_ranges(ranges)).fold(points, i64::saturating_add)
 }

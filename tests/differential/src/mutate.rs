@@ -291,7 +291,8 @@ fn exec(program: &mut Program, block: &mut Block, left: &mut usize) -> Option<St
                     Exec::Lanes,
                 ]
             }
-            Exec::Lanes => vec![Exec::Bind(Level::Thread, Slot::X)],
+            Exec::Lanes => vec![Exec::Bind(Level::Thread, Slot::X), Exec::Dot],
+            Exec::Dot => vec![Exec::Lanes, Exec::Bind(Level::Thread, Slot::X)],
             Exec::Matrix(side) => {
                 let sides = [Side::Rows, Side::Columns, Side::Depth].into_iter().filter(|other| *other != side).map(Exec::Matrix);
                 sides.chain([Exec::Serial, Exec::Lanes]).collect()

@@ -103,6 +103,8 @@ fn things(case: &Case) -> Vec<(&'static str, String)> {
         ),
         ("read where argmax is", reads(kernel, &|e| is_plain(e) && e.children().iter().any(|index| is_position(kernel, index)))),
         ("wild inputs", case.fills.iter().any(|(_, f)| *f == Fill::Wild)),
+        ("several reductions", kernel.stages.iter().any(|s| s.reductions().len() > 1)),
+        ("family of stages", case.is_family() && kernel.stages.iter().any(|s| s.role == Role::Intermediate)),
         ("several ranges", kernel.stages.iter().any(|s| s.reduction().is_some_and(|(_, r)| r.len() > 1))),
         (
             "bound by an axis",

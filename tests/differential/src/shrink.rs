@@ -5,6 +5,7 @@
 
 use crate::case::Case;
 use crate::judge::Find;
+use crate::kernel::inlined;
 use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, GenericKind, Role, Type};
 use crate::schedule::tree::{Argument, Directive};
 use std::collections::BTreeSet;
@@ -236,6 +237,10 @@ fn set(argument: &mut Argument, change: impl FnOnce(&mut Argument)) {
 /// Removes arguments, tables and generics that are not used.
 fn declarations(case: &Case, all: &mut Vec<Case>) {
     let kernel = &case.kernel;
+    let plain = inlined(kernel);
+    if plain != *kernel {
+        changed(case, all, |c| c.kernel = plain);
+    }
     let used: BTreeSet<&str> = kernel.stages.iter().flat_map(|s| s.value.names()).collect();
     for (n, argument) in kernel.arguments.iter().enumerate() {
         if used.contains(argument.name.as_str()) || matches!(argument.kind, ArgumentKind::Update(_)) {

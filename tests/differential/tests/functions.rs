@@ -1,9 +1,9 @@
 //! Tests every function of floats over the whole range of its operands: Rust's value at zeros (with their sign), infinities and
 //! NaN, and otherwise within the bound that docs/language.md states. It runs on the Vulkan device and on the reference device.
 
-use std::sync::OnceLock;
-use tilewright::{Device, DynKernel, Element, Options, bf16, f16};
+use tilewright::{Device, DynKernel, Element, bf16, f16};
 use tilewright_differential::compile;
+use tilewright_differential::devices::devices;
 use tilewright_dsl::algorithm::evaluate::Float;
 use tilewright_dsl::expr::{Binary, Unary};
 use tilewright_dsl::launch::{DType, Feature, Program};
@@ -11,15 +11,6 @@ use tilewright_dsl::profile::Profile;
 
 /// Several vectors of four, which call the functions of vectors.
 const LANES: &str = "y { tile(i: 64) => workgroup(x); tile(i: 4) => thread(x); vectorize(i, 4, unaligned: scalar); }";
-
-/// The Vulkan device that the environment picks, and the reference device.
-fn devices() -> &'static [Device; 2] {
-    static DEVICES: OnceLock<[Device; 2]> = OnceLock::new();
-    DEVICES.get_or_init(|| {
-        let vulkan = Options::from_env().expect("the environment is right").cache(None).open().expect("a Vulkan device");
-        [vulkan, Options::new().device("reference").open().expect("the reference device")]
-    })
-}
 
 /// Compiles a kernel under a schedule of its stage.
 fn compiled(kernel: &str, body: &str) -> Program {

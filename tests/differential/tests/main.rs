@@ -3,7 +3,9 @@
 
 #![allow(unreachable_pub, reason = "a test binary has no users")]
 
+mod calls;
 mod checked;
+mod families;
 mod fixed;
 mod functions;
 mod mutants;

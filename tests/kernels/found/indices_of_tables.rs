@@ -1,6 +1,6 @@
 //! Tables that are read for an index, under axes that pass their ends.
 
-use crate::harness::{profiles, variant};
+use crate::harness::{check, profiles, refused, variant};
 
 /// Out of bounds of `k`, the element of the table was replaced by 0, the identity of sums. It is not an element, so that the index passed
 /// the bound that is proved for the elements, in the lane that the layout adds at an odd `N`.
@@ -26,4 +26,12 @@ fn an_index_is_an_element_of_its_table() {
             variant.check(&[("N", n)], &[]);
         }
     }
+}
+
+/// An integer that is computed as an index is not replaced out of bounds of the reduction's axis, so that it needs a predicate there.
+#[test]
+fn integers_that_are_computed_as_indices() {
+    let kernel = "fn k<N>(x: i32[N]) -> y: i32[] { y[] = sum(k in 0..N) { x[k].div_euclid(1) }; }";
+    refused(kernel, "V: k for p { tile(k: 8 round_up => k_o); }", "error: `round_up` would change the meaning of `sum`");
+    check(kernel, "V: k for p { tile(k: 8 => k_o); }", &[&[("N", 1)], &[("N", 7)], &[("N", 8)], &[("N", 9)]]);
 }

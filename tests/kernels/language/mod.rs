@@ -1,12 +1,15 @@
 //! The language: its functions, reductions, indices and signatures.
 
+mod calls;
 mod division;
 mod dtypes;
+mod families;
 mod functions;
 mod gather;
 mod heads;
 pub(super) mod index;
 pub(super) mod instead;
+mod long_indices;
 pub(super) mod narrow;
 mod positions;
 pub(super) mod reductions;

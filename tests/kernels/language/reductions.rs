@@ -73,6 +73,27 @@ fn integers_wrap() {
     }
 }
 
+/// Each of several reductions in a definition is an intermediate, also in an update.
+#[test]
+fn several_in_a_definition() {
+    let kernel = "fn k<N, K>(x: f32[N, K], y: &mut f32[N, K]) -> z: f32[N] where K >= 1 {
+        y[i, j] = y[i, j] + (x[i, j] - max(k in 0..K) { x[i, k] }).exp() / sum(n in 0..i + 1, k in 0..K) { x[n, k].abs() + 1.0 };
+        z[i] = x[i, argmax(k in 0..K) { x[i, k] }] * sum(k in 0..K) { x[i, k] } - sum(k in 0..1) { x[i, k] };
+    }";
+    let scheduled = "V: k for p {
+        y_max, z_sum { tile(i: 2) => workgroup(x); tile(k: 32 => k_o); distribute(k => thread(x), by: tree); serial(k_o, i); }
+        y { tile(i: 4, j: 8) => workgroup(y, x); distribute(i, j => thread(y, x)); }
+    }";
+    for profile in profiles() {
+        for schedule in ["V: k for p {}", scheduled] {
+            let variant = variant(kernel, schedule, &profile);
+            for (n, k) in [(1, 1), (3, 7), (5, 70)] {
+                variant.check(&[("N", n), ("K", k)], &[]);
+            }
+        }
+    }
+}
+
 #[test]
 fn triangular_sums() {
     let kernel = "fn tri<N>(x: f32[N, N]) -> y: f32[N] { y[i] = sum(j in 0..i + 1) { x[i, j] * x[j, i] }; }";

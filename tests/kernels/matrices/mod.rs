@@ -1,5 +1,6 @@
-//! Kernels on matrix units.
+//! Kernels on matrix units, and with dot products of bytes.
 
+mod dots;
 pub(super) mod fragment;
 mod fragment_rows;
 mod mma;

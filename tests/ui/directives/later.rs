@@ -13,7 +13,7 @@ use tilewright::devices::{arm_valhall, vulkan_1_1};
 
 schedule! {
     pub A: copy for vulkan_1_1 {
-        dot(i, 4);
+        decompose_fft(i, 4);
     }
 }
 

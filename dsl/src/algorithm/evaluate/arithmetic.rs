@@ -75,7 +75,7 @@ impl Arithmetic for Bounded {
             DType::U16 => (x.value as u16).into(),
             DType::I8 => (x.value as i8).into(),
             DType::U8 => (x.value as u8).into(),
-            DType::I32 | DType::F32 | DType::F16 | DType::BF16 | DType::Bool => (x.value as i32).into(),
+            DType::I32 | DType::I64 | DType::F32 | DType::F16 | DType::BF16 | DType::Bool => (x.value as i32).into(),
         }
     }
 

@@ -44,7 +44,7 @@ impl Context<'_> {
             return Some(element);
         }
         let known = match self.program.exprs.get(e).clone() {
-            Expr::Const(c) if dtype == DType::I32 => Some(Poly::constant(c.bits as i32)),
+            Expr::Const(c) if dtype != DType::U32 => Some(Poly::constant(c.bits as i32)),
             Expr::Const(c) => Some(Poly::constant(c.bits)),
             Expr::Axis(axis) => self.axis(axis),
             Expr::Dim(dim) => self.dim(dim),
@@ -108,8 +108,9 @@ impl Context<'_> {
         }
         let axes = self.axes_of(from);
         // A value that is not negative is the same in both types. Literals of `u32` can exceed `i32`.
-        let kept = exprs.dtype(from) == to || self.prove_in(&axes, &p);
-        if self.data.is_some() && kept && exprs.dtype(from) != to {
+        let is_same = exprs.dtype(from).is_signed_int() == to.is_signed_int();
+        let kept = is_same || self.prove_in(&axes, &p);
+        if self.data.is_some() && kept && !is_same {
             return self.fitting(from, to, Some(p));
         }
         let large = exprs.any(from, &mut |e| matches!(e, Expr::Const(c) if c.dtype == DType::U32 && c.bits > i32::MAX as u32));

@@ -4,6 +4,8 @@
 //! first accesses conflict with them. Another one is placed in a loop's body if the last accesses of an iteration conflict with the
 //! first accesses of the next iteration. So sibling copies share one barrier.
 //!
+//! Accesses of different buffers conflict if the buffers use the same memory at different times ([`super::overlay`]).
+//!
 //! If the indices prove that one subgroup alone writes and reads an element, a subgroup barrier is placed, because it costs much less.
 //!
 //! Accesses of different versions of a buffer do not conflict, if their distance is known: within an iteration of the loop that counts
@@ -171,13 +173,13 @@ impl<'p> BarrierWalk<'p> {
                 continue;
             }
             let ends = self.node(&mut node);
-            match meet(&all.tail, &ends.head, After::Same) {
+            match self.meet(&all.tail, &ends.head, After::Same) {
                 Some(Scope::Subgroup) => {
                     placed.push(Node::barrier(Scope::Subgroup, node.span));
                     all.fenced();
                     hint.iter_mut().for_each(|hint| hint.since.fenced());
                 }
-                Some(_) => match hint.take().filter(|hint| meet(&hint.since.tail, &ends.head, After::Same).is_none()) {
+                Some(_) => match hint.take().filter(|hint| self.meet(&hint.since.tail, &ends.head, After::Same).is_none()) {
                     Some(Hint { at, before, since }) => {
                         placed.insert(at, Node::barrier(Scope::Workgroup, node.span));
                         all = Ends { head: before.head, tail: since.tail, open: false, fence: before.fence || since.fence };
@@ -211,7 +213,7 @@ impl<'p> BarrierWalk<'p> {
                 }
                 let after = if ends.open { After::Later } else { After::Next(looped.axis) };
                 let repeats = !matches!(looped.exec, Exec::Step(_)) && !self.program.is_single(looped.axis);
-                match meet(&ends.tail, &ends.head, after).filter(|_| repeats) {
+                match self.meet(&ends.tail, &ends.head, after).filter(|_| repeats) {
                     Some(Scope::Subgroup) => {
                         looped.body.push(Node::barrier(Scope::Subgroup, node.span));
                         ends.fenced();
@@ -254,6 +256,25 @@ impl<'p> BarrierWalk<'p> {
                 Ends { head: touches.clone(), tail: touches, open: true, fence: false }
             }
         }
+    }
+
+    /// Returns the scope of the barrier that is needed between the earlier and the later accesses.
+    fn meet(&self, earlier: &[SharedAccess], later: &[SharedAccess], after: After) -> Option<Scope> {
+        let mut waits = None;
+        for (a, b) in earlier.iter().flat_map(|a| later.iter().map(move |b| (a, b))) {
+            if (a.writes || b.writes) && self.program.overlay(a.buffer, b.buffer) {
+                return Some(Scope::Workgroup);
+            }
+            if a.buffer != b.buffer || a.writes == b.writes || are_apart(*a, *b, after) {
+                continue;
+            }
+            match a.owner.is_some() && a.owner == b.owner {
+                false => return Some(Scope::Workgroup),
+                true if a.fenced || b.fenced => {}
+                true => waits = Some(Scope::Subgroup),
+            }
+        }
+        waits
     }
 
     /// Returns a node's own accesses to shared memory.
@@ -356,21 +377,6 @@ impl Ends {
             touch.version = touch.version.filter(|version| version.axis != Some(axis));
         }
     }
-}
-
-/// Returns the scope of the barrier that is needed between the earlier and the later accesses.
-fn meet(earlier: &[SharedAccess], later: &[SharedAccess], after: After) -> Option<Scope> {
-    let pairs = earlier.iter().flat_map(|a| later.iter().map(move |b| (a, b)));
-    let conflicts = pairs.filter(|(a, b)| a.buffer == b.buffer && a.writes != b.writes && !are_apart(**a, **b, after));
-    let mut waits = None;
-    for (a, b) in conflicts {
-        match a.owner.is_some() && a.owner == b.owner {
-            false => return Some(Scope::Workgroup),
-            true if a.fenced || b.fenced => {}
-            true => waits = Some(Scope::Subgroup),
-        }
-    }
-    waits
 }
 
 /// True if two accesses are of different versions.

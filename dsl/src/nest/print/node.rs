@@ -13,6 +13,7 @@ impl Printer<'_> {
             Exec::Serial => format!("for {axis} in 0..{}", looped.end.map_or(extent, |end| self.expr(end))),
             Exec::Unroll => format!("unroll {axis} in 0..{extent}"),
             Exec::Lanes => format!("lanes {axis} in 0..{extent}"),
+            Exec::Dot => format!("dot {axis} in 0..{extent}"),
             Exec::Matrix(side) => format!("matrix {} {axis} in 0..{extent}{}", side_name(side), self.reduced(looped.axis)),
             Exec::Step(Step::First(0)) => format!("once {axis} = 0, if it is below {extent}"),
             Exec::Step(Step::First(n)) => format!("once {axis} = min({n}, {extent} - 1), if that is not negative"),
@@ -42,8 +43,9 @@ impl Printer<'_> {
             _ => String::new(),
         };
         let shape = self.exprs(&b.shape);
-        let ahead = self.ahead(buffer);
-        format!("{} {}: {versions}{}[{shape}{pad}]{matrices}{ahead}", space(&b.space), b.name, b.dtype)
+        let (ahead, overlaid) = (self.ahead(buffer), self.program.notes.overlaid.get(&buffer));
+        let first = overlaid.map_or_else(String::new, |first| format!(" at element {first} of the memory of {}", b.dtype));
+        format!("{} {}: {versions}{}[{shape}{pad}]{matrices}{first}{ahead}", space(&b.space), b.name, b.dtype)
     }
 
     /// Describes how a copy will be prefetched, until lowering has made it so.

@@ -1,9 +1,10 @@
 //! Products: matrices, batches of them, convolutions with many channels, and the products of attention.
 //!
 //! The axes of the result are rows (only one factor depends on them), columns (only the other one does), and batches (all other
-//! axes). Each element that is loaded serves several products: in the fragments of matrix units ([`matrices`]), in registers that
+//! axes). Each element that is loaded serves several products: in the fragments of matrix units ([`matrices`]), in words of bytes ([`dots`]), in registers that
 //! are filled from shared memory ([`shared`]), or in registers alone ([`registers`]).
 
+mod dots;
 mod matrices;
 mod regimes;
 mod registers;
@@ -90,6 +91,7 @@ pub(super) fn plans(product: Product<'_>, machine: &Machine<'_>) -> Vec<Draft> {
         let all = [
             slices::plan(&product, machine),
             matrices::plan(&product, machine),
+            dots::plan(&product, machine),
             shared::plan(&product, machine),
             registers::plan(&product, machine, " round_up"),
             registers::plan(&product, machine, ""),

@@ -1,14 +1,11 @@
-//! Shared parts of the decompositions of convolutions: finding the sum of products that a name denotes, and inserting stages before
-//! it.
+//! Shared parts of the decompositions of convolutions: finding the sum of products that a name denotes.
 //!
 //! [`super::winograd`] and [`super::im2col`] find the sum here, check their own requirements, and replace it. [`super::decompose`]
 //! calls them.
 
-use crate::arena::{Arena, Id};
-use crate::diag::{Error, SpanId};
+use crate::diag::Error;
 use crate::expr::{Binary, Expr, ExprId};
-use crate::launch::DType;
-use crate::nest::{AxisDef, AxisId, Body, Buffer, BufferId, Monoid, Program, Space, Stage, StageId};
+use crate::nest::{AxisId, Body, Monoid, Program, StageId};
 use crate::schedule::stage_names;
 use crate::syntax::Name;
 use std::collections::BTreeMap;
@@ -61,17 +58,6 @@ pub(super) fn check_ranges(program: &Program, name: &Name, axes: &[AxisId], help
     }
 }
 
-/// Checks that the names of new stages are unused.
-pub(super) fn check_names(program: &Program, names: &[Name]) -> Result<(), Error> {
-    for (n, name) in names.iter().enumerate() {
-        if program.is_taken(&name.text) || names[..n].iter().any(|other| other.text == name.text) {
-            let error = Error::new(name.span, format!("the name `{name}` is already used"));
-            return Err(error.help("choose another name for the stage"));
-        }
-    }
-    Ok(())
-}
-
 /// The coefficients of an axis of the result and an axis of the sum in an index that contains both.
 pub(super) type Pairs = BTreeMap<(AxisId, AxisId), (i64, i64)>;
 
@@ -95,42 +81,4 @@ pub(in crate::schedule) fn pairs(program: &Program, e: ExprId, outs: &[AxisId], 
         }
     }
     pairs
-}
-
-/// Makes room for `count` stages before a stage. The stages after it get new ids.
-pub(super) fn open_before(program: &mut Program, at: StageId, count: usize) {
-    let (old, mut new) = (std::mem::take(&mut program.stages), Arena::new());
-    for (id, stage) in old.iter() {
-        if id == at {
-            (0..count).for_each(|_| {
-                new.push(stage.clone());
-            });
-        }
-        new.push(stage.clone());
-    }
-    program.stages = new;
-    for axis in program.axes.ids().collect::<Vec<_>>() {
-        if let AxisDef::Root(of) = &mut program.axes[axis].def
-            && *of >= at
-        {
-            *of = StageId::new(of.index() + count);
-        }
-    }
-}
-
-/// Defines a stage at an id that [`open_before`] reserved, on its own axes and in a temporary.
-pub(in crate::schedule) fn define(
-    program: &mut Program,
-    stage: StageId,
-    name: String,
-    axes: Vec<AxisId>,
-    body: Body,
-    (dtype, span): (DType, SpanId),
-) -> BufferId {
-    let shape = axes.iter().map(|axis| program.axes[*axis].extent).collect();
-    let space = Space::Temporary;
-    let buffer =
-        program.buffers.push(Buffer { name: name.clone(), dtype, shape, space, row_pad: 0, swizzle: 0, versions: 1, span });
-    program.stages[stage] = Stage { name, buffer, axes, body, also: Vec::new(), span };
-    buffer
 }

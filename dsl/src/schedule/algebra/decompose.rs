@@ -1,9 +1,9 @@
 //! Decompositions: statements that replace a stage by other stages, before nests exist. They are applied in the order of the
-//! schedule; [`super::winograd`] and [`super::im2col`] describe the new stages. The decompositions of [`super::online`] come last,
+//! schedule, after its clones ([`super::clone`]); [`super::winograd`] and [`super::im2col`] describe the new stages. The decompositions of [`super::online`] come last,
 //! because each covers several stages.
 
 use super::pack::Rewritten;
-use super::{im2col, online, winograd};
+use super::{clone, im2col, online, winograd};
 use crate::diag::{Error, Errors};
 use crate::nest::Program;
 use crate::schedule::placement;
@@ -36,6 +36,7 @@ pub(crate) fn state_errors(program: &mut Program, rewritten: Rewritten) -> Resul
 
 /// Applies a schedule's decompositions. Records the new stages that are stored.
 pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut Rewritten) -> Result<(), Errors> {
+    clone::apply(program, schedule)?;
     let (mut errors, mut stored) = (Errors::new(), Vec::new());
     for (statement, result) in statements(schedule) {
         let span = statement.span;

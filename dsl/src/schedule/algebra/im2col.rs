@@ -19,6 +19,7 @@
 //! already used.
 
 use super::convolution::{self, Sum};
+use super::new_stages;
 use super::renamed::Renamed;
 use crate::arena::Id;
 use crate::diag::{Error, SpanId, list};
@@ -44,11 +45,11 @@ struct Convolution {
 /// Applies the directive, and returns the buffer of the columns. `placed` is true if another directive places the columns;
 /// otherwise they are stored in device memory.
 pub(in crate::schedule) fn apply(program: &mut Program, im2col: &Im2col, placed: bool, span: SpanId) -> Result<BufferId, Error> {
-    convolution::check_names(program, &im2col.stages)?;
+    new_stages::check_names(program, &im2col.stages)?;
     let of = recognized(program, &im2col.result)?;
     let [columns, product] = im2col.stages.clone().map(|name| name.text);
     let at = of.sum.stage;
-    convolution::open_before(program, at, 1);
+    new_stages::open_before(program, at, 1);
     let (buffer, read) = define(program, at, columns, &of, span);
     multiply(program, StageId::new(at.index() + 1), product, &of, read);
     let what = stated(program, im2col, &of, (!placed).then_some(buffer));
@@ -129,7 +130,7 @@ fn define(program: &mut Program, stage: StageId, name: String, of: &Convolution,
     let own = Renamed { axes: of.axes.iter().copied().zip(axes.iter().copied()).collect() };
     let value = own.expr(program, of.input);
     let dtype = program.exprs.dtype(value);
-    let buffer = convolution::define(program, stage, name, axes, Body::Map(value), (dtype, span));
+    let buffer = new_stages::define(program, stage, name, axes, Body::Map(value), (dtype, span));
     if dtype.is_float() && at_fill(program, value, &|_| false).is_finite() {
         program.checks.finite.push(buffer);
     }

@@ -34,21 +34,38 @@ pub enum Missing {
 
 /// Classifies an access along `lanes`, whose extent is `count`.
 pub fn along(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes: AxisId, count: i64) -> Along {
+    match in_order(nest, buffer, index, lanes, count) {
+        Along::Unaligned(_) | Along::Scattered if nest.program.buffers[buffer].space == Space::Register => Along::Wide,
+        along => along,
+    }
+}
+
+/// Classifies an access along `lanes`, whose extent is `count`. Registers are treated like memory, because the variables of their rows hold
+/// consecutive elements.
+pub fn in_order(nest: &mut StageNest<'_>, buffer: BufferId, index: &[ExprId], lanes: AxisId, count: i64) -> Along {
     let leaves: Vec<ExprId> = index.iter().map(|i| nest.on_loops(*i)).collect();
     let differences: Vec<ExprId> = leaves.iter().map(|i| difference(nest, *i, lanes)).collect();
     let zero = nest.program.exprs.int(0);
     let first = leaves.last().map(|last| nest.program.exprs.with_axes(*last, &mut |axis| (axis == lanes).then_some(zero)));
     let prover = Prover::on_leaves(nest.program);
-    let step = |difference: &ExprId| match nest.program.exprs.as_int(*difference) {
+    let known = |difference: ExprId| match nest.program.exprs.as_int(difference) {
         Some(step) => Some(step),
-        None => i64::try_from(prover.poly(*difference)?.as_constant()?).ok(),
+        None => i64::try_from(prover.poly(difference)?.as_constant()?).ok(),
     };
-    let steps: Vec<Option<i64>> = differences.iter().map(step).collect();
+    // The digits of an axis, such as `k / 4` and `k % 4`, differ by literals once the lanes are literals.
+    let digit = |index: ExprId| {
+        let at = |lane: i64| {
+            let lane = nest.program.exprs.int(lane);
+            nest.program.exprs.with_axes(index, &mut |axis| (axis == lanes).then_some(lane))
+        };
+        let from_first = |lane: i64| known(nest.program.exprs.difference(at(lane), at(0)));
+        let step = from_first(1)?;
+        (2..count).all(|lane| from_first(lane) == Some(lane * step)).then_some(step)
+    };
+    let steps = differences.iter().zip(&leaves).map(|(difference, index)| known(*difference).or_else(|| digit(*index)));
+    let steps: Vec<Option<i64>> = steps.collect();
     if steps.iter().all(|s| *s == Some(0)) {
         return Along::Uniform;
-    }
-    if nest.program.buffers[buffer].space == Space::Register {
-        return Along::Wide;
     }
     let Some(((last, outer), first)) = steps.split_last().zip(first) else { return Along::Uniform };
     if *last != Some(1) || outer.iter().any(|s| *s != Some(0)) {

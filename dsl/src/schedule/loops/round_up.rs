@@ -3,7 +3,7 @@
 //! `round_up` acts as a guard, and this check is not made.
 
 use crate::diag::{Error, SpanId};
-use crate::expr::{Expr, ExprId};
+use crate::expr::{Expr, ExprId, Unary};
 use crate::nest::fill::{Known, at_fill, is_same, known_by};
 use crate::nest::{AxisId, Body, BufferId, Program, Space, State};
 use crate::schedule::{Applied, StageNest};
@@ -42,6 +42,7 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, blame: SpanId) -> Applied {
         // Check whether it would be the identity if all tensors were finite.
         let finite = known_by(program, *item, &|e| match program.exprs.get(e) {
             Expr::Read(read) => Some(if filled(read) { Known::exactly(0.0) } else { Known::finite(program.exprs.dtype(e)) }),
+            Expr::Unary(Unary::Index, _) => Some(Known::any(program.exprs.dtype(e))),
             _ => None,
         });
         let (why, help) = match (value.value(), is_same(finite, wanted)) {

@@ -117,7 +117,8 @@ pub fn split(
     nest.program.axes[axis].fate = Fate::Split(Split { parts: parts.clone(), exact, tail, span });
     // An axis of extent 1 is not a loop, but it can need one when it is rounded up. The loop is then innermost, because no place is
     // given.
-    let innermost = nest.path.frames.iter().position(|f| matches!(f.as_loop(), Some((_, Exec::Lanes | Exec::Matrix(_)))));
+    let innermost =
+        nest.path.frames.iter().position(|f| matches!(f.as_loop(), Some((_, Exec::Lanes | Exec::Dot | Exec::Matrix(_)))));
     let place = at.or(innermost).unwrap_or(nest.path.frames.len());
     if let Some(at) = at {
         nest.path.remove(at);
@@ -172,6 +173,7 @@ pub fn plain(nest: &StageNest<'_>, axis: AxisId, blame: SpanId) -> Result<Option
         Some((_, Exec::Serial)) | None => return Ok(Some(at)),
         Some((_, Exec::Unroll)) => "unrolled",
         Some((_, Exec::Lanes)) => "in lanes",
+        Some((_, Exec::Dot)) => "in a dot product",
         Some((_, Exec::Matrix(_))) => "a side of matrices",
         Some((_, Exec::Bind(..))) => "distributed",
         Some((_, Exec::Step(_))) => "pipelined",

@@ -11,7 +11,7 @@ use super::{peel, split};
 use crate::diag::{Error, SpanId};
 use crate::expr::{ExprId, Read};
 use crate::nest::path::Frame;
-use crate::nest::{AxisId, Exec, State};
+use crate::nest::{AxisId, Exec, Pred, State};
 use crate::schedule::{Applied, StageNest};
 use crate::syntax::Name;
 use crate::syntax::expr::Expr;
@@ -52,6 +52,10 @@ fn check(nest: &StageNest<'_>, axis: AxisId, name: &Name, count: i64, blame: Spa
     if let Some(lanes) = nest.path.frames.iter().find(|f| matches!(f.as_loop(), Some((_, Exec::Lanes)))) {
         let error = Error::new(name.span, "a stage is vectorized along one axis");
         return Err(error.note_at(lanes.span, "it is already vectorized here").help("leave one of the two out"));
+    }
+    if let Some(dot) = nest.path.frames.iter().find(|f| matches!(f.as_loop(), Some((_, Exec::Dot)))) {
+        let error = Error::new(name.span, "a stage with a dot product is not vectorized, because its words are the vectors");
+        return Err(error.note_at(dot.span, "the dot product is made here").help(format!("write `unroll({name})`")));
     }
     if !(count as u64).is_power_of_two() {
         return Err(Error::new(blame, format!("the number of lanes must be a power of two, not {count}")).help("write 2, 4 or 8"));
@@ -171,6 +175,11 @@ fn sided(read: &Read) -> bool {
 
 /// Returns a missing fact if the lanes of one vector can be on both sides of an inexact axis's end.
 fn predicate_fact(nest: &mut StageNest<'_>, lanes: AxisId, count: i64) -> Option<String> {
+    cut(nest, lanes, count).map(|pred| format!("{} % {count} == 0", nest.text(nest.program.axes[pred.axis].extent)))
+}
+
+/// Returns a predicate that can hold for some lanes of one vector only.
+pub(super) fn cut(nest: &mut StageNest<'_>, lanes: AxisId, count: i64) -> Option<Pred> {
     for pred in nest.path.compute.preds.clone() {
         let value = nest.program.exprs.axis(pred.axis);
         let value = nest.on_loops_through(value, pred.axis);
@@ -180,7 +189,7 @@ fn predicate_fact(nest: &mut StageNest<'_>, lanes: AxisId, count: i64) -> Option
         let extent = nest.program.axes[pred.axis].extent;
         let extent = nest.on_loops(extent);
         if !nest.prover().divides(count, extent) {
-            return Some(format!("{} % {count} == 0", nest.text(nest.program.axes[pred.axis].extent)));
+            return Some(pred);
         }
     }
     None

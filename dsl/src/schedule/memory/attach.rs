@@ -235,12 +235,12 @@ impl StageNest<'_> {
         self.path.axes().chain(around).collect()
     }
 
-    /// Returns an own loop in lanes or over matrices around the attachment. Such loops are innermost, so nothing can be attached
-    /// within them.
+    /// Returns an own loop in lanes, in a dot product or over matrices around the attachment. Such loops are innermost, so nothing can be
+    /// attached within them.
     pub(super) fn taken_together(&self, attached: &Attached) -> Option<&Frame> {
         let plain = plain(&self.path);
         let place = place_among(self.program, attached, &plain);
-        plain[..place].iter().find(|f| matches!(f.as_loop(), Some((_, Exec::Lanes | Exec::Matrix(_))))).copied()
+        plain[..place].iter().find(|f| matches!(f.as_loop(), Some((_, Exec::Lanes | Exec::Dot | Exec::Matrix(_))))).copied()
     }
 }
 

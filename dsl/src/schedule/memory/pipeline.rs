@@ -70,6 +70,7 @@ fn looped(nest: &StageNest<'_>, name: &Name) -> Result<Option<AxisId>, Error> {
     let (what, help) = match frame.as_loop() {
         Some((_, Exec::Unroll)) => ("unrolled", "keep the loop at which the copies are made, and unroll loops within it"),
         Some((_, Exec::Lanes)) => ("in lanes, which run together", "name a loop whose iterations run one after another"),
+        Some((_, Exec::Dot)) => ("in a dot product, which is one instruction", "name the loop around it"),
         Some((_, Exec::Bind(Level::Workgroup, _))) => {
             ("distributed to workgroups, which run together", "name a loop within a workgroup at which copies are made")
         }
@@ -192,10 +193,10 @@ fn stage_of(nest: &StageNest<'_>, name: &Name) -> Result<StageId, Error> {
     })
 }
 
-/// Checks that the buffers fit in shared memory.
+/// Checks that the buffers fit in shared memory together.
 fn fits(nest: &StageNest<'_>, pipeline: &Pipeline, span: SpanId) -> Applied {
     let program = &*nest.program;
-    let shared = super::promote::shared_bytes(program, nest.profile, &nest.placed.assembled(program, &nest.path));
+    let shared = super::promote::read_together(nest);
     let wanted: i64 = shared.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes));
     let there = i64::from(nest.profile.shared_bytes);
     if wanted <= there {

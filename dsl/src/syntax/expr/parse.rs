@@ -7,8 +7,9 @@ use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce, Reduce
 use crate::diag::{Error, SpanId};
 use crate::expr::Compare;
 use crate::expr::operators::Level;
-use crate::syntax::{Cursor, Name, foreign, limits};
+use crate::syntax::{Cursor, Name, families, foreign, functions, limits};
 use proc_macro2::Delimiter;
+use std::sync::Arc;
 
 /// An operator of two operands.
 enum Operator {
@@ -141,7 +142,7 @@ fn atom(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
         return Ok(Expr { kind: ExprKind::Array(items), span });
     }
     if cursor.peek("|") || cursor.peek("||") || cursor.peek_word("move") {
-        return Err(foreign::closure(cursor).unwrap_or_else(|| cursor.expected("an expression")));
+        return Err(foreign::closure(cursor));
     }
     if let Some(error) = foreign::item(cursor) {
         return Err(error);
@@ -193,6 +194,7 @@ fn named(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
         let span = cursor.join(name.span, close);
         return Ok(Expr { kind: ExprKind::Call { function: name, args }, span });
     }
+    let name = families::member(cursor, name)?;
     let outside = match cursor.peek_outside() {
         Some("pad") => {
             cursor.expect(".")?;
@@ -325,8 +327,22 @@ fn local(cursor: &mut Cursor<'_>) -> Result<Let, Error> {
         Some(_) => Some(cursor.name("a dtype")?),
         None => None,
     };
+    let_value(cursor, name, dtype)
+}
+
+/// Reads the value of a `let`, or a closure, after the name and the dtype.
+pub fn let_value(cursor: &mut Cursor<'_>, name: Name, dtype: Option<Name>) -> Result<Let, Error> {
     cursor.expect("=")?;
-    let value = expr(cursor)?;
+    let value = match functions::closure(cursor, &name)? {
+        Some(function) => {
+            if let Some(dtype) = &dtype {
+                let error = Error::new(dtype.span, format!("`{name}` is a closure, which has no dtype"));
+                return Err(error.help(format!("write the dtype of its result: `let {name} = |…| -> {dtype} {{ … }};`")));
+            }
+            Expr { span: function.span, kind: ExprKind::Closure(Arc::new(function)) }
+        }
+        None => expr(cursor)?,
+    };
     cursor.expect(";")?;
     Ok(Let { name, dtype, value })
 }

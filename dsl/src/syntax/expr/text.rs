@@ -77,6 +77,10 @@ impl fmt::Display for Expr {
             ExprKind::If { cond, then, other } => write!(f, "if {cond} {then} else {other}"),
             ExprKind::Block(block) => write!(f, "{block}"),
             ExprKind::Reduce(Reduce { op, ranges, body, .. }) => write!(f, "{}({}) {body}", op.name(), commas(ranges)),
+            ExprKind::Closure(function) => {
+                let params: Vec<&str> = function.params.iter().map(|param| param.name.as_str()).collect();
+                write!(f, "|{}| {}", params.join(", "), function.body)
+            }
             ExprKind::Array(items) => write!(f, "[{}]", commas(items)),
         }
     }

@@ -1,13 +1,15 @@
 //! The table of directives: the name of each, and the parser of its arguments. Errors list the names, and so do the tests of the pages and
 //! of the generator.
 
+use super::clone::clone;
 use super::im2col::decompose_im2col;
 use super::online::decompose_online;
 use super::statements::{emit, pack, pin, precompute, specialize, strided, tune};
 use super::winograd::decompose_winograd;
 use super::{Directive, DirectiveKind, Item, Statement, StatementKind, mma, pipeline, promote, target, tiles, vectorize};
 use crate::diag::{Error, SpanId, did_you_mean, list};
-use crate::syntax::{Cursor, Name};
+use crate::syntax::expr;
+use crate::syntax::{Cursor, Name, families};
 use proc_macro2::Delimiter;
 
 /// A row of the table of directives.
@@ -31,25 +33,28 @@ type Parsed<K> = Result<(K, SpanId), Error>;
 use Parse::{Directive as Nest, Statement as Whole};
 
 /// All directives.
-pub const DIRECTIVES: [Row; 28] = [
+pub const DIRECTIVES: [Row; 31] = [
     Row { name: "split", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, tiles::split)) },
     Row { name: "tile", parse: Nest(|c, _| tiles::tile(c)) },
     Row { name: "fuse", parse: Nest(fuse) },
-    Row { name: "reorder", parse: Nest(|c, _| of_names(c, "an axis", DirectiveKind::Reorder)) },
+    Row { name: "reorder", parse: Nest(|c, _| of_axes(c, DirectiveKind::Reorder)) },
     Row { name: "distribute", parse: Nest(distribute) },
-    Row { name: "serial", parse: Nest(|c, _| of_names(c, "an axis", DirectiveKind::Serial)) },
-    Row { name: "unroll", parse: Nest(|c, _| of_names(c, "an axis", DirectiveKind::Unroll)) },
+    Row { name: "serial", parse: Nest(|c, _| of_axes(c, DirectiveKind::Serial)) },
+    Row { name: "unroll", parse: Nest(|c, _| of_axes(c, DirectiveKind::Unroll)) },
     Row { name: "vectorize", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, vectorize::vectorize)) },
+    Row { name: "dot", parse: Nest(dot) },
     Row { name: "mma", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, mma::mma)) },
     Row { name: "fragment", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, mma::fragment)) },
     Row { name: "promote", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, promote::promote)) },
     Row { name: "compute_at", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, promote::compute_at)) },
     Row { name: "pipeline", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, pipeline::pipeline)) },
     Row { name: "rfactor", parse: Nest(rfactor) },
-    Row { name: "inline", parse: Nest(|c, _| of_names(c, "a stage", DirectiveKind::Inline)) },
-    Row { name: "root", parse: Nest(|c, _| of_names(c, "a stage", DirectiveKind::Root)) },
+    Row { name: "accumulate", parse: Nest(accumulate) },
+    Row { name: "inline", parse: Nest(|c, _| of_stages(c, DirectiveKind::Inline)) },
+    Row { name: "root", parse: Nest(|c, _| of_stages(c, DirectiveKind::Root)) },
     Row { name: "default", parse: Nest(|c, name| alone(c, name, DirectiveKind::Default)) },
     Row { name: "show", parse: Nest(|c, name| alone(c, name, DirectiveKind::Show)) },
+    Row { name: "clone", parse: Whole(clone) },
     Row { name: "decompose_im2col", parse: Whole(decompose_im2col) },
     Row { name: "decompose_online", parse: Whole(decompose_online) },
     Row { name: "decompose_winograd", parse: Whole(decompose_winograd) },
@@ -61,9 +66,6 @@ pub const DIRECTIVES: [Row; 28] = [
     Row { name: "strided", parse: Whole(strided) },
     Row { name: "tune", parse: Whole(tune) },
 ];
-
-/// Directives that are designed but not implemented in this version.
-const LATER: [&str; 1] = ["dot"];
 
 /// Reads the arguments of a directive, and the `;` after them.
 pub(super) fn directive(cursor: &mut Cursor<'_>, name: &Name) -> Result<Item, Error> {
@@ -88,7 +90,7 @@ pub(super) fn directive(cursor: &mut Cursor<'_>, name: &Name) -> Result<Item, Er
 }
 
 fn unknown(name: &Name) -> Error {
-    if LATER.contains(&name.as_str()) || name.text.starts_with("decompose_") {
+    if name.text.starts_with("decompose_") {
         return Error::new(name.span, format!("the directive `{name}` is not supported yet"));
     }
     let known = DIRECTIVES.map(|row| row.name);
@@ -96,9 +98,21 @@ fn unknown(name: &Name) -> Error {
     Error::new(name.span, format!("unknown directive `{name}`")).help(help)
 }
 
-/// Reads the arguments of a directive that takes only names.
-fn of_names(cursor: &mut Cursor<'_>, what: &str, kind: fn(Vec<Name>) -> DirectiveKind) -> Parsed<DirectiveKind> {
-    let (names, end) = cursor.inside(Delimiter::Parenthesis, |c| names(c, what, ""))?;
+/// Reads the arguments of a directive that takes only axes.
+fn of_axes(cursor: &mut Cursor<'_>, kind: fn(Vec<Name>) -> DirectiveKind) -> Parsed<DirectiveKind> {
+    let (names, end) = cursor.inside(Delimiter::Parenthesis, |c| names_to(c, ""))?;
+    Ok((kind(names), end))
+}
+
+/// Reads the arguments of a directive that takes only stages.
+fn of_stages(cursor: &mut Cursor<'_>, kind: fn(Vec<Name>) -> DirectiveKind) -> Parsed<DirectiveKind> {
+    let (names, end) = cursor.inside(Delimiter::Parenthesis, |c| {
+        let mut names = vec![families::stages(c, "a stage")?];
+        while c.eat(",").is_some() && !c.is_empty() {
+            names.push(families::stages(c, "a stage")?);
+        }
+        Ok(names)
+    })?;
     Ok((kind(names), end))
 }
 
@@ -116,9 +130,27 @@ fn distribute(cursor: &mut Cursor<'_>, _: SpanId) -> Parsed<DirectiveKind> {
     })
 }
 
+fn dot(cursor: &mut Cursor<'_>, _: SpanId) -> Parsed<DirectiveKind> {
+    cursor.inside(Delimiter::Parenthesis, |c| {
+        let axis = c.name("the axis of a sum")?;
+        c.expect(",")?;
+        Ok(DirectiveKind::Dot { axis, bytes: expr::arithmetic(c)? })
+    })
+}
+
 fn rfactor(cursor: &mut Cursor<'_>, _: SpanId) -> Parsed<DirectiveKind> {
     cursor.inside(Delimiter::Parenthesis, |c| {
         Ok(DirectiveKind::Rfactor { axis: c.name("an axis of a reduction")?, into: arrow_name(c)? })
+    })
+}
+
+fn accumulate(cursor: &mut Cursor<'_>, _: SpanId) -> Parsed<DirectiveKind> {
+    cursor.inside(Delimiter::Parenthesis, |c| {
+        if !c.peek_word("as") {
+            return Err(c.expected("`as` and a dtype").help("write `accumulate(as f32)`"));
+        }
+        c.expect_word("as")?;
+        Ok(DirectiveKind::Accumulate(c.name("a dtype")?))
     })
 }
 
@@ -133,16 +165,12 @@ fn alone(cursor: &mut Cursor<'_>, name: SpanId, kind: DirectiveKind) -> Parsed<D
 
 /// Reads names of axes separated by commas, up to an operator or the end. There is at least one.
 pub(super) fn names_to(cursor: &mut Cursor<'_>, stop: &str) -> Result<Vec<Name>, Error> {
-    names(cursor, "an axis", stop)
-}
-
-fn names(cursor: &mut Cursor<'_>, what: &str, stop: &str) -> Result<Vec<Name>, Error> {
-    let mut names = vec![cursor.name(what)?];
+    let mut names = vec![cursor.name("an axis")?];
     while cursor.eat(",").is_some() {
         if cursor.is_empty() || (!stop.is_empty() && cursor.peek(stop)) {
             break;
         }
-        names.push(cursor.name(what)?);
+        names.push(cursor.name("an axis")?);
     }
     Ok(names)
 }

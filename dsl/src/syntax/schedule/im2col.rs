@@ -2,7 +2,7 @@
 
 use super::StatementKind;
 use crate::diag::{Error, SpanId};
-use crate::syntax::{Cursor, Name};
+use crate::syntax::{Cursor, Name, families};
 use proc_macro2::Delimiter;
 
 /// The arguments of `decompose_im2col`.
@@ -27,7 +27,7 @@ fn form(error: Error) -> Error {
 }
 
 fn arguments(cursor: &mut Cursor<'_>) -> Result<Im2col, Error> {
-    let result = cursor.name("a convolution")?;
+    let result = families::stage(cursor, "a convolution")?;
     cursor.expect("=>")?;
     let columns = cursor.name("a name for the columns")?;
     cursor.expect(",")?;

@@ -4,7 +4,7 @@ use super::directives::directive;
 use super::statements::in_block;
 use super::{Item, Library, apply};
 use crate::diag::{Error, SpanId};
-use crate::syntax::Cursor;
+use crate::syntax::{Cursor, families};
 use proc_macro2::Delimiter;
 
 /// Reads directives and blocks up to the end. If one cannot be read, the error is recorded and reading continues with the next one.
@@ -25,7 +25,7 @@ pub(super) fn items(cursor: &mut Cursor<'_>, library: &Library) -> Vec<Item> {
 }
 
 fn item(cursor: &mut Cursor<'_>, library: &Library) -> Result<Vec<Item>, Error> {
-    let first = cursor.name("a directive or a stage")?;
+    let first = families::stages(cursor, "a directive or a stage")?;
     if !cursor.peek(",") && !cursor.peek_group(Delimiter::Brace) {
         return match first.as_str() {
             "apply" => apply::apply(cursor, first.span, library),
@@ -34,7 +34,7 @@ fn item(cursor: &mut Cursor<'_>, library: &Library) -> Result<Vec<Item>, Error> 
     }
     let mut stages = vec![first];
     while cursor.eat(",").is_some() {
-        stages.push(cursor.name("a stage")?);
+        stages.push(families::stages(cursor, "a stage")?);
     }
     let (directives, _) = cursor.group(Delimiter::Brace, |inside| {
         let mut found = Vec::new();

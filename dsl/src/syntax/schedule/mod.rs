@@ -3,12 +3,13 @@
 //! This file defines the trees. [`head`] reads the header and [`items`] reads the braces. [`directives`] has the table that maps a
 //! directive's name to the parser of its arguments.
 
+pub mod applied;
 mod apply;
+mod clone;
 mod directives;
 mod head;
 mod im2col;
 mod items;
-pub mod library;
 mod mma;
 mod numbers;
 mod online;
@@ -21,16 +22,17 @@ mod tiles;
 mod vectorize;
 mod winograd;
 
+pub use clone::StageClone;
 pub use directives::{DIRECTIVES, Row};
 pub(crate) use head::check;
 pub use im2col::Im2col;
-pub use library::Library;
 pub use online::{Blocks, Online};
+pub(super) use several::apart;
 pub use statements::{Pack, Statement, StatementKind, StridedTensor, Tune, When};
 pub use winograd::Winograd;
 
 use super::expr::Expr;
-use super::{Name, Prefix};
+use super::{Library, Name, Prefix, families};
 use crate::diag::{Error, Errors, SpanId, Spans};
 use crate::nest::{How, Level, Slot, Tail};
 use proc_macro2::TokenStream;
@@ -190,6 +192,8 @@ pub enum DirectiveKind {
         /// The stage of partial results.
         into: Name,
     },
+    /// `accumulate(as f32)`.
+    Accumulate(Name),
     /// `serial(n)`.
     Serial(Vec<Name>),
     /// `unroll(i, j)`.
@@ -202,6 +206,13 @@ pub enum DirectiveKind {
         lanes: Expr,
         /// True to access memory lane by lane where alignment is not proved.
         scalar: bool,
+    },
+    /// `dot(k, 4)`.
+    Dot {
+        /// The axis of the sum.
+        axis: Name,
+        /// The number of factors in a word.
+        bytes: Expr,
     },
     /// `mma(i, j, k, 16 x 16 x 16)`.
     Mma {
@@ -292,7 +303,9 @@ impl Promote {
     pub fn copy_name(&self) -> Name {
         let derived = || match self.computed {
             true => self.source.clone(),
-            false => Name { text: format!("{}_{}", self.source, self.to.word()), span: self.source.span },
+            false => {
+                Name { text: format!("{}_{}", families::identifier(&self.source.text), self.to.word()), span: self.source.span }
+            }
         };
         self.name.clone().unwrap_or_else(derived)
     }

@@ -7,8 +7,9 @@
 use super::head;
 use crate::diag::{Error, did_you_mean, list};
 use crate::syntax::expr;
+use crate::syntax::replaced::{is_equals, replaced};
 use crate::syntax::{Cursor, Name};
-use proc_macro2::{Delimiter, Group, Spacing, Span, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 
 /// A number that a schedule declares, with its value.
 pub(super) struct Number {
@@ -101,11 +102,6 @@ fn names(tokens: TokenStream, number: &str) -> bool {
     false
 }
 
-/// True for the `=` after the name of another schedule's number.
-fn is_equals(tree: Option<&TokenTree>) -> bool {
-    matches!(tree, Some(TokenTree::Punct(p)) if p.as_char() == '=' && p.spacing() == Spacing::Alone)
-}
-
 /// Returns the tokens with the values of numbers instead of their names.
 pub(super) fn valued(tokens: TokenStream, numbers: &[Number]) -> TokenStream {
     let mut values: Vec<(&str, TokenStream)> = Vec::new();
@@ -114,40 +110,4 @@ pub(super) fn valued(tokens: TokenStream, numbers: &[Number]) -> TokenStream {
         values.push((number.name.as_str(), value));
     }
     if values.is_empty() { tokens } else { replaced(tokens, &values) }
-}
-
-/// Replaces names of numbers by their values, except before `=`: in `apply TILES<R = R * 2>`, the first `R` is a number of `TILES`.
-fn replaced(tokens: TokenStream, values: &[(&str, TokenStream)]) -> TokenStream {
-    let mut trees = tokens.into_iter().peekable();
-    let mut valued = TokenStream::new();
-    while let Some(tree) = trees.next() {
-        let is_bound = is_equals(trees.peek());
-        let tree = match tree {
-            TokenTree::Ident(name) if !is_bound => match values.iter().find(|(number, _)| name == number) {
-                Some((_, value)) => atom(value.clone(), name.span()),
-                None => TokenTree::Ident(name),
-            },
-            TokenTree::Group(group) => {
-                let mut inside = Group::new(group.delimiter(), replaced(group.stream(), values));
-                inside.set_span(group.span());
-                TokenTree::Group(inside)
-            }
-            other => other,
-        };
-        valued.extend([tree]);
-    }
-    valued
-}
-
-/// Returns a value as one token tree. A literal gets the place at which it stands for the number's name.
-fn atom(value: TokenStream, place: Span) -> TokenTree {
-    let mut trees = value.clone().into_iter();
-    match (trees.next(), trees.next()) {
-        (Some(TokenTree::Literal(mut literal)), None) => {
-            literal.set_span(place);
-            TokenTree::Literal(literal)
-        }
-        (Some(tree), None) => tree,
-        _ => TokenTree::Group(Group::new(Delimiter::Parenthesis, value)),
-    }
 }

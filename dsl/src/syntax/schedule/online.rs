@@ -3,7 +3,7 @@
 use super::StatementKind;
 use crate::diag::{Error, SpanId, list};
 use crate::syntax::expr::{self, Expr};
-use crate::syntax::{Cursor, Name};
+use crate::syntax::{Cursor, Name, families};
 use proc_macro2::Delimiter;
 
 /// The arguments of `decompose_online`.
@@ -41,9 +41,9 @@ fn form(error: Error) -> Error {
 }
 
 fn arguments(cursor: &mut Cursor<'_>) -> Result<Online, Error> {
-    let mut members = vec![cursor.name("a maximum").map_err(form)?];
+    let mut members = vec![families::stage(cursor, "a maximum").map_err(form)?];
     while cursor.eat(",").is_some() && !cursor.is_empty() {
-        members.push(cursor.name("a sum").map_err(form)?);
+        members.push(families::stage(cursor, "a sum").map_err(form)?);
     }
     if let (Some(key), true) = (members.last().filter(|name| name.text == "block"), cursor.peek(":")) {
         let error = Error::new(key.span, "blocks need names for their stages");
@@ -100,7 +100,7 @@ fn masked(cursor: &mut Cursor<'_>) -> Result<Option<Name>, Error> {
     if key.text != "mask" || cursor.eat(":").is_none() {
         return Err(form(Error::new(key.span, format!("unknown key `{key}`"))));
     }
-    let scores = cursor.name("the scores").map_err(form)?;
+    let scores = families::stage(cursor, "the scores").map_err(form)?;
     cursor.eat(",");
     Ok(Some(scores))
 }

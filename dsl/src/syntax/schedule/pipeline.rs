@@ -3,7 +3,7 @@
 use super::{DirectiveKind, Pipeline, Spot, SpotAt};
 use crate::diag::{Error, SpanId, did_you_mean, list};
 use crate::syntax::expr::Expr;
-use crate::syntax::{Cursor, Name, expr};
+use crate::syntax::{Cursor, Name, expr, families};
 
 /// The keys that may follow the copies' names.
 const KEYS: [&str; 4] = ["buffers", "prefetch", "fetch", "store"];
@@ -83,7 +83,7 @@ fn spot(cursor: &mut Cursor<'_>) -> Result<Spot, Error> {
         "start" => (word.span, SpotAt::Start),
         "end" => (word.span, SpotAt::End),
         "before" | "after" => {
-            let stage = cursor.name("a stage of the step")?;
+            let stage = families::stage(cursor, "a stage of the step")?;
             let at = if word.as_str() == "before" { SpotAt::Before } else { SpotAt::After };
             (stage.span, at(stage))
         }

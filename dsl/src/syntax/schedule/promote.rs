@@ -3,14 +3,14 @@
 use super::{DirectiveKind, Listed, Memory, Promote};
 use crate::diag::{Error, SpanId, did_you_mean, list};
 use crate::syntax::expr::Expr;
-use crate::syntax::{Cursor, expr};
+use crate::syntax::{Cursor, expr, families};
 use proc_macro2::Delimiter;
 
 /// The keys that may follow the copy's name.
 const KEYS: [&str; 6] = ["at", "to", "fill", "row_pad", "vector", "swizzle"];
 
 pub(super) fn promote(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
-    let source = cursor.name("a tensor")?;
+    let source = families::stage(cursor, "a tensor")?;
     let (mut name, mut axes) = (None, None);
     if cursor.eat("=>").is_some() {
         name = Some(cursor.name("a name for the copy")?);
@@ -65,7 +65,7 @@ pub(super) fn promote(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
 
 /// Reads `s, k_o, to: shared, row_pad: 4`.
 pub(super) fn compute_at(cursor: &mut Cursor<'_>) -> Result<DirectiveKind, Error> {
-    let source = cursor.name("a stage")?;
+    let source = families::stage(cursor, "a stage")?;
     cursor.expect(",")?;
     let at = cursor.name("an axis, `workgroup`, `subgroup` or `thread`")?;
     let (mut to, mut row_pad) = (None, None);

@@ -2,16 +2,16 @@
 //! of its own, so each gets its own name for them: `x_s_a` and `x_s_b`. A later block with the header `x_s` schedules all of them.
 
 use super::{Directive, DirectiveKind, Item, Pipeline, SpotAt};
-use crate::syntax::Name;
+use crate::syntax::{Name, families};
 use std::collections::HashMap;
 
 /// Replaces each block of several stages by one block for each stage, if its directives make copies or stages.
-pub(super) fn apart(items: Vec<Item>) -> Vec<Item> {
+pub(in crate::syntax) fn apart(items: Vec<Item>) -> Vec<Item> {
     let mut derived: HashMap<String, Vec<String>> = HashMap::new();
     let mut apart = Vec::new();
     for item in items {
         match item {
-            Item::Block { stages, directives } if stages.len() > 1 && directives.iter().any(|d| d.kind.makes().is_some()) => {
+            Item::Block { stages, directives } if is_several(&stages) && directives.iter().any(|d| d.kind.makes().is_some()) => {
                 for stage in stages {
                     let own = directives.iter().cloned().map(|directive| of_stage(directive, &stage, &mut derived)).collect();
                     apart.push(Item::Block { stages: vec![stage], directives: own });
@@ -28,9 +28,14 @@ pub(super) fn apart(items: Vec<Item>) -> Vec<Item> {
     apart
 }
 
+/// True for the names of several stages. Headers like `down[..]` are replaced by the members' names first.
+fn is_several(stages: &[Name]) -> bool {
+    stages.len() > 1 && !stages.iter().any(families::is_selection)
+}
+
 /// Returns the directive for one stage. The copy or stage that it makes gets its own name, and later directives refer to it by that name.
 fn of_stage(mut directive: Directive, stage: &Name, derived: &mut HashMap<String, Vec<String>>) -> Directive {
-    let own = |name: &str| format!("{name}_{stage}");
+    let own = |name: &str| format!("{name}_{}", families::identifier(&stage.text));
     let written = directive.kind.makes();
     let rename = |name: &mut Name, derived: &HashMap<String, Vec<String>>| {
         if derived.get(&name.text).is_some_and(|names| names.contains(&own(&name.text))) {

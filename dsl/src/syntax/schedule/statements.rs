@@ -2,10 +2,10 @@
 //!
 //! This file has the trees and the parsers. Statements are written outside the stages' blocks.
 
-use super::{Im2col, Online, Winograd};
+use super::{Im2col, Online, StageClone, Winograd};
 use crate::diag::{Error, SpanId, did_you_mean};
 use crate::syntax::expr::{self, Expr, ExprKind};
-use crate::syntax::{Cursor, Name};
+use crate::syntax::{Cursor, Name, families};
 use proc_macro2::Delimiter;
 
 /// A directive about the whole variant.
@@ -38,6 +38,8 @@ pub enum StatementKind {
     Specialize(Vec<Expr>),
     /// `tune B in [64, 128] = 64`.
     Tune(Tune),
+    /// `clone(g => g_y, reader: y)`.
+    Clone(StageClone),
     /// `decompose_im2col(y => cols, gemm)`.
     Im2col(Im2col),
     /// `decompose_winograd(y => v, u, g, m: 4, tolerance: 2e-6)`.
@@ -95,7 +97,7 @@ pub enum When {
 impl StatementKind {
     /// True if it rewrites the algebra, before nests are built.
     pub fn rewrites(&self) -> bool {
-        matches!(self, StatementKind::Pack(_) | StatementKind::Precompute(_) | StatementKind::Online(_))
+        matches!(self, StatementKind::Clone(_) | StatementKind::Pack(_) | StatementKind::Precompute(_) | StatementKind::Online(_))
             || self.decomposes().is_some()
     }
 
@@ -117,7 +119,7 @@ impl Statement {
 }
 
 pub(super) fn pack(cursor: &mut Cursor<'_>) -> Result<StatementKind, Error> {
-    let tensor = cursor.name("a tensor")?;
+    let tensor = families::stage(cursor, "a tensor")?;
     let (axes, _) = cursor.list(Delimiter::Bracket, |c| c.name("a name for an index"))?;
     cursor.expect("=>")?;
     let (digits, _) = cursor.list(Delimiter::Bracket, expr::arithmetic)?;
@@ -177,7 +179,7 @@ pub(super) fn emit(cursor: &mut Cursor<'_>) -> Result<StatementKind, Error> {
 }
 
 pub(super) fn precompute(cursor: &mut Cursor<'_>) -> Result<(StatementKind, SpanId), Error> {
-    let (names, end) = cursor.list(Delimiter::Parenthesis, |c| c.name("an intermediate"))?;
+    let (names, end) = cursor.list(Delimiter::Parenthesis, |c| families::stages(c, "an intermediate"))?;
     if names.is_empty() {
         return Err(Error::new(end, "`precompute` is given no intermediate").help("write `precompute(s);`"));
     }

@@ -3,7 +3,7 @@
 use super::StatementKind;
 use crate::diag::{Error, SpanId, did_you_mean};
 use crate::syntax::expr::{self, Expr, ExprKind};
-use crate::syntax::{Cursor, Name};
+use crate::syntax::{Cursor, Name, families};
 use proc_macro2::Delimiter;
 use tilewright_launch::DType;
 
@@ -39,7 +39,7 @@ fn form(error: Error) -> Error {
 }
 
 fn arguments(cursor: &mut Cursor<'_>) -> Result<Winograd, Error> {
-    let result = cursor.name("a convolution").map_err(form)?;
+    let result = families::stage(cursor, "a convolution").map_err(form)?;
     cursor.expect("=>").map_err(form)?;
     let mut stage = |what: &str, first: bool| -> Result<Name, Error> {
         if !first {

@@ -36,7 +36,6 @@ impl Checks<'_> {
         self.loops(&dispatch.body, &mut Vec::new());
         self.subgroups();
         self.vectors();
-        self.shared();
     }
 
     /// Checks the workgroup's size.
@@ -71,6 +70,10 @@ impl Checks<'_> {
             if above.iter().any(|(exec, _)| matches!(exec, Exec::Matrix(_))) && !is_of_matrices(node) {
                 let line = self.printer.line(node);
                 self.refuse(Rule::Limits, node.span, format!("`{line}` cannot be nested in a matrix"));
+            }
+            if stands_in(above, Exec::Dot) && !matches!(node.kind, NodeKind::Compute(_)) {
+                let line = self.printer.line(node);
+                self.refuse(Rule::Limits, node.span, format!("`{line}` cannot be nested in a dot product"));
             }
             match &node.kind {
                 NodeKind::Loop(looped) => {
@@ -110,6 +113,12 @@ impl Checks<'_> {
                 let again = stands_in(above, looped.exec) || stands_in(above, Exec::Lanes);
                 let wrong = if again { Some("is nested in a loop over the same matrix side, or in lanes") } else { None };
                 wrong.or(literal.is_none().then_some("is a side of matrices, but its extent is not a literal"))
+            }
+            Exec::Dot => {
+                self.feature(node, Feature::IntegerDotProduct);
+                let inside = stands_in(above, Exec::Lanes) || above.iter().any(|(exec, _)| matches!(exec, Exec::Matrix(_)));
+                let wrong = inside.then_some("is a dot product nested in lanes or in a matrix");
+                wrong.or((literal != Some(4)).then_some("is a dot product of other than four factors"))
             }
             Exec::Lanes if stands_in(above, Exec::Lanes) => Some("is nested in the lanes of another vector"),
             Exec::Lanes => {
@@ -228,16 +237,24 @@ impl Checks<'_> {
         }
     }
 
-    /// Checks that the shared buffers and the all-reduces' scratch fit into the profile's shared memory.
-    fn shared(&self) {
+    /// Checks that the shared buffers and the all-reduces' scratch fit into the profile's shared memory. Overlaid buffers take the memory up
+    /// to the largest end of a buffer of their dtype.
+    pub(in crate::verify) fn shared(&self) {
         let mut parts: BTreeMap<String, (i64, SpanId)> = BTreeMap::new();
         for site in self.sites {
             for around in &site.around {
                 if let NodeKind::Alloc { buffer, .. } = around.node.kind
                     && *self.space(buffer) == Space::Shared
                 {
-                    let bytes = self.program.local_bytes(buffer, self.profile).unwrap_or(0);
-                    parts.insert(self.buffer(buffer).to_owned(), (bytes, around.node.span));
+                    let first = self.program.notes.overlaid.get(&buffer).copied();
+                    let before = i64::from(first.unwrap_or(0)) * self.program.element_bytes(buffer, self.profile);
+                    let end = before.saturating_add(self.program.local_bytes(buffer, self.profile).unwrap_or(0));
+                    let name = match first {
+                        Some(_) => format!("the array of {}", self.program.buffers[buffer].dtype),
+                        None => self.buffer(buffer).to_owned(),
+                    };
+                    let part = parts.entry(name).or_insert((end, around.node.span));
+                    part.0 = part.0.max(end);
                 }
             }
             if let NodeKind::AllReduce(reduction) = &site.node.kind {

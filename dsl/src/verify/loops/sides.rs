@@ -203,7 +203,7 @@ impl BranchWalk<'_> {
             _ => false,
         });
         let differs = |axis: AxisId| match self.around.iter().find(|(a, _)| *a == axis) {
-            Some((_, Exec::Lanes)) => true,
+            Some((_, Exec::Lanes | Exec::Dot)) => true,
             Some((_, Exec::Bind(Level::Thread | Level::Lane | Level::Subgroup, _))) => meet,
             _ => false,
         };

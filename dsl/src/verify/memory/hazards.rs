@@ -9,7 +9,9 @@
 //! The same holds for device memory that one invocation writes for several, such as a reduction's result in place, because the other
 //! invocations may read it.
 //!
-//! Two accesses do not conflict if their versions differ, or if an index determines that the same invocation makes both. If an index
+//! Accesses of different buffers conflict if the buffers use the same memory at different times.
+//!
+//! Two accesses of one buffer do not conflict if their versions differ, or if an index determines that the same invocation makes both. If an index
 //! determines that the same subgroup makes both, a subgroup barrier (a *fence*) is enough. Two writes do not conflict either if predicates
 //! restrict both to the first invocation. Predicates do not restrict reads, because a load may precede the branch.
 
@@ -139,7 +141,13 @@ impl Checks<'_> {
         let access = |item: &CrossedAccess| (&self.sites[item.site], &self.sites[item.site].touches[item.touch]);
         for (a, b) in earlier.iter().flat_map(|a| later.iter().map(move |b| (a, b))) {
             let (first, second, crossed) = (access(a), access(b), a.crossed.then(b.crossed));
-            if first.1.buffer != second.1.buffer || !(first.1.writes || second.1.writes) || crossed.workgroup {
+            if !(first.1.writes || second.1.writes) || crossed.workgroup {
+                continue;
+            }
+            if self.program.overlay(first.1.buffer, second.1.buffer) {
+                self.hazard(first, second, after);
+            }
+            if first.1.buffer != second.1.buffer {
                 continue;
             }
             let itself = (a.site, a.touch) == (b.site, b.touch);
@@ -352,7 +360,7 @@ impl Checks<'_> {
                         later *= self.literal(*part)?;
                     }
                 }
-                (_, Some(Exec::Serial | Exec::Unroll | Exec::Lanes | Exec::Matrix(_))) if times > 0 => {
+                (_, Some(Exec::Serial | Exec::Unroll | Exec::Lanes | Exec::Dot | Exec::Matrix(_))) if times > 0 => {
                     below += times * (self.literal(axis)? - 1)
                 }
                 // A shifted tile stays within its axis.

@@ -65,7 +65,7 @@ impl Checks<'_> {
         }
         for leaf in self.made_of(self.named(&[index]), site).leaves {
             let wrong = match site.exec(leaf) {
-                None | Some(Exec::Unroll | Exec::Lanes | Exec::Matrix(_)) => continue,
+                None | Some(Exec::Unroll | Exec::Lanes | Exec::Dot | Exec::Matrix(_)) => continue,
                 Some(Exec::Bind(Level::Workgroup, _)) | Some(Exec::Serial) if self.single(leaf) => continue,
                 Some(Exec::Serial) => "is the axis of a loop that is not unrolled",
                 Some(Exec::Step(_)) => "is the step of a pipeline",

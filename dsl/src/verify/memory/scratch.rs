@@ -1,7 +1,7 @@
-//! Checks the all-reduces whose scratch aliases a shared buffer: each subgroup stores only to a part that no other subgroup accesses, while
-//! the buffer is dead.
+//! Checks memory that is used for several purposes at different times. While a shared buffer is used for another one, or as the scratch of
+//! an all-reduce, it is dead. For scratch, each subgroup stores only to a part that no other subgroup accesses.
 
-use crate::nest::{AllReduce, Exec, Level, NodeKind, Scratch, Space};
+use crate::nest::{AllReduce, BufferId, Exec, Level, NodeKind, Scratch, Space};
 use crate::verify::Rule;
 use crate::verify::context::Checks;
 use crate::verify::site::{Site, SiteAccess};
@@ -20,19 +20,32 @@ impl Checks<'_> {
                 if !self.is_stored(reduction, scratch) {
                     refuse("where such a matrix cannot be stored");
                 }
-                if self.touches_of(scratch).any(|touch| !self.is_in_part(reduction, touch, scratch)) {
+                if self.touches_of(scratch.buffer).any(|touch| !self.is_in_part(reduction, touch, scratch)) {
                     refuse("where other subgroups may access the same elements");
                 }
-                if !self.is_dead(site, scratch) {
+                if !self.is_dead(site, scratch.buffer) || self.program.overlaid(scratch.buffer).is_some() {
                     refuse("which is still in use there");
                 }
             }
         }
     }
 
-    fn touches_of(&self, scratch: Scratch) -> impl Iterator<Item = (&Site<'_>, &SiteAccess)> {
+    /// Checks that every write to a buffer finds the buffers dead that have memory in common with it.
+    pub(in crate::verify) fn overlaid(&self) {
+        for site in self.sites {
+            for touch in site.touches.iter().filter(|touch| touch.writes) {
+                let others = self.program.notes.overlaid.keys().filter(|other| self.program.overlay(touch.buffer, **other));
+                for other in others.filter(|other| !self.is_dead(site, **other)) {
+                    let (line, name) = (self.line(site), self.buffer(*other));
+                    self.refuse(Rule::Race, site.span(), format!("`{line}` overwrites `{name}`, which is still in use there"));
+                }
+            }
+        }
+    }
+
+    fn touches_of(&self, buffer: BufferId) -> impl Iterator<Item = (&Site<'_>, &SiteAccess)> {
         let touches = self.sites.iter().flat_map(|site| site.touches.iter().map(move |touch| (site, touch)));
-        touches.filter(move |(_, touch)| touch.buffer == scratch.buffer)
+        touches.filter(move |(_, touch)| touch.buffer == buffer)
     }
 
     /// Returns the number of elements of the buffer, followed by the stride of each dimension. Returns `None` if they are unknown or
@@ -80,12 +93,11 @@ impl Checks<'_> {
         })
     }
 
-    /// True if the buffer is dead at the all-reduce: its scope has ended, or all its accesses precede or all follow the all-reduce, in
-    /// every iteration.
-    fn is_dead(&self, site: &Site<'_>, scratch: Scratch) -> bool {
-        let Some(life) = site.life(scratch.buffer) else { return true };
+    /// True if a buffer is dead at a leaf: its scope has ended, or all its accesses precede or all follow the leaf, in every iteration.
+    fn is_dead(&self, site: &Site<'_>, buffer: BufferId) -> bool {
+        let Some(life) = site.life(buffer) else { return true };
         let within: Vec<&Site<'_>> =
-            self.touches_of(scratch).map(|(other, _)| other).filter(|other| other.common(site) > life).collect();
+            self.touches_of(buffer).map(|(other, _)| other).filter(|other| other.common(site) > life).collect();
         let repeats = |other: &&Site<'_>| {
             let common = &site.around[life..site.common(other)];
             common.iter().any(|around| match &around.node.kind {

@@ -4,7 +4,7 @@
 //! axis's extent, a read outside its tensor gives its fill value, and a `select` whose condition is known becomes one arm.
 //! [`crate::nest::fill`] evaluates the remaining expression.
 
-use crate::expr::{Compare, Expr, ExprId, Exprs, Outside, Read};
+use crate::expr::{Compare, Expr, ExprId, Exprs, Outside, Read, Unary};
 use crate::facts::sources::defined::known_of;
 use crate::facts::{Poly, Prover};
 use crate::nest::fill::{Known, at_fill, is_same, known_by};
@@ -33,6 +33,8 @@ impl Checks<'_> {
         items.len() <= monoid.identity.len()
             && items.iter().zip(&monoid.identity).all(|(item, identity)| {
                 let item = program.exprs.replace(*item, &mut |exprs, e| match exprs.get(e) {
+                    // The emitted code does not fill the reads of an index.
+                    Expr::Unary(Unary::Index, _) => Some(e),
                     // The emitted code fills the reads whose index depends on the axis itself, not only on its parts.
                     Expr::Read(read)
                         if filled

@@ -2,6 +2,7 @@
 //! them only to read a copy (`copies`) or to compute a stage where it is read (`placed`). So both values are compared structurally, up to
 //! equal indices and sums of axes. A value that invocations share must not depend on the invocation.
 
+pub(super) mod accumulated;
 pub(super) mod copies;
 mod placed;
 

@@ -95,6 +95,7 @@ impl Exact<'_> {
     /// Returns a value of a type in a tensor's memory, or `None` if it is not written. An integer is the number of its bits.
     pub(crate) fn element(&self, memory: &Memory, byte: usize, dtype: DType) -> Option<Element> {
         let form = match dtype {
+            DType::I64 => return self.long(memory, byte),
             DType::F32 | DType::I32 | DType::U32 | DType::Bool => Form::Word,
             DType::F16 => Form::Half,
             DType::BF16 => Form::BFloat,
@@ -111,5 +112,22 @@ impl Exact<'_> {
             Some(reason) => Element::Unknown(reason),
             None => Element::of(self.integer(word).into()),
         })
+    }
+
+    /// Returns an integer of two words, the low one first, or `None` if one of them is not written.
+    fn long(&self, memory: &Memory, byte: usize) -> Option<Element> {
+        let mut value = 0;
+        for at in [byte + 4, byte] {
+            let needed = mask(at, Form::Word);
+            if memory.flags(at / 4) & needed != needed {
+                return None;
+            }
+            let word = self.load(memory, at, Form::Word);
+            if let Some(reason) = self.reason(word) {
+                return Some(Element::Unknown(reason));
+            }
+            value = value << 32 | u64::from(self.integer(word));
+        }
+        Some(Element::of(value.cast_signed()))
     }
 }

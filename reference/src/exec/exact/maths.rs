@@ -3,6 +3,7 @@
 use super::bits::Bits;
 use super::{Exact, Word};
 use crate::code::{Binary, Ternary, Unary};
+use crate::exec::maths::{dot, signed, unsigned};
 use crate::field::{Element, Format, Reason};
 
 impl Exact<'_> {
@@ -79,11 +80,16 @@ impl Exact<'_> {
         }
     }
 
+    /// Computes an operation of two words. It is inlined, so that a caller that names the operation contains no other.
+    #[inline(always)]
     pub(super) fn two(&self, op: Binary, a: Word, b: Word) -> Word {
         let field = self.field;
         let float = |f: &dyn Fn(Element, Element) -> Element| Word::Float(f(self.float(a), self.float(b)));
         let function = |name: &str| Word::Float(field.function(name, &[self.float(a), self.float(b)]));
-        let integer = |f: fn(u32, u32) -> u32| self.integers([a, b], |[a, b]| f(a, b));
+        let integer = |f: fn(u32, u32) -> u32| match (a, b) {
+            (Word::Int(a) | Word::Named(a), Word::Int(b) | Word::Named(b)) => Word::Int(f(a, b)),
+            _ => self.integers([a, b], |[a, b]| f(a, b)),
+        };
         let test = |f: &dyn Fn(Element, Element) -> Option<bool>| {
             let (a, b) = (self.float(a), self.float(b));
             self.truth(&[a, b], f(a, b))
@@ -91,9 +97,14 @@ impl Exact<'_> {
         let less = |a, b| field.is_less(a, b);
         match op {
             Binary::PackHalves => self.bits(Bits::Halves([a, b])),
-            Binary::FAdd => float(&Element::plus),
-            Binary::FSub => float(&Element::minus),
-            Binary::FMul => float(&Element::times),
+            Binary::Append(bits) => self.integers([a, b], |[a, b]| a << bits | b),
+            Binary::Dot(false, false) => integer(|a, b| dot(a, b, unsigned, unsigned)),
+            Binary::Dot(true, true) => integer(|a, b| dot(a, b, signed, signed)),
+            Binary::Dot(true, false) => integer(|a, b| dot(a, b, signed, unsigned)),
+            Binary::Dot(false, true) => integer(|a, b| dot(a, b, unsigned, signed)),
+            Binary::FAdd => Word::Float(self.float(a).plus(self.float(b))),
+            Binary::FSub => Word::Float(self.float(a).minus(self.float(b))),
+            Binary::FMul => Word::Float(self.float(a).times(self.float(b))),
             Binary::FDiv => float(&Element::over),
             Binary::FRem => function("rem"),
             Binary::FMod => function("mod"),
@@ -126,6 +137,8 @@ impl Exact<'_> {
         }
     }
 
+    /// Computes an operation of three words. It is inlined, too.
+    #[inline(always)]
     pub(super) fn three(&self, op: Ternary, a: Word, b: Word, c: Word) -> Word {
         let field = self.field;
         let float = |f: &dyn Fn([Element; 3]) -> Element| Word::Float(f([a, b, c].map(|word| self.float(word))));
@@ -135,7 +148,7 @@ impl Exact<'_> {
                 (Some(0), _) => c,
                 _ => b,
             },
-            Ternary::Fma => float(&|[a, b, c]| a.times(b).plus(c)),
+            Ternary::Fma => Word::Float(self.float(a).times(self.float(b)).plus(self.float(c))),
             Ternary::FMix => float(&|[a, b, t]| a.times(Element::of(1).minus(t)).plus(b.times(t))),
             Ternary::FClamp => float(&|[x, low, high]| field.min(field.max(x, low), high)),
             Ternary::SClamp => self.integers([a, b, c], |[x, low, high]| (x as i32).max(low as i32).min(high as i32) as u32),

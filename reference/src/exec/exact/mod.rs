@@ -104,6 +104,7 @@ impl<'a> Exact<'a> {
     }
 
     /// Returns the float in a word.
+    #[inline]
     fn float(&self, word: Word) -> Element {
         match word {
             Word::Float(element) => element,
@@ -177,6 +178,14 @@ impl<'a> Exact<'a> {
     }
 }
 
+/// Applies a function to each word of two rows.
+#[inline]
+fn rows(words: &mut [Word], dst: Slot, [a, b]: [Slot; 2], len: u32, f: impl Fn(Word, Word) -> Word) {
+    for n in 0..len {
+        words[(dst + n) as usize] = f(words[(a + n) as usize], words[(b + n) as usize]);
+    }
+}
+
 impl Numbers for Exact<'_> {
     const IS_EXACT: bool = true;
     type Word = Word;
@@ -223,16 +232,24 @@ impl Numbers for Exact<'_> {
         }
     }
 
-    fn binary(&self, words: &mut [Word], op: Binary, dst: Slot, [a, b]: [Slot; 2], len: u32) {
-        for n in 0..len {
-            words[(dst + n) as usize] = self.two(op, words[(a + n) as usize], words[(b + n) as usize]);
+    fn binary(&self, words: &mut [Word], op: Binary, dst: Slot, operands: [Slot; 2], len: u32) {
+        // The operations that take most of the time have loops of their own.
+        match op {
+            Binary::FAdd => rows(words, dst, operands, len, |a, b| self.two(Binary::FAdd, a, b)),
+            Binary::FMul => rows(words, dst, operands, len, |a, b| self.two(Binary::FMul, a, b)),
+            Binary::IAdd => rows(words, dst, operands, len, |a, b| self.two(Binary::IAdd, a, b)),
+            Binary::IMul => rows(words, dst, operands, len, |a, b| self.two(Binary::IMul, a, b)),
+            op => rows(words, dst, operands, len, |a, b| self.two(op, a, b)),
         }
     }
 
     fn ternary(&self, words: &mut [Word], op: Ternary, dst: Slot, [a, b, c]: [Slot; 3], len: u32) {
         for n in 0..len {
-            let operands = [a, b, c].map(|slot| words[(slot + n) as usize]);
-            words[(dst + n) as usize] = self.three(op, operands[0], operands[1], operands[2]);
+            let [a, b, c] = [words[(a + n) as usize], words[(b + n) as usize], words[(c + n) as usize]];
+            words[(dst + n) as usize] = match op {
+                Ternary::Fma => self.three(Ternary::Fma, a, b, c),
+                op => self.three(op, a, b, c),
+            };
         }
     }
 

@@ -26,6 +26,35 @@ schedule! {
     pub SAXPY: saxpy<T = f32> for board {}
 }
 
+/// Functions, which call private ones of the same `functions!`.
+pub mod maths {
+    use ::tilewright::functions;
+
+    functions! {
+        /// `v` to the power of 3.
+        pub fn cube(v: f32) -> f32 { square(v) * v }
+        fn square(v) { v * v }
+    }
+    /// Functions that import others, by the library's own path.
+    pub mod more {
+        ::tilewright::functions! {
+            use crate::maths::cube;
+            /// `v` to the power of 6.
+            pub fn sixth(v) { cube(v) * cube(v) }
+            /// The `n`-th part of an index, rounded down.
+            pub fn r#gen(i: i32, n: i32) -> i32 { i / n }
+        }
+    }
+    pub use more::sixth as sixth_power;
+}
+
+kernel! {
+    use self::maths::{cube, more::r#gen as part};
+    fn half(v) { 0.5 * cube(v) }
+    /// Half of the cube of every second element, twice.
+    pub fn halves<N>(x: f32[N]) -> y: f32[N] { y[i] = half(x[part(i, 2)]); }
+}
+
 /// Kernels with names of Rust's macros and modules.
 pub mod names {
     use ::tilewright::kernel;

@@ -36,7 +36,7 @@ pub(super) fn generate(random: &mut Rng) -> Generated {
     let axis = made.random.usize(..rank);
     let value = made.of_block(source, axis);
     stages.push(made.stage("y0", Role::Output, value));
-    let kernel = Kernel { generics, arguments, facts: Vec::new(), tables: made.tables, stages };
+    let kernel = Kernel { generics, arguments, facts: Vec::new(), functions: Vec::new(), tables: made.tables, stages };
     Generated { kernel, fills: Vec::new() }
 }
 

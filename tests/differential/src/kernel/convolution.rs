@@ -68,7 +68,8 @@ pub(super) fn generate(random: &mut Rng) -> Generated {
         stages[0] = Stage { name: "s0".into(), role: Role::Intermediate, ..stages[0].clone() };
         stages.push(last);
     }
-    let kernel = Kernel { generics, arguments: vec![input, filter], facts: Vec::new(), tables: Vec::new(), stages };
+    let kernel =
+        Kernel { generics, arguments: vec![input, filter], facts: Vec::new(), functions: Vec::new(), tables: Vec::new(), stages };
     Generated { kernel, fills: Vec::new() }
 }
 

@@ -8,6 +8,7 @@ mod blocks;
 mod builder;
 mod convolution;
 mod floats;
+mod functions;
 mod integers;
 mod large;
 mod online;
@@ -20,6 +21,7 @@ pub mod text;
 pub mod tree;
 
 pub(crate) use convolution::WINDOWS;
+pub use functions::inlined;
 pub(crate) use online::KEYS;
 pub use skeleton::{Generated, generate};
 pub use tree::Kernel;

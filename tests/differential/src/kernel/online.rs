@@ -18,7 +18,14 @@ const F16: Type = Type::Is(DType::F16);
 pub(super) fn generate(random: &mut Rng) -> Generated {
     let causal = random.u8(..100) < 40;
     let mut maker = Maker {
-        kernel: Kernel { generics: Vec::new(), arguments: Vec::new(), facts: Vec::new(), tables: Vec::new(), stages: Vec::new() },
+        kernel: Kernel {
+            generics: Vec::new(),
+            arguments: Vec::new(),
+            facts: Vec::new(),
+            functions: Vec::new(),
+            tables: Vec::new(),
+            stages: Vec::new(),
+        },
         items: random.choice([F32, F32, F16, Type::Generic]).unwrap_or(F32),
         lead: Vec::new(),
         keys: (Expr::name("M"), Expr::name("M")),

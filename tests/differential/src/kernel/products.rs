@@ -12,6 +12,14 @@ const F16: Type = Type::Is(DType::F16);
 /// The types of factors that matrix units multiply, besides f16, each with the type of its sums.
 const NARROW: [(DType, DType); 3] = [(DType::BF16, DType::F32), (DType::I8, DType::I32), (DType::U8, DType::U32)];
 
+/// The types of both factors and of the sum, of products of bytes that dot products compute.
+const BYTES: [(DType, DType, DType); 4] = [
+    (DType::I8, DType::U8, DType::I32),
+    (DType::U8, DType::I8, DType::I32),
+    (DType::U8, DType::U8, DType::I32),
+    (DType::I8, DType::I8, DType::I32),
+];
+
 /// An axis and its extent.
 type Dim = (String, Expr);
 
@@ -24,8 +32,21 @@ pub(super) fn generate(random: &mut Rng) -> Generated {
             (items, if random.u8(..100) < 65 { F32 } else { items })
         }
     };
-    let kernel = Kernel { generics: Vec::new(), arguments: Vec::new(), facts: Vec::new(), tables: Vec::new(), stages: Vec::new() };
-    let mut maker = Maker { kernel, items, sum };
+    let kernel = Kernel {
+        generics: Vec::new(),
+        arguments: Vec::new(),
+        facts: Vec::new(),
+        functions: Vec::new(),
+        tables: Vec::new(),
+        stages: Vec::new(),
+    };
+    let (mut items, mut sum, mut other) = (items, sum, items);
+    if random.u8(..100) < 15
+        && let Some((first, second, of_sum)) = random.choice(BYTES)
+    {
+        (items, other, sum) = (Type::Is(first), Type::Is(second), Type::Is(of_sum));
+    }
+    let mut maker = Maker { kernel, items, other, sum };
     if items == Type::Generic {
         maker.kernel.generics.push(Generic { name: "T".into(), kind: GenericKind::Dtype(vec![DType::F32, DType::F16]) });
     }
@@ -68,6 +89,8 @@ struct Maker {
     kernel: Kernel,
     /// The type of factors.
     items: Type,
+    /// The type of the second factor.
+    other: Type,
     /// The type of sums.
     sum: Type,
 }
@@ -114,7 +137,7 @@ impl Maker {
         };
         let (index, shape) = a.into_iter().map(slid).unzip();
         let a = self.tensor(names[0], index, shape, self.items);
-        let b = self.input(names[1], b, self.items, random);
+        let b = self.input(names[1], b, self.other, random);
         if random.bool() { self.sum(a, b, &ranges) } else { self.sum(b, a, &ranges) }
     }
 

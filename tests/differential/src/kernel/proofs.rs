@@ -13,7 +13,14 @@ const F32: Type = Type::Is(DType::F32);
 /// Generates a kernel of this kind.
 pub(super) fn generate(random: &mut Rng) -> Generated {
     let ty = if random.bool() { F32 } else { INDEX };
-    let empty = Kernel { generics: Vec::new(), arguments: Vec::new(), facts: Vec::new(), tables: Vec::new(), stages: Vec::new() };
+    let empty = Kernel {
+        generics: Vec::new(),
+        arguments: Vec::new(),
+        facts: Vec::new(),
+        functions: Vec::new(),
+        tables: Vec::new(),
+        stages: Vec::new(),
+    };
     let mut made = Proofs { ty, kernel: empty, random };
     match made.random.u8(..10) {
         0..2 => made.many_dims(),

@@ -195,14 +195,17 @@ impl Builder<'_> {
 
     /// Generates an index that depends on data.
     fn gathered(&mut self, axis: &Axis) -> Index {
-        let ids = self.input(INDEX, vec![axis.within.clone()]);
+        // Uses a copy of the random numbers, so that the rest of the case stays the same as before this type existed.
+        let ty = if self.random.clone().u8(..100) < 40 { Type::Is(DType::I64) } else { INDEX };
+        let ids = self.input(ty, vec![axis.within.clone()]);
         self.fills.retain(|(name, _)| *name != ids);
         let fill = if self.percent(15) { Fill::Wild } else { Fill::Below(self.random.i64(4..=16)) };
         self.fills.push((ids.clone(), fill));
         let index = vec![Expr::name(&axis.name)];
-        let mut expr = Expr::new(ExprKind::Read { tensor: ids, outside: Outside::Never, index }, INDEX);
+        let mut expr = Expr::new(ExprKind::Read { tensor: ids, outside: Outside::Never, index }, ty);
         if self.percent(40) {
-            expr = expr.infix(self.pick(&["-", "+"]), Expr::int(self.random.i64(1..=3)));
+            let number = if ty == INDEX { expr } else { expr.cast(INDEX) };
+            expr = number.infix(self.pick(&["-", "+"]), Expr::int(self.random.i64(1..=3)));
         }
         let extent = self.pick(&self.extents.clone());
         Index { expr, extent, open: true }

@@ -19,7 +19,14 @@ type Dim = (String, Expr);
 
 /// Generates a kernel of this kind.
 pub(super) fn generate(random: &mut Rng) -> Generated {
-    let kernel = Kernel { generics: Vec::new(), arguments: Vec::new(), facts: Vec::new(), tables: Vec::new(), stages: Vec::new() };
+    let kernel = Kernel {
+        generics: Vec::new(),
+        arguments: Vec::new(),
+        facts: Vec::new(),
+        functions: Vec::new(),
+        tables: Vec::new(),
+        stages: Vec::new(),
+    };
     let mut maker = Maker { kernel, lead: Vec::new(), columns: Expr::name("N"), high: Expr::name("N"), mask: None };
     if random.bool() {
         maker.attention(random)

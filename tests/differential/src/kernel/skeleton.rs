@@ -2,7 +2,7 @@
 
 use super::builder::{Axis, Builder, Defined, Value, Window};
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, INDEX, Kernel, Range, Role, Stage, Type};
-use super::{blocks, convolution, online, products, proofs, rows};
+use super::{blocks, convolution, functions, online, products, proofs, rows};
 use crate::schedule::facts;
 use fastrand::Rng;
 use tilewright_check::Fill;
@@ -10,6 +10,7 @@ use tilewright_launch::DType;
 
 const BOOL: Type = Type::Is(DType::Bool);
 const F32: Type = Type::Is(DType::F32);
+const LONG: Type = Type::Is(DType::I64);
 const NARROW: [Type; 5] =
     [Type::Is(DType::BF16), Type::Is(DType::I16), Type::Is(DType::U16), Type::Is(DType::I8), Type::Is(DType::U8)];
 
@@ -24,6 +25,15 @@ pub struct Generated {
 
 /// Generates a kernel; a large one has indices whose terms exceed 2^31.
 pub fn generate(random: &mut Rng, large: bool) -> Generated {
+    let has_functions = !large && random.u8(..100) < 15;
+    let mut generated = without_functions(random, large);
+    if has_functions {
+        functions::abstracted(random, &mut generated.kernel);
+    }
+    generated
+}
+
+fn without_functions(random: &mut Rng, large: bool) -> Generated {
     if !large {
         match random.u8(..100) {
             0..4 => return convolution::generate(random),
@@ -35,7 +45,14 @@ pub fn generate(random: &mut Rng, large: bool) -> Generated {
             _ => {}
         }
     }
-    let kernel = Kernel { generics: Vec::new(), arguments: Vec::new(), facts: Vec::new(), tables: Vec::new(), stages: Vec::new() };
+    let kernel = Kernel {
+        generics: Vec::new(),
+        arguments: Vec::new(),
+        facts: Vec::new(),
+        functions: Vec::new(),
+        tables: Vec::new(),
+        stages: Vec::new(),
+    };
     let mut builder = Builder {
         wild: random.u8(..100) < 7,
         large,
@@ -187,14 +204,23 @@ impl Builder<'_> {
         }
         self.fuel = self.random.u32(0..=9);
         let mut value = if self.percent(58) { self.reduction(ty) } else { self.map(ty) };
+        // A copy of the random numbers, as below.
+        if (ty.is_float() || ty == BOOL) && value.expr.reduces() && self.random.clone().u8(..100) < 12 {
+            let (more, op) = (self.reduction(ty), if ty == BOOL { "^" } else { "-" });
+            value = Value::new(value.expr.infix(op, more.expr), value.size + more.size, false);
+        }
         if last {
             value = self.with_the_rest(value, ty);
         }
-        if role == Role::Intermediate || (role == Role::Output && self.percent(25)) {
+        let is_read = role == Role::Intermediate || (role == Role::Output && self.percent(25));
+        if is_read {
             let read = role == Role::Output;
             self.defined.push(Defined { name: name.clone(), ty, shape: shape.clone(), size: value.size, read });
         }
-        self.kernel.stages.push(Stage { name, role, ty, shape, axes, value: value.expr });
+        // Uses a copy of the random numbers, so that the rest of the case stays the same as before this type existed.
+        let is_long = ty == INDEX && role == Role::Output && !is_read && self.random.clone().u8(..100) < 40;
+        let (ty, value) = if is_long { (LONG, value.expr.cast(LONG)) } else { (ty, value.expr) };
+        self.kernel.stages.push(Stage { name, role, ty, shape, axes, value });
     }
 
     /// Generates a second result that reads the same tensors as another one, in the same order, so that one block can schedule

@@ -1,6 +1,9 @@
 //! Prints a kernel's tree as the text that `kernel!` takes.
 
-use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, Kernel, Outside, Range, Role, Stage, Table, Type};
+use super::tree::{
+    Argument, ArgumentKind, Expr, ExprKind, Function, FunctionForm, Generic, GenericKind, Kernel, Outside, Range, Role, Stage,
+    Table, Type,
+};
 use std::fmt::{self, Display, Formatter};
 
 /// Joins items with commas.
@@ -52,6 +55,18 @@ impl Display for Table {
     }
 }
 
+impl Display for Function {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Function { name, params, body, form } = self;
+        let param = |(name, ty): &(String, Option<Type>)| ty.map_or_else(|| name.clone(), |ty| format!("{name}: {ty}"));
+        let params = commas(params.iter().map(param));
+        match form {
+            FunctionForm::Item => write!(f, "fn {name}({params}) {{ {body} }}"),
+            FunctionForm::Closure => write!(f, "let {name} = |{params}| {body};"),
+        }
+    }
+}
+
 impl Display for Stage {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Stage { name, role, ty, shape, axes, value } = self;
@@ -87,6 +102,10 @@ impl Display for Expr {
             ExprKind::Cast(a) => write!(f, "({} as {})", Operand(a), self.ty),
             ExprKind::If(c, a, b) => write!(f, "(if {c} {{ {a} }} else {{ {b} }})"),
             ExprKind::Let(name, a, b) => write!(f, "{{ let {name} = {a}; {b} }}"),
+            ExprKind::Call(name, args) => write!(f, "{name}({})", commas(args)),
+            ExprKind::Closure { name, params, body, args } => {
+                write!(f, "{{ let {name} = |{}| {body}; {name}({}) }}", commas(params), commas(args))
+            }
             ExprKind::Reduce { op, ranges, body } => write!(f, "{op}({}) {{ {body} }}", commas(ranges)),
         }
     }
@@ -98,7 +117,9 @@ struct Operand<'a>(&'a Expr);
 impl Display for Operand<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.0.kind {
-            ExprKind::Infix(..) | ExprKind::Let(..) | ExprKind::Reduce { .. } => write!(f, "({})", self.0),
+            ExprKind::Infix(..) | ExprKind::Let(..) | ExprKind::Closure { .. } | ExprKind::Reduce { .. } => {
+                write!(f, "({})", self.0)
+            }
             ExprKind::Literal(text) if text.starts_with('-') => write!(f, "({text})"),
             _ => write!(f, "{}", self.0),
         }
@@ -118,8 +139,11 @@ impl Display for Kernel {
         let generics =
             self.generics.iter().filter(|g| !self.arguments.iter().any(|a| a.kind == ArgumentKind::Size && a.name == g.name));
         let facts = if self.facts.is_empty() { String::new() } else { format!(" where {}", commas(&self.facts)) };
+        let of_form = |form| self.functions.iter().filter(move |function| function.form == form);
+        of_form(FunctionForm::Item).try_for_each(|function| writeln!(f, "{function}"))?;
         write!(f, "fn k<{}>({}){outputs}{facts} {{", commas(generics), commas(&self.arguments))?;
         self.tables.iter().try_for_each(|table| write!(f, "\n    {table}"))?;
+        of_form(FunctionForm::Closure).try_for_each(|function| write!(f, "\n    {function}"))?;
         self.stages.iter().try_for_each(|stage| write!(f, "\n    {stage}"))?;
         f.write_str("\n}")
     }

@@ -15,10 +15,34 @@ pub struct Kernel {
     pub arguments: Vec<Argument>,
     /// The facts that it states, for all schedules.
     pub facts: Vec<Fact>,
+    /// Functions before it, and closures before its definitions.
+    pub functions: Vec<Function>,
     /// Constant tables.
     pub tables: Vec<Table>,
     /// Definitions, in order.
     pub stages: Vec<Stage>,
+}
+
+/// A function or a closure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// The parameters, some with their types.
+    pub params: Vec<(String, Option<Type>)>,
+    /// The body.
+    pub body: Expr,
+    /// The form.
+    pub form: FunctionForm,
+}
+
+/// The forms of functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FunctionForm {
+    /// `fn f(p0: f32, p1) { … }`
+    Item,
+    /// `let f = |p0: f32, p1| …;`
+    Closure,
 }
 
 /// A generic.
@@ -157,6 +181,19 @@ pub enum ExprKind {
     If(Box<Expr>, Box<Expr>, Box<Expr>),
     /// `{ let v = a; b }`.
     Let(String, Box<Expr>, Box<Expr>),
+    /// `f(a, b)`.
+    Call(String, Vec<Expr>),
+    /// `{ let f = |p0, p1| …; f(a, b) }`
+    Closure {
+        /// Its name.
+        name: String,
+        /// Its parameters.
+        params: Vec<String>,
+        /// Its body.
+        body: Box<Expr>,
+        /// The arguments of its call.
+        args: Vec<Expr>,
+    },
     /// `sum(k in 0..K) { … }`.
     Reduce {
         /// The operation.
@@ -268,6 +305,8 @@ impl Expr {
         match &self.kind {
             ExprKind::Literal(_) | ExprKind::Name(_) => Vec::new(),
             ExprKind::Read { index, .. } => index.iter().collect(),
+            ExprKind::Call(_, args) => args.iter().collect(),
+            ExprKind::Closure { body, args, .. } => std::iter::once(&**body).chain(args).collect(),
             ExprKind::Prefix(_, a) | ExprKind::Cast(a) => vec![a],
             ExprKind::Infix(_, a, b) | ExprKind::Let(_, a, b) => vec![a, b],
             ExprKind::Method(a, _, args) => std::iter::once(&**a).chain(args).collect(),
@@ -281,6 +320,8 @@ impl Expr {
         match &mut self.kind {
             ExprKind::Literal(_) | ExprKind::Name(_) => Vec::new(),
             ExprKind::Read { index, .. } => index.iter_mut().collect(),
+            ExprKind::Call(_, args) => args.iter_mut().collect(),
+            ExprKind::Closure { body, args, .. } => std::iter::once(&mut **body).chain(args).collect(),
             ExprKind::Prefix(_, a) | ExprKind::Cast(a) => vec![a],
             ExprKind::Infix(_, a, b) | ExprKind::Let(_, a, b) => vec![a, b],
             ExprKind::Method(a, _, args) => std::iter::once(&mut **a).chain(args).collect(),
@@ -295,6 +336,13 @@ impl Expr {
     pub fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         f(self);
         self.children().into_iter().for_each(|child| child.visit(f));
+    }
+
+    /// True if it has a reduction.
+    pub fn reduces(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |e| found |= matches!(e.kind, ExprKind::Reduce { .. }));
+        found
     }
 
     /// Returns every name that it uses: axes, dims, tensors.
@@ -319,12 +367,20 @@ impl Expr {
 }
 
 impl Stage {
-    /// Returns its reduction, if it has one: the operation and the ranges.
+    /// Returns its reduction, if it has one: the operation and the ranges. Several reductions are intermediates of the compiler.
     pub fn reduction(&self) -> Option<(&'static str, &[Range])> {
-        let mut found = None;
+        match self.reductions()[..] {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
+    /// Returns all reductions.
+    pub fn reductions(&self) -> Vec<(&'static str, &[Range])> {
+        let mut found = Vec::new();
         self.value.visit(&mut |e| {
             if let ExprKind::Reduce { op, ranges, .. } = &e.kind {
-                found = Some((*op, ranges.as_slice()));
+                found.push((*op, ranges.as_slice()));
             }
         });
         found

@@ -8,7 +8,7 @@ use super::tree::{Argument, Block, Directive, Fact, Target};
 use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, Kernel, Stage};
 use fastrand::Rng;
 use tilewright_dsl::profile::Profile;
-use tilewright_launch::{DType, Matrices};
+use tilewright_launch::{DType, DotSigns, Matrices};
 
 /// A stage that sums products of two reads, and the roles of its axes.
 pub(crate) struct Product {
@@ -74,10 +74,27 @@ impl Product {
         match self.dtypes {
             [DType::F16, DType::F16] => self.sum.is_float(),
             [DType::BF16, DType::BF16] => self.sum == DType::F32,
-            [DType::I8, DType::I8] => self.sum == DType::I32,
-            [DType::U8, DType::U8] => self.sum == DType::U32,
-            _ => false,
+            _ => self.is_of_words(),
         }
+    }
+
+    /// Returns true if its factors are bytes, which dot products multiply.
+    pub(super) fn is_of_words(&self) -> bool {
+        DotSigns::of(self.dtypes).is_some() && matches!(self.sum, DType::I32 | DType::U32)
+    }
+
+    /// Returns, for each factor, true if the axis of the sum is the last one of its index.
+    pub(super) fn is_last(&self, kernel: &Kernel, stage: &Stage) -> [bool; 2] {
+        let mut last = [false; 2];
+        stage.value.visit(&mut |e| {
+            if let ExprKind::Read { tensor, index, .. } = &e.kind
+                && let Some(at) = self.factors.iter().position(|(factor, _)| factor == tensor)
+                && kernel.arguments.iter().any(|argument| argument.name == *tensor)
+            {
+                last[at] |= index.last().is_some_and(|last| last.names().contains(self.axes[2].as_str()));
+            }
+        });
+        last
     }
 
     /// The axes of rows, of columns and of the sum.
@@ -104,6 +121,27 @@ impl Product {
     pub(super) fn reduced(&self) -> &[String] {
         &self.others[1]
     }
+}
+
+/// Adds the fact that a size is a multiple.
+pub(super) fn needs(kernel: &Kernel, facts: &mut Vec<Fact>, size: &Expr, by: i64) {
+    // No facts are stated for sizes such as `M + 2`.
+    let ExprKind::Name(name) = &size.kind else { return };
+    let is_told = |fact: &Fact| matches!(fact, Fact::Size(left, "==", n) if left == size && n % by == 0);
+    if !kernel.dims().any(|dim| dim == name) || facts.iter().any(is_told) {
+        return;
+    }
+    // The facts of a size are combined to one.
+    let (said, others): (Vec<Fact>, Vec<Fact>) =
+        facts.drain(..).partition(|fact| matches!(fact, Fact::Size(left, ..) if left.names().contains(name.as_str())));
+    let stated = said.iter().filter_map(|fact| match fact {
+        Fact::Size(Expr { kind: ExprKind::Infix("%", stated, by), .. }, "==", 0) if **stated == *size => by.as_int(),
+        _ => None,
+    });
+    // All divisors are powers of 2, except the divisors for tiles of three matrices.
+    let by = stated.filter(|n| *n > 3).fold(by, lcm);
+    *facts = others;
+    facts.push(Fact::Size(size.clone().infix("%", Expr::int(by)), "==", 0));
 }
 
 /// Returns the length of a tensor's rows.
@@ -342,23 +380,7 @@ impl Plan<'_> {
     }
 
     pub(super) fn multiple(&mut self, size: &Expr, by: i64) {
-        // No facts are stated for sizes such as `M + 2`.
-        let ExprKind::Name(name) = &size.kind else { return };
-        let is_told = |fact: &Fact| matches!(fact, Fact::Size(left, "==", n) if left == size && n % by == 0);
-        if !self.kernel.dims().any(|dim| dim == name) || self.facts.iter().any(is_told) {
-            return;
-        }
-        // The facts of a size are combined to one.
-        let (said, others): (Vec<Fact>, Vec<Fact>) =
-            self.facts.drain(..).partition(|fact| matches!(fact, Fact::Size(left, ..) if left.names().contains(name.as_str())));
-        let stated = said.iter().filter_map(|fact| match fact {
-            Fact::Size(Expr { kind: ExprKind::Infix("%", stated, by), .. }, "==", 0) if **stated == *size => by.as_int(),
-            _ => None,
-        });
-        // All divisors are powers of 2, except the divisors for tiles of three matrices.
-        let by = stated.filter(|n| *n > 3).fold(by, lcm);
-        self.facts = others;
-        self.facts.push(Fact::Size(size.clone().infix("%", Expr::int(by)), "==", 0));
+        needs(self.kernel, &mut self.facts, size, by);
     }
 
     /// Generates a copy of a factor.

@@ -8,9 +8,11 @@
 //! get a block ([`blocks`]). Some schedules are spoiled on purpose ([`illegal`]).
 
 mod blocks;
+mod clone;
 mod complete;
 mod decompose;
 pub mod directives;
+mod dot;
 pub(crate) mod facts;
 pub mod flow;
 mod fragment;
@@ -35,7 +37,7 @@ pub(crate) use mma::Product;
 use nest::Nest;
 use std::collections::BTreeSet;
 use tilewright_dsl::profile::Profile;
-use tilewright_launch::DType;
+use tilewright_launch::{DType, Feature};
 use tree::{Block, Directive, Schedule};
 
 /// Generates a schedule for a kernel, whose dtype generic is `generic`.
@@ -62,6 +64,8 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
         return finished(whole, schedule, random);
     }
     let mut kernel = kernel.clone();
+    // Uses a copy of the random numbers, so that the other cases stay as they were.
+    let cloned = if random.clone().u8(..100) < 30 { clone::clone(&mut kernel, random) } else { None };
     let decomposed = decompose::decompose(&mut kernel, &mut schedule.facts, random);
     let online = online::decompose(&mut kernel, &mut schedule.facts, random);
     let packs = pack::packs(&mut kernel, random);
@@ -87,7 +91,11 @@ pub fn generate(kernel: &Kernel, generic: DType, profile: &Profile, random: &mut
     share_blocks(kernel, &mut schedule, random);
     decomposed.iter().for_each(|d| d.name_results(&mut schedule.blocks));
     let decomposed = decomposed.into_iter().map(|d| d.directive).chain(online);
-    let rewrites = decomposed.chain(packs.directives).chain(precomputed.iter().map(|name| directives::of("precompute", name)));
+    let rewrites = cloned
+        .into_iter()
+        .chain(decomposed)
+        .chain(packs.directives)
+        .chain(precomputed.iter().map(|name| directives::of("precompute", name)));
     let rewrites = rewrites.map(|d| Block { stages: Vec::new(), directives: vec![d] });
     schedule.blocks.splice(0..0, rewrites);
     finished(whole, schedule, random)
@@ -195,11 +203,20 @@ impl Maker<'_> {
         true
     }
 
-    /// Generates the directives of a product on matrix units.
+    /// Generates the directives of a product on matrix units, or by dot products.
     fn product(&mut self, stage: &Stage, random: &mut Rng) -> Option<()> {
         let product = Product::of(self.kernel, stage, self.generic)?;
+        // Sums of integers are also accumulated in f32, without matrix units. Uses a copy of the random numbers, so that the rest of the case
+        // stays the same as before.
+        if stage.ty.dtype(self.generic).is_int() && random.clone().u8(..100) < 40 {
+            return None;
+        }
         let facts = self.schedule.facts.clone();
-        let (blocks, facts) = mma::schedule(self.kernel, stage, &product, self.profile, facts, random)?;
+        let share = if self.profile.has(Feature::IntegerDotProduct) { 50 } else { 3 };
+        let (blocks, facts) = match product.is_of_words() && random.u8(..100) < share {
+            true => dot::schedule(self.kernel, stage, &product, facts, random)?,
+            false => mma::schedule(self.kernel, stage, &product, self.profile, facts, random)?,
+        };
         self.schedule.blocks.extend(blocks);
         self.schedule.facts = facts;
         Some(())

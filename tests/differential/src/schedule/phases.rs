@@ -9,7 +9,8 @@ use fastrand::Rng;
 type PhaseStep = (&'static [&'static str], u8, u8);
 
 /// The steps in order.
-const STEPS: [PhaseStep; 11] = [
+const STEPS: [PhaseStep; 13] = [
+    (&["accumulate"], 40, 1),
     (&["rfactor"], 9, 1),
     (&["fuse", "tile", "split"], 25, 1),
     (&["to workgroups"], 80, 1),
@@ -20,6 +21,7 @@ const STEPS: [PhaseStep; 11] = [
     (&["lanes"], 12, 3),
     (&["to threads", "distribute", "distribute", "strategy"], 80, 2),
     (&["promote", "compute_at", "unroll", "vectorize", "tile"], 60, 3),
+    (&["dot"], 60, 1),
     (&["pipeline"], 15, 1),
 ];
 

@@ -125,7 +125,7 @@ impl Directive {
 
     /// Returns true if it rewrites the algorithm, so that it precedes all other directives.
     pub fn rewrites(&self) -> bool {
-        matches!(self.name, "pack" | "precompute" | "decompose_im2col" | "decompose_winograd" | "decompose_online")
+        matches!(self.name, "clone" | "pack" | "precompute" | "decompose_im2col" | "decompose_winograd" | "decompose_online")
     }
 
     /// Returns its tail keywords.

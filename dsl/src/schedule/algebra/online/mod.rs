@@ -16,7 +16,7 @@ mod recognize;
 mod scores;
 mod stages;
 
-use super::convolution::check_names;
+use super::new_stages::check_names;
 use super::pack::Rewritten;
 use crate::diag::{Error, Errors, SpanId, list};
 use crate::nest::{BufferId, Program, State};

@@ -19,7 +19,7 @@ use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs, Outside};
 use crate::facts::sources::defined::known_of;
 use crate::nest::fill::known_by;
 use crate::nest::{AxisDef, AxisId, Body, BufferId, Monoid, Program, Running, Space, Stage, StageId};
-use crate::schedule::algebra::convolution::open_before;
+use crate::schedule::algebra::new_stages::open_before;
 use crate::schedule::algebra::pack::rewrite::guard;
 use crate::syntax::Name;
 use std::collections::{HashMap, HashSet};

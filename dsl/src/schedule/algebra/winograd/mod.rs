@@ -14,7 +14,7 @@ pub mod matrices;
 mod recognize;
 pub(in crate::schedule) mod stages;
 
-use super::convolution::check_names;
+use super::new_stages::check_names;
 use super::pack::Rewritten;
 use crate::diag::{Error, SpanId, list};
 use crate::facts::Prover;

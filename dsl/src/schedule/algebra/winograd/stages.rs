@@ -17,7 +17,7 @@ use crate::diag::SpanId;
 use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs, Read};
 use crate::launch::DType;
 use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Body, BufferId, Fate, Program, StageId};
-use crate::schedule::algebra::convolution;
+use crate::schedule::algebra::new_stages;
 use crate::schedule::algebra::pack::rewrite::guard;
 use crate::schedule::invocations::atomics;
 use num_traits::{One, Signed, Zero};
@@ -54,7 +54,7 @@ impl Decomposition {
     /// `u`, `g` and `y`.
     pub(super) fn make(&self, program: &mut Program) -> [BufferId; 4] {
         let at = self.of.stage;
-        convolution::open_before(program, at, 4);
+        new_stages::open_before(program, at, 4);
         let [input, filter, product, tile, y] = std::array::from_fn(|n| StageId::new(at.index() + n));
         let (v, u) = (self.input(program, input), self.filter(program, filter));
         let g = self.product(program, product, (input, &v), (filter, &u));
@@ -242,7 +242,7 @@ impl Decomposition {
         name
     }
 
-    /// Defines a stage at an id that [`convolution::open_before`] reserved, on its own axes.
+    /// Defines a stage at an id that [`new_stages::open_before`] reserved, on its own axes.
     fn define(
         &self,
         program: &mut Program,
@@ -253,7 +253,7 @@ impl Decomposition {
         dtype: DType,
     ) {
         let axes: Vec<AxisId> = points.into_iter().chain(renamed.axes.iter().map(|(_, new)| *new)).collect();
-        convolution::define(program, stage, name, axes, body, (dtype, self.span));
+        new_stages::define(program, stage, name, axes, body, (dtype, self.span));
     }
 
     /// Applies, in each dimension, the matrix row that `points` selects to the items at all places. The dimensions are transformed

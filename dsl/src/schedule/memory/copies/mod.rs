@@ -279,6 +279,7 @@ fn within_vector(nest: &StageNest<'_>, frame: &Frame, attached: &Attached, copy:
             "split into matrices",
             "`reorder` the axes of the matrices into that loop first",
         ),
+        Exec::Dot => ("among the factors of the dot product over", "put in a dot product", "name a place further out"),
         _ => ("among the lanes of", "put in lanes", "name a place further out"),
     };
     let error = Error::new(span, format!("`{copy}` would be made {within} `{axis}`"));

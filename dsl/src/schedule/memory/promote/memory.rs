@@ -2,11 +2,11 @@
 
 use super::Wanted;
 use crate::diag::{Error, SpanId};
-use crate::nest::{AxisDef, AxisId, Block, BufferId, Node, NodeKind, Program, Space, walk};
-use crate::profile::Profile;
+use crate::nest::{AxisDef, AxisId, BufferId, Space};
 use crate::schedule::StageNest;
 use crate::schedule::loops::unroll::LIMIT;
 use crate::syntax::schedule::Memory;
+use std::collections::BTreeSet;
 
 /// Returns the padding and the swizzle of a copy's rows, as the directive states them.
 pub(super) fn layout(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axes: &[AxisId]) -> Result<(u32, u32), Error> {
@@ -42,32 +42,29 @@ pub(super) fn layout(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, axes: &[Axis
     Ok((row_pad, swizzle))
 }
 
-/// Returns the shared buffers of a nest, each with its bytes.
-pub(in crate::schedule) fn shared_bytes(program: &Program, profile: &Profile, block: &Block) -> Vec<(BufferId, i64)> {
-    let shared = |node: &Node| match node.kind {
-        NodeKind::Alloc { buffer, .. } if program.buffers[buffer].space == Space::Shared => Some(buffer),
-        _ => None,
-    };
-    let bytes = |buffer| (buffer, program.local_bytes(buffer, profile).unwrap_or(0));
-    walk::nodes(block).filter_map(shared).map(bytes).collect()
+/// Returns the shared buffers that the stage reads, each with its bytes. They are live at the same time. Other shared buffers may use the
+/// same memory ([`crate::lower`]).
+pub(in crate::schedule) fn read_together(nest: &StageNest<'_>) -> Vec<(BufferId, i64)> {
+    let (program, compute) = (&*nest.program, &nest.path.compute);
+    let values = compute.value.iter().copied().chain(compute.finish);
+    let reads = values.flat_map(|value| program.exprs.reads(value)).map(|read| read.buffer);
+    let shared: BTreeSet<BufferId> = reads.filter(|buffer| program.buffers[*buffer].space == Space::Shared).collect();
+    shared.into_iter().map(|buffer| (buffer, program.local_bytes(buffer, nest.profile).unwrap_or(0))).collect()
 }
 
 /// Refuses a copy that does not fit after its element type was widened.
 pub(in crate::schedule) fn check_widened(nest: &StageNest<'_>, copy: BufferId, span: SpanId) -> Result<(), Error> {
     let program = &*nest.program;
-    let parts = shared_bytes(program, nest.profile, &nest.placed.assembled(program, &nest.path));
-    let (total, there) = (parts.iter().map(|(_, bytes)| bytes).sum::<i64>(), i64::from(nest.profile.shared_bytes));
-    if total <= there {
+    let (there, takes) = (i64::from(nest.profile.shared_bytes), program.local_bytes(copy, nest.profile).unwrap_or(0));
+    if takes <= there {
         return Ok(());
     }
-    let (b, takes) = (&program.buffers[copy], program.local_bytes(copy, nest.profile).unwrap_or(0));
+    let b = &program.buffers[copy];
     let error = Error::new(
         span,
         format!("`{}` does not fit: as accumulators of {} it takes {takes} bytes of shared memory", b.name, b.dtype),
     );
-    let error = error
-        .note(format!("`{}` has {there}, and all shared buffers take {total}", nest.profile.name))
-        .note_at(b.span, "it is made here");
+    let error = error.note(format!("`{}` has {there}", nest.profile.name)).note_at(b.span, "it is made here");
     Err(error.help("make the tiles of rows and columns smaller"))
 }
 
@@ -79,7 +76,7 @@ fn bytes_of(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId) -> Opti
     wanted.also.iter().try_fold(bytes, |sum, also| sum.checked_add(elements.checked_mul(program.element_bytes(*also, profile))?))
 }
 
-/// Refuses a copy that does not fit.
+/// Refuses a copy that does not fit beside those that are read together with it. A result is not live while its operands are.
 pub(super) fn check(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId, used: &[AxisId]) -> Result<(), Error> {
     let program = &*nest.program;
     let Some(takes) = bytes_of(nest, wanted, buffer).filter(|n| *n <= i64::from(i32::MAX)) else {
@@ -103,7 +100,8 @@ pub(super) fn check(nest: &StageNest<'_>, wanted: &Wanted<'_>, buffer: BufferId,
         }
         return Ok(());
     }
-    let others = shared_bytes(program, nest.profile, &nest.placed.assembled(program, &nest.path));
+    let is_result = nest.path.compute.dst.iter().any(|to| to.buffer == wanted.source);
+    let others = if is_result { Vec::new() } else { read_together(nest) };
     let taken: i64 = others.iter().map(|(_, bytes)| bytes).sum();
     let there = i64::from(nest.profile.shared_bytes);
     if taken + takes <= there {

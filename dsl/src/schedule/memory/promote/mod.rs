@@ -23,7 +23,7 @@ mod output;
 pub(in crate::schedule) mod place;
 pub(in crate::schedule) mod value;
 
-pub(in crate::schedule) use memory::{check_widened, shared_bytes};
+pub(in crate::schedule) use memory::{check_widened, read_together};
 pub(in crate::schedule) use place::varying as place_varying;
 
 use super::attach::Attached;

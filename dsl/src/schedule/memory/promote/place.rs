@@ -100,8 +100,7 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
     let axis = nest.axis(name)?;
     let Some(at) = nest.path.position(axis) else {
         if let Some((_, inside)) = nest.vanished.iter().find(|(other, _)| *other == axis) {
-            let is_inside =
-                |f: &&Frame| matches!(f.as_loop(), Some((a, exec)) if exec == Exec::Lanes || nest.program.comes_from(a, inside));
+            let is_inside = |f: &&Frame| matches!(f.as_loop(), Some((a, exec)) if matches!(exec, Exec::Lanes | Exec::Dot) || nest.program.comes_from(a, inside));
             return Ok(plain.iter().position(is_inside).unwrap_or(plain.len()).max(workgroups));
         }
         let error = Error::new(name.span, format!("`{name}` has one value, and therefore no loop"));
@@ -113,6 +112,7 @@ fn of_axis(nest: &StageNest<'_>, promote: &Promote, plain: &[&Frame], workgroups
     };
     match frame.as_loop() {
         Some((_, Exec::Lanes)) => refuse("in lanes, which run together", "name a loop around the lanes as the place"),
+        Some((_, Exec::Dot)) => refuse("in a dot product, which is one instruction", "name a loop around it as the place"),
         Some((_, Exec::Bind(Level::Workgroup, _))) => Ok(workgroups),
         Some((_, Exec::Bind(..))) if promote.is_together() => match promote.computed {
             true => refuse("distributed to invocations, which share the memory", "name `workgroup` or a loop as the place"),

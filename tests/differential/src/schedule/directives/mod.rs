@@ -5,8 +5,10 @@
 //! uses of it go into [`super::illegal`], and completions that it needs into [`super::complete`]. Reports count directives by their
 //! names, so nothing more is needed.
 
+mod accumulate;
 mod compute_at;
 mod distribute;
+mod dot;
 mod fuse;
 mod lanes;
 mod pipeline;
@@ -43,7 +45,7 @@ pub struct Family {
 }
 
 /// All families.
-pub const FAMILIES: [Family; 15] = [
+pub const FAMILIES: [Family; 17] = [
     Family { name: "tile", weight: 30, propose: tile::propose },
     Family { name: "split", weight: 14, propose: split::propose },
     Family { name: "fuse", weight: 10, propose: fuse::propose },
@@ -54,10 +56,12 @@ pub const FAMILIES: [Family; 15] = [
     Family { name: "serial", weight: 4, propose: serial::propose },
     Family { name: "unroll", weight: 14, propose: unroll::propose },
     Family { name: "vectorize", weight: 16, propose: vectorize::propose },
+    Family { name: "dot", weight: 10, propose: dot::propose },
     Family { name: "promote", weight: 14, propose: promote::propose },
     Family { name: "pipeline", weight: 14, propose: pipeline::propose },
     Family { name: "compute_at", weight: 12, propose: compute_at::propose },
     Family { name: "rfactor", weight: 3, propose: rfactor::propose },
+    Family { name: "accumulate", weight: 3, propose: accumulate::propose },
     Family { name: "show", weight: 2, propose: show::propose },
 ];
 

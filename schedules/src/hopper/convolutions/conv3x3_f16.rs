@@ -6,13 +6,6 @@ use tilewright::devices::nvidia_hopper;
 use tilewright::schedule;
 
 schedule! {
-    /// 64 input channels: 7x8 pixels x 64 channels per workgroup of four subgroups at a time. The filter stays in fragments.
-    pub FILTER: conv3x3_f16 for nvidia_hopper where OH % 7 == 0, OW % 8 == 0, IC == 64, OC % 64 == 0 {
-        apply parts::conv_f16::NHWC_FILTER;
-    }
-}
-
-schedule! {
     /// Small images: 7x16 pixels x 64 channels per workgroup of two subgroups.
     pub ROWS_7: conv3x3_f16 for nvidia_hopper where OH <= 7, IC % 16 == 0 {
         apply parts::conv_f16::NHWC_ROWS<TALL = 7>;

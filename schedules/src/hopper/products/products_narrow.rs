@@ -27,15 +27,7 @@ schedule! {
     /// Large products of integers, with sizes as specialization constants: 128x128 per workgroup of four subgroups, each with 64x64 in
     /// fragments. A first dispatch transposes `b`, because the device loads matrices of bytes quickly only if bytes of one sum are adjacent.
     pub I8_128X128: matmul_i8 for nvidia_hopper where M % 1024 == 0, N % 128 == 0, K % 128 == 0 {
-        pack(b[k, j] => [j, k], when: dispatch);
-        b_packed {
-            tile(j: 64, k: 64) => workgroup(y, x);
-            promote(b => b_t, at: workgroup, to: shared, row_pad: 4);
-            tile(j: 8) => thread(y);
-            tile(k: 4) => thread(x);
-            vectorize(k, 4);
-            unroll(j);
-        }
+        apply parts::matrices::TRANSPOSED;
         tile(i: 128 => i_o, j: 128 => j_o);
         split(i_o, [_, BAND] => band, i_b);
         reorder(band, j_o, i_b, i, j, k);

@@ -1,0 +1,5 @@
+//! Attention, softmax and layer normalization.
+
+pub mod attention;
+pub mod attention_mixed;
+pub mod rows;
