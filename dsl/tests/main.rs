@@ -2,22 +2,15 @@
 
 #![allow(unreachable_pub, reason = "a test binary has no users")]
 
-mod accumulate;
 mod algorithm;
-mod all_reduce;
-mod apply;
 mod barriers;
-mod clone;
 mod components;
-mod compute_at;
 mod decompositions;
 mod diag;
 mod directives;
-mod dots;
 mod erf;
 mod expand;
 mod facts;
-mod im2col;
 mod inlining;
 mod instead;
 mod kernel_heads;
@@ -28,7 +21,6 @@ mod mutants;
 mod online;
 mod overlay;
 mod plan;
-mod promote;
 mod rules;
 mod sides;
 mod solve;
@@ -36,4 +28,3 @@ mod steps;
 mod tokens;
 mod verify;
 mod versions;
-mod winograd;

@@ -1,8 +1,8 @@
 //! Calls: of functions and closures, and of `f32::from_bits`. For other calls, the error names the method, cast, reduction or definition to
 //! write.
 
-use super::maths::{is_method, nearest_method};
 use super::names::Symbol;
+use super::values::maths::{is_method, nearest_method};
 use super::{Checked, Checker, Poisoned};
 use crate::diag::{Error, SpanId, did_you_mean};
 use crate::expr::ExprId;

@@ -22,41 +22,33 @@
 //! - Every position, and every index that `min` or `max` reduces (`compared`), fits in 32 bits. This is proved, or checked at launch.
 //! - The length of a range `lo..hi` is at least 0. This is proved, or checked at launch, too.
 
-mod bits;
 mod bounds;
 mod calls;
 mod compared;
 mod compound;
 mod definitions;
-mod euclid;
 pub mod evaluate;
 mod functions;
 mod header;
 pub mod inline;
-mod literals;
-mod maths;
 mod names;
-mod narrow;
 mod order;
-mod positions;
-mod powers;
 mod reads;
 mod reductions;
 mod several;
 pub mod signature;
 mod sizes;
 pub(crate) mod stated;
-mod stated_scalars;
 mod types;
 mod values;
 
 pub use evaluate::evaluate;
 pub use functions::check_functions;
 pub use inline::inline;
-pub use literals::literal;
 pub(crate) use reductions::monoid;
 pub use signature::{Argument, Element, Signature, Tensor, check_generic, signature};
 pub(crate) use types::plain as dtype_named;
+pub use values::literal;
 
 use crate::diag::{Error, Errors, SpanId};
 use crate::expr::ExprId;

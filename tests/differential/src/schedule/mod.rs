@@ -17,7 +17,6 @@ pub(crate) mod facts;
 pub mod flow;
 mod fragment;
 mod illegal;
-mod im2col;
 mod mma;
 pub mod nest;
 mod online;
@@ -28,7 +27,6 @@ pub mod places;
 mod rows;
 mod statements;
 pub mod tree;
-mod winograd;
 
 use crate::kernel::tree::{GenericKind, Kernel, Role, Stage};
 use fastrand::Rng;
