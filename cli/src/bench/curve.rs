@@ -23,7 +23,7 @@ const SHORTEST: i64 = 4;
 const SHORT: i64 = 1024;
 const LONGEST: i64 = 1 << 25;
 const FACTOR: i64 = 8;
-/// The elements of the vectors at which the schedules are compared.
+/// The elements of the vectors at which the schedules are compared, if a launch with them is not too long.
 const COMPARED: i64 = 1 << 20;
 /// After a launch that takes longer, in nanoseconds, there are no longer vectors.
 const LONGEST_LAUNCH: f64 = 50e6;
@@ -100,11 +100,14 @@ fn without_noise(mut points: Vec<Point>) -> Vec<Point> {
     points
 }
 
-/// Returns the fastest schedule on the device.
+/// Returns the fastest schedule on the device. A slow device, such as the reference device, compares them at short vectors.
 fn fastest(options: &Bench, reached: &mut Reached, kernels: Vec<Compiled>) -> Result<Compiled, Trouble> {
     let (mut best, mut why): (Option<(f64, Compiled)>, _) = (None, String::new());
+    let short = kernels.iter().find_map(|kernel| time(options, reached, kernel, SHORT).ok());
+    let is_slow = short.is_some_and(|time| time * (COMPARED / SHORT) as f64 > LONGEST_LAUNCH);
+    let length = if is_slow { SHORT } else { COMPARED };
     for kernel in kernels {
-        match time(options, reached, &kernel, COMPARED) {
+        match time(options, reached, &kernel, length) {
             Ok(time) if best.as_ref().is_none_or(|(best, _)| time < *best) => {
                 best.replace((time, kernel)).iter().for_each(|(_, slower)| reached.forget(slower));
             }
