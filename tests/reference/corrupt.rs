@@ -24,12 +24,27 @@ const CHECKED: u64 = 10;
 
 #[test]
 fn damaged_words_are_refused_or_faulty_or_run() {
+    let parts = std::thread::available_parallelism().map_or(1, usize::from);
+    let judged = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..parts).map(|part| scope.spawn(move || damaged_words(part, parts))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("the assertions hold")).collect::<Vec<_>>()
+    });
+    let count: u64 = judged.iter().map(|(count, _)| count).sum();
+    assert!(count > 40, "of these, sizes were found for {count}");
+    let of = |outcome| judged.iter().filter_map(|(_, outcomes)| outcomes.get(&outcome)).sum::<u64>();
+    // If everything were refused, this would test nothing.
+    let at_least = |outcome, part| assert!(of(outcome) * part > SEEDS * count, "{judged:?}");
+    at_least(Outcome::Ran, 20);
+    at_least(Outcome::Faulty, 100);
+}
+
+/// Damages one of `parts` parts of the dispatches. Returns their number, and the number of damaged modules with each outcome.
+fn damaged_words(part: usize, parts: usize) -> (u64, BTreeMap<Outcome, u64>) {
     let catalog = catalog::ALL.iter().flat_map(|entry| (entry.programs)().expect("they decode"));
     let own = WAYS.into_iter().map(axpy_twice).chain([mark([true, false])]);
-    let subjects: Vec<Subject> = catalog.chain(own).flat_map(|program| Subject::all(&program)).collect();
-    assert!(subjects.len() > 40, "of these, sizes were found for {}", subjects.len());
-    let mut outcomes: BTreeMap<Outcome, u64> = BTreeMap::new();
-    for subject in &subjects {
+    let programs = catalog.chain(own).skip(part).step_by(parts);
+    let (mut count, mut outcomes) = (0, BTreeMap::new());
+    for subject in programs.flat_map(|program| Subject::all(&program)) {
         assert_eq!(subject.run(&subject.words()), Outcome::Ran, "{}", subject.name);
         subject.check(&subject.words()).unwrap_or_else(|e| panic!("{}: checks cannot be added: {e}", subject.name));
         for seed in 0..SEEDS {
@@ -38,11 +53,9 @@ fn damaged_words_are_refused_or_faulty_or_run() {
             let outcome = subject.run_damaged(seed).unwrap_or_else(|| panic!("{} panics, with seed {seed}", subject.name));
             *outcomes.entry(outcome).or_default() += 1;
         }
+        count += 1;
     }
-    // If everything were refused, this would test nothing.
-    let at_least = |outcome, part| assert!(outcomes[&outcome] * part > SEEDS * subjects.len() as u64, "{outcomes:?}");
-    at_least(Outcome::Ran, 20);
-    at_least(Outcome::Faulty, 100);
+    (count, outcomes)
 }
 
 #[test]
