@@ -2,13 +2,17 @@
 //!
 //! Each reduction becomes an intermediate before the definition, which reads its element: `y_sum` and `y_sum_2`, on those axes of the
 //! definition that the reduction uses. An intermediate is computed under no condition, so neither are the reads in it.
+//!
+//! At a point of the definition, no axis is empty. For example, `1 % M` is an index of a definition with an axis in `0..M`. A reduction whose
+//! indices and ranges need this has all axes of the definition.
 
 use super::bounds::show;
 use super::order::definitions;
 use super::{Checked, Checker, Poisoned};
 use crate::arena::Id;
 use crate::diag::Error;
-use crate::expr::{Expr as Node, ExprId, Outside, Read};
+use crate::expr::{Binary, Expr as Node, ExprId, Outside, Read};
+use crate::facts::Prover;
 use crate::nest::{Axis, AxisDef, AxisId, Body, Buffer, BufferId, Space, Stage, StageId, State};
 use crate::syntax::expr::{Expr, ExprKind, Reduce};
 use crate::syntax::families::identifier;
@@ -48,7 +52,9 @@ impl Checker<'_> {
             return self.fail(error.help(format!("make `{name}` an input, and define an output instead")));
         }
         let uses = |axis: &AxisId| values.iter().any(|value| exprs.uses_axis(*value, &mut |a| a == *axis));
-        let axes: Vec<AxisId> = self.definition.axes.iter().copied().filter(uses).collect();
+        let used: Vec<AxisId> = self.definition.axes.iter().copied().filter(uses).collect();
+        let least = i64::from(found.monoid.identity.len() > 1);
+        let axes = if self.is_defined_on(&used, &found.over, &values, least) { used } else { self.definition.axes.clone() };
         let stage = StageId::new(self.program.stages.len());
         let copy = |axis: &AxisId| Axis { def: AxisDef::Root(stage), ..self.program.axes[*axis].clone() };
         let copies: Vec<Axis> = axes.iter().map(copy).collect();
@@ -66,6 +72,33 @@ impl Checker<'_> {
         let name = self.program.buffers[buffer].name.clone();
         self.program.stages.push(Stage { name, buffer, axes: copies, body, also: Vec::new(), span: reduce.head });
         Ok(self.element(buffer, &axes, reduce))
+    }
+
+    /// True if the values of a reduction over `over` are defined at all points of some axes, even if the other axes of the definition are empty:
+    /// reads are as far in bounds as they were proved to be, divisors are positive, and ranges have at least `least` values.
+    fn is_defined_on(&self, axes: &[AxisId], over: &[AxisId], values: &[ExprId], least: i64) -> bool {
+        let program = &self.program;
+        let within = |count: usize| Prover::new(program).within(axes.iter().chain(&over[..count]).copied());
+        let (prover, data) = (within(over.len()), within(over.len()).about_data());
+        let inside = |read: &Read| {
+            let dimensions = read.index.iter().zip(&program.buffers[read.buffer].shape).enumerate();
+            dimensions.into_iter().all(|(d, (index, extent))| {
+                let (low, high) = match &read.outside {
+                    Outside::Never => (false, false),
+                    Outside::Clamp(sides) | Outside::Fill(_, sides) => sides[d],
+                };
+                let proved = |by: &dyn Fn(&Prover<'_>) -> bool| by(&prover) || by(&data);
+                (low || proved(&|prover| prover.nonneg(*index))) && (high || proved(&|prover| prover.less(*index, *extent)))
+            })
+        };
+        let undefined = |e: &Node| match e {
+            Node::Read(read) => !inside(read),
+            Node::Binary(Binary::FloorDiv | Binary::FloorMod, _, divisor) => !prover.positive(*divisor),
+            _ => false,
+        };
+        let is_long = |(n, axis): (usize, &AxisId)| within(n).less_equal(program.exprs.int(least), program.axes[*axis].extent);
+        axes.len() == self.definition.axes.len()
+            || over.iter().enumerate().all(is_long) && !values.iter().any(|value| program.exprs.any(*value, &mut { undefined }))
     }
 
     /// Makes the intermediate's buffer. Its name is the definition's with the operator, and a number if that is taken.

@@ -63,6 +63,20 @@ fn reductions_are_intermediates() {
             }",
             "{ s_0_sum, s_1_max { tile(k: 8); distribute(i => workgroup(x)); } }",
         ),
+        // Indices and ranges that are valid only where the definition has points keep its axes.
+        (
+            "fn k<N, M>(x: f32[M], z: f32[N]) -> y: f32[M, N] where N >= 1 {
+                y[j, i] = sum(k in 0..2) { x.clamp()[1 % M] } + sum(k in 0..M - 1) { x[k] } + sum(k in 0..M) { x[k] } + sum(k in 0..N) { z[k] };
+            }",
+            "fn k<N, M>(x: f32[M], z: f32[N]) -> y: f32[M, N] where N >= 1 {
+                let y_sum[j, i]: f32[M, N] = sum(k in 0..2) { x.clamp()[1 % M] };
+                let y_sum_2[j, i]: f32[M, N] = sum(k in 0..M - 1) { x[k] };
+                let y_sum_3[]: f32[] = sum(k in 0..M) { x[k] };
+                let y_sum_4[]: f32[] = sum(k in 0..N) { z[k] };
+                y[j, i] = y_sum[j, i] + y_sum_2[j, i] + y_sum_3[] + y_sum_4[];
+            }",
+            "{}",
+        ),
         // In an update, and among truth values.
         (
             "fn k<N>(x: f32[N], y: &mut f32[N]) {
