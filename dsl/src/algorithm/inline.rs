@@ -5,16 +5,20 @@
 //! nearest point of the stage, and for padding the fill is selected there. So the stage's own reads stay in bounds as they were
 //! proved. Reads that cannot be proved in bounds at their new place are clamped.
 //!
+//! An intermediate that reads an argument which is updated is not substituted into readers after the update ([`Why::Updated`]), because
+//! they would read the new values.
+//!
 //! A stage that reads another at three places contains it three times, so each stage of a chain could double the size of the
 //! next. Two rules bound that. First, indices are normalized, so that reads of the same element become one read, even if their
 //! indices were written differently. Second, a stage that would make one of its readers too large is stored ([`MOST`]).
 
 mod growth;
 
+use super::updates::overwritten;
 use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Sides};
 use crate::facts::Prover;
 use crate::nest::points::points;
-use crate::nest::{AxisId, Body, Buffer, Program, Space, StageId};
+use crate::nest::{AxisId, Body, Buffer, BufferId, Program, Space, StageId};
 use crate::table::Map;
 use growth::Growth;
 use std::collections::HashMap;
@@ -39,15 +43,26 @@ pub struct Inlined {
     pub stored: Vec<Stored>,
 }
 
-/// A pointwise intermediate that is stored, because it would make a reader too large.
+/// A pointwise intermediate that is stored instead of being substituted.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored {
     /// The intermediate.
     pub stage: StageId,
     /// The stage that reads it.
     pub reader: StageId,
-    /// The most parts that the reader may have. `None` if the intermediate is nested too deeply.
-    pub parts: Option<usize>,
+    /// The reason.
+    pub why: Why,
+}
+
+/// The reason for which a pointwise intermediate is stored.
+#[derive(Clone, Copy, Debug)]
+pub enum Why {
+    /// The reader would have more than this number of parts.
+    Parts(usize),
+    /// The intermediate is nested too deeply.
+    Deep,
+    /// The intermediate reads an argument that is updated before the reader reads it.
+    Updated(BufferId),
 }
 
 /// Substitutes every pointwise intermediate into its readers, and returns the intermediates in order of definition. They stay in
@@ -77,12 +92,14 @@ pub fn inline_those(program: &mut Program, take: &dyn Fn(&Program, StageId) -> b
         let is_reader = |id: &&StageId| program.stages[**id].values().iter().any(|value| program.exprs.any(*value, &mut { reads }));
         let readers: Vec<StageId> = stages[n + 1..].iter().filter(is_reader).copied().collect();
         if let Some(reader) = readers.first().filter(|_| program.exprs.depth(value) > DEEPEST) {
-            inlined.stored.push(Stored { stage: *id, reader: *reader, parts: None });
+            inlined.stored.push(Stored { stage: *id, reader: *reader, why: Why::Deep });
             continue;
         }
         let within = |reader: &StageId| {
             let most = MOST.max(TIMES * (written[id] + written[reader]));
-            substituted(program, *id, *reader, most).ok_or(Stored { stage: *id, reader: *reader, parts: Some(most) })
+            let stored = |why| Stored { stage: *id, reader: *reader, why };
+            let values = substituted(program, *id, *reader, most).ok_or(stored(Why::Parts(most)))?;
+            overwritten(program, *reader, &values).map_or(Ok(values), |buffer| Err(stored(Why::Updated(buffer))))
         };
         match readers.iter().map(within).collect::<Result<Vec<_>, Stored>>() {
             Err(stored) => inlined.stored.push(stored),

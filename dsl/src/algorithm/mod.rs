@@ -7,7 +7,7 @@
 //! # Modules
 //! `header` (generics, arguments, outputs) → `definitions` (statements to stages; `compound` refuses `+=`), with `values`
 //! (expressions), `literals`, `maths` (methods), `calls`, `functions` (which are inlined), `reads` (and `bounds`, which proves them in bounds), `reductions` (and `several`, which makes intermediates of them) →
-//! `order` (the order of definitions, and whether all are used). All of them use `names` and `types`. A wrong name or
+//! `updates` (of `&mut` arguments), `order` (the order of definitions, and whether all are used). All of them use `names` and `types`. A wrong name or
 //! expression is *poisoned*: expressions that depend on it are wrong too, and no errors are reported for them.
 //!
 //! # Language rules
@@ -40,6 +40,7 @@ pub mod signature;
 mod sizes;
 pub(crate) mod stated;
 mod types;
+mod updates;
 mod values;
 
 pub use evaluate::evaluate;
@@ -105,6 +106,7 @@ fn check_with(kernel: &Kernel, bindings: &Bindings, prove: bool) -> Result<Progr
     checker.header(bindings);
     checker.statements();
     checker.whole();
+    checker.order_updates();
     let Checker { program, errors, .. } = checker;
     errors.into_result().map(|()| program)
 }

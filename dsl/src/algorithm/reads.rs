@@ -80,14 +80,12 @@ impl Checker<'_> {
                 return self.fail(error.help("only tensors have indices"));
             }
         };
-        let (name, declared) = (self.definition.name.clone(), self.program.buffers[buffer].span);
+        let name = self.definition.name.clone();
         let own = self.definition.buffer == Some(buffer);
         match self.program.buffers[buffer].space {
-            Space::Update if !own => {
-                let error =
-                    Error::new(tensor.span, format!("`{tensor}` is updated in place, so only its own definition may read it"));
-                let error = error.note_at(declared, "it is `&mut` here");
-                self.fail(error.help("make it an input, and define an output instead"))
+            Space::Update => {
+                self.precedes_update(tensor, buffer)?;
+                Ok(buffer)
             }
             Space::Output | Space::Temporary if own => {
                 let error = Error::new(tensor.span, format!("the definition of `{name}` reads `{name}`: scans are out of scope"));
@@ -140,22 +138,6 @@ impl Checker<'_> {
             return self.fail(error.help("pad with a literal or a scalar, and choose other values by `if`"));
         }
         Ok(id)
-    }
-
-    /// Checks that a tensor that is updated in place is read at the index that is written.
-    fn place_of_update(&mut self, span: SpanId, tensor: &Name, buffer: BufferId, index: &[ExprId]) -> Checked<()> {
-        if self.program.buffers[buffer].space != Space::Update {
-            return Ok(());
-        }
-        let axes: Vec<ExprId> = self.definition.axes.clone().into_iter().map(|a| self.program.exprs.axis(a)).collect();
-        if axes == index {
-            return Ok(());
-        }
-        let names: Vec<&str> = self.definition.axes.iter().map(|a| self.program.axes[*a].name.as_str()).collect();
-        let error =
-            Error::new(span, format!("`{tensor}` is updated in place, so it may be read only at the index that is written"));
-        let help = format!("read `{tensor}[{}]`, or make it an input and define an output instead", names.join(", "));
-        self.fail(error.help(help))
     }
 
     /// Returns the sides on which a padded or clamped read may be out of bounds.

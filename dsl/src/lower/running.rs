@@ -33,7 +33,7 @@ use std::collections::HashSet;
 /// Rewrites the reductions over blocks of every dispatch whose state can carry over.
 pub(super) fn run(program: &mut Program) {
     for running in program.notes.running.clone() {
-        let Some(target) = program.definition(running.target).filter(|target| !program.notes.placed.contains_key(target)) else {
+        let Some(target) = program.writer(running.target).filter(|target| !program.notes.placed.contains_key(target)) else {
             continue;
         };
         for at in 0..program.plan.len() {

@@ -12,22 +12,34 @@ pub fn naive(program: &mut Program) {
     program.plan = ordered(program, results).into_iter().map(|stage| program.naive_dispatch(stage)).collect();
 }
 
-/// Returns the given stages and all that they read, producers first. The only cycles of the algorithm are updates, which read
-/// the tensor that they write.
+/// Returns the given stages and all that they read, producers first. An update follows all of these stages that read its tensor.
 fn ordered(program: &Program, results: Vec<StageId>) -> Vec<StageId> {
-    let definitions: HashMap<BufferId, StageId> = program.stages.iter().map(|(id, stage)| (stage.buffer, id)).collect();
+    let mut definitions: HashMap<BufferId, StageId> = program.stages.iter().map(|(id, stage)| (stage.buffer, id)).collect();
+    definitions.retain(|buffer, _| program.buffers[*buffer].space != Space::Update);
+    let reads = |stage: StageId| values(program, stage).into_iter().flat_map(|v| program.exprs.reads(v)).map(|read| read.buffer);
+    let producers = |stage: StageId| reads(stage).filter_map(|buffer| definitions.get(&buffer).copied()).collect::<Vec<_>>();
+    let needed = after(&results, &producers);
+    let is_update = |stage: StageId| program.buffers[program.stages[stage].buffer].space == Space::Update;
+    after(&results, &|stage| {
+        let updated = is_update(stage).then_some(program.stages[stage].buffer);
+        let of_old = |other: &&StageId| **other != stage && reads(**other).any(|buffer| Some(buffer) == updated);
+        let readers = needed.iter().filter(|_| updated.is_some()).filter(of_old);
+        producers(stage).into_iter().chain(readers.copied()).collect()
+    })
+}
+
+/// Returns some stages and all stages that they need, which come first.
+fn after(results: &[StageId], needed: &dyn Fn(StageId) -> Vec<StageId>) -> Vec<StageId> {
     let (mut order, mut seen) = (Vec::new(), HashSet::new());
-    for result in results {
+    for result in results.iter().copied() {
         // An explicit stack, because a chain of stages may be too long for recursion.
         let mut open = vec![(result, false)];
-        while let Some((stage, read)) = open.pop() {
-            if read {
+        while let Some((stage, is_ready)) = open.pop() {
+            if is_ready {
                 order.push(stage);
             } else if seen.insert(stage) {
                 open.push((stage, true));
-                let reads = values(program, stage).into_iter().flat_map(|v| program.exprs.reads(v));
-                let needed: Vec<StageId> = reads.filter_map(|r| definitions.get(&r.buffer).copied()).collect();
-                open.extend(needed.into_iter().rev().map(|stage| (stage, false)));
+                open.extend(needed(stage).into_iter().rev().map(|stage| (stage, false)));
             }
         }
     }

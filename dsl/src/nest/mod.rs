@@ -586,8 +586,19 @@ impl Program {
             || self.dims.values().any(|dim| dim.name == name)
     }
 
-    /// The stage that defines a buffer.
+    /// Returns the stage that defines the values of a buffer's reads. `None` for inputs, and for arguments that are updated, because all reads
+    /// of those are of the values before the launch.
     pub fn definition(&self, buffer: BufferId) -> Option<StageId> {
+        self.writer(buffer).filter(|_| self.buffers[buffer].space != Space::Update)
+    }
+
+    /// Returns the stage that updates an argument.
+    pub fn update(&self, buffer: BufferId) -> Option<StageId> {
+        self.writer(buffer).filter(|_| self.buffers[buffer].space == Space::Update)
+    }
+
+    /// Returns the stage that defines or updates a buffer.
+    pub fn writer(&self, buffer: BufferId) -> Option<StageId> {
         let defines = |s: &Stage| s.buffer == buffer || s.also.iter().any(|(b, _)| *b == buffer);
         self.stages.iter().find(|(_, s)| defines(s)).map(|(id, _)| id)
     }

@@ -10,7 +10,7 @@
 
 use super::resolve::ResolvedSchedule;
 use super::stage_names;
-use crate::algorithm::inline::Stored;
+use crate::algorithm::inline::{Stored, Why};
 use crate::diag::{Error, Errors, SpanId};
 use crate::nest::{Body, Program, Space, StageId};
 use crate::syntax::Name;
@@ -57,25 +57,31 @@ pub(super) fn placements(program: &Program, schedule: &Schedule, errors: &mut Er
     placements
 }
 
-/// Reports the pointwise intermediates that are roots because they would make their readers too large, if the schedule shapes the
-/// nest of such a reader. Returns warnings.
+/// Reports the pointwise intermediates that are roots although the schedule does not say so, because they would make their readers too large
+/// or need values that are overwritten. It reports them if the schedule shapes the nest of such a reader. Returns warnings.
 ///
 /// # Errors
 /// The schedule names such an intermediate in `inline`.
 pub(crate) fn stored(program: &Program, resolved: &ResolvedSchedule, stored: &[Stored]) -> Result<Errors, Errors> {
     let (mut errors, mut warnings) = (Errors::new(), Errors::new());
-    for Stored { stage, reader, parts } in stored {
-        let (into, name, reader) = (reader, &program.stages[*stage].name, &program.stages[*reader].name);
-        let why = match parts {
-            Some(parts) => {
+    for stored in stored {
+        let (name, reader) = (&program.stages[stored.stage].name, &program.stages[stored.reader].name);
+        let why = match stored.why {
+            Why::Parts(parts) => {
                 format!("with it, `{reader}` would have more than {parts} operations, and drivers compile such code slowly")
             }
-            None => "it is computed in too many steps, one after another".into(),
+            Why::Deep => "it is computed in too many steps, one after another".into(),
+            Why::Updated(buffer) => {
+                format!("it reads values of `{}` that are overwritten before `{reader}` needs them", program.buffers[buffer].name)
+            }
         };
-        let help = format!("write `root({name})`, or place it by `compute_at({name}, …)` at a loop of `{reader}`");
-        if let Some((Placement::Inlined, asked)) = resolved.placements.get(stage) {
+        let help = match stored.why {
+            Why::Updated(_) => format!("write `root({name})`"),
+            _ => format!("write `root({name})`, or place it by `compute_at({name}, …)` at a loop of `{reader}`"),
+        };
+        if let Some((Placement::Inlined, asked)) = resolved.placements.get(&stored.stage) {
             errors.push(Error::new(*asked, format!("`{name}` cannot be inlined into `{reader}`")).note(why).help(help));
-        } else if let Some(span) = resolved.written(*into) {
+        } else if let Some(span) = resolved.written(stored.reader) {
             let error = Error::new(span, format!("`{name}` is not inlined into `{reader}`: it has a dispatch of its own"));
             warnings.push(error.note(why).help(help));
         }

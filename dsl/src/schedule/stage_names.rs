@@ -39,7 +39,7 @@ fn part<'p>(program: &'p Program, name: &Name) -> Option<(Error, &'p str)> {
 
 /// Returns an error if a tensor is one of several that a stage computes. `what` names the operation that is not possible.
 pub(super) fn one_of_several(program: &Program, buffer: BufferId, name: &Name, what: &str) -> Option<Error> {
-    let stage = &program.stages[program.definition(buffer)?];
+    let stage = &program.stages[program.writer(buffer)?];
     if stage.also.is_empty() {
         return None;
     }

@@ -6,6 +6,7 @@ mod heads;
 mod right;
 mod several;
 mod syntax;
+mod updates;
 mod values;
 mod wrong;
 

@@ -140,6 +140,16 @@ fn the_least_and_the_greatest_are_exact() {
     }
 }
 
+/// Items that are indices, not values of tensors.
+#[test]
+fn the_least_index_is_exact() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: i32[N] { y[i] = min(k in 0..4) { k } + i; }";
+    for profile in bytes() {
+        let variant = variant(kernel, "V: k for p { accumulate(as f32); distribute(i => workgroup(x)); }", &profile);
+        [0, 1, 7].into_iter().for_each(|n| variant.check(&[("N", n)], &[]));
+    }
+}
+
 /// Atomics add to the result itself, which keeps its dtype. The matrices of other dtypes do not exist.
 #[test]
 fn combinations_of_other_dtypes_are_refused() {

@@ -14,3 +14,4 @@ pub(super) mod narrow;
 mod positions;
 pub(super) mod reductions;
 mod semantics;
+mod updates;

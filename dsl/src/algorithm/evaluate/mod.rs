@@ -157,6 +157,9 @@ impl<A: Arithmetic> Machine<'_, A> {
         for stage in program.stages.ids() {
             self.stage(stage, &mut done)?;
         }
+        for (buffer, tensor) in std::mem::take(&mut self.updated) {
+            self.tensors[buffer.index()] = Some(tensor);
+        }
         Ok(program.buffers.ids().zip(self.tensors).filter_map(|(id, tensor)| Some((id, tensor?))).collect())
     }
 }
@@ -185,6 +188,8 @@ struct Machine<'a, A: Arithmetic> {
     /// The values of the dims, and the tensors, by their indices, because a lookup by hash would take most of the time.
     dims: Vec<Option<i64>>,
     tensors: Vec<Option<Tensor<A::Float>>>,
+    /// The new values of arguments that are updated. All stages read the old ones.
+    updated: Vec<(BufferId, Tensor<A::Float>)>,
 }
 
 /// Conditions on the arguments.
@@ -220,7 +225,7 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
     ) -> Machine<'a, A> {
         let mut tensors = tensors;
         let tensors = program.buffers.ids().map(|id| tensors.remove(&id)).collect();
-        Machine { arithmetic, program, given, dims: vec![None; program.dims.len()], tensors }
+        Machine { arithmetic, program, given, dims: vec![None; program.dims.len()], tensors, updated: Vec::new() }
     }
 
     /// Computes the values of all dims.
@@ -255,7 +260,11 @@ impl<'a, A: Arithmetic> Machine<'a, A> {
         // If the tensor is empty, the points are not visited, because the other axes may have billions of points.
         let values = if shape.contains(&0) { vec![Vec::new(); stage.buffers().len()] } else { self.results(stage)? };
         for (buffer, values) in stage.buffers().into_iter().zip(values) {
-            self.tensors[buffer.index()] = Some(Tensor { shape: shape.clone(), values });
+            let tensor = Tensor { shape: shape.clone(), values };
+            match program.buffers[buffer].space {
+                Space::Update => self.updated.push((buffer, tensor)),
+                _ => self.tensors[buffer.index()] = Some(tensor),
+            }
         }
         Ok(())
     }

@@ -57,7 +57,7 @@ pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut 
         stored.extend(errors.keep(made).into_iter().flatten());
     }
     // Later decompositions can renumber stages, so the ids are looked up after all are applied.
-    rewritten.stored.extend(stored.into_iter().filter_map(|buffer| program.definition(buffer)));
+    rewritten.stored.extend(stored.into_iter().filter_map(|buffer| program.writer(buffer)));
     errors.into_result()?;
     online::apply(program, schedule, rewritten)
 }

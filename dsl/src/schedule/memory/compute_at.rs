@@ -185,16 +185,17 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
     Err(error.help(help))
 }
 
-/// Checks that the stage does not read a tensor that this nest updates in place, because the elements that it needs may have been
-/// overwritten.
+/// Checks that the stage does not read a tensor that this nest or an earlier dispatch updates in place, because the elements that it needs may
+/// have been overwritten.
 fn check_reads(nest: &StageNest<'_>, stage: StageId, name: &Name) -> Applied {
-    let (program, updated) = (&*nest.program, nest.program.stages[nest.stage].buffer);
+    let program = &*nest.program;
+    let is_lost = |read: &Read| program.update(read.buffer).filter(|update| *update <= nest.stage);
     let values = program.stages[stage].values();
-    if !values.iter().flat_map(|value| program.exprs.reads(*value)).any(|read| read.buffer == updated) {
+    let Some(update) = values.iter().flat_map(|value| program.exprs.reads(*value)).find_map(|read| is_lost(&read)) else {
         return Ok(());
-    }
-    let updated = &program.buffers[updated].name;
-    let error = Error::new(name.span, format!("`{name}` reads `{updated}`, which this nest updates in place"));
+    };
+    let (updated, by) = (&program.stages[update].name, if update == nest.stage { "this nest" } else { "an earlier dispatch" });
+    let error = Error::new(name.span, format!("`{name}` reads `{updated}`, which {by} updates in place"));
     Err(error.help(format!("leave this out: `{name}` has a dispatch of its own before it")))
 }
 

@@ -1,4 +1,5 @@
-//! Data flow between dispatches: each output is written completely, and each temporary is written before it is read. Within a dispatch, an
+//! Data flow between dispatches: each output is written completely, each temporary is written before it is read, and a tensor that is updated
+//! in place is read before its update. Within a dispatch, an
 //! invocation reads device memory that the dispatch writes only at the elements that it has written itself. Every obligation has one state.
 
 use crate::diag::{Error, Errors};
@@ -17,8 +18,15 @@ pub(in crate::verify) fn check(program: &Program, provers: &Provers<'_>, sites: 
     }
     let mut written: HashSet<BufferId> = HashSet::new();
     let plan_sites = sites;
+    let mut updates: HashSet<BufferId> = HashSet::new();
     for (at, sites) in plan_sites.iter().enumerate() {
         own_reads(program, sites, errors);
+        for (site, touch) in touches(sites).filter(|(_, touch)| updates.contains(&touch.buffer)) {
+            let what = format!("{}: `{}` is used after its update", Rule::Flow, program.buffers[touch.buffer].name);
+            errors.push(Error::new(site.span(), what));
+        }
+        let is_update = |touch: &SiteAccess| touch.writes && program.buffers[touch.buffer].space == Space::Update;
+        updates.extend(touches(sites).filter(|(_, touch)| is_update(touch)).map(|(_, touch)| touch.buffer));
         for (site, touch) in touches(sites).filter(|(_, touch)| !touch.writes) {
             let buffer = &program.buffers[touch.buffer];
             if buffer.space == Space::Temporary && !written.contains(&touch.buffer) {

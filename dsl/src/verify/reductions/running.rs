@@ -76,8 +76,7 @@ impl<'v> Checks<'v> {
     fn running_updates(&self) -> Vec<Update<'_, 'v>> {
         let of = |site: &'_ Site<'v>| {
             let (stage, Phase::Update) = phase(site)? else { return None };
-            let running =
-                self.program.notes.running.iter().find(|running| self.program.definition(running.target) == Some(stage))?;
+            let running = self.program.notes.running.iter().find(|running| self.program.writer(running.target) == Some(stage))?;
             match (&site.node.kind, &self.program.stages[stage].body) {
                 (NodeKind::Compute(compute), Body::Reduce { monoid, .. }) if monoid.goes_on(&self.program.exprs) => {
                     Some((compute, monoid, running))

@@ -83,6 +83,8 @@ fn is_in((low, high): Range, dtype: DType) -> bool {
 fn same(program: &Program, a: ExprId, b: ExprId) -> bool {
     let exprs = &program.exprs;
     let kept = |e: ExprId| match *exprs.get(e) {
+        // An item that is an index fits in 32 bits: the algorithm's check proves it, or the launch checks it.
+        Expr::Cast(DType::I32, of) if exprs.is_index(of) => Some(of),
         Expr::Cast(to, of) if !exprs.is_index(of) && exprs.dtype(of).is_int() && is_in(range(program, of), to) => Some(of),
         _ => None,
     };

@@ -19,6 +19,7 @@ mod rows;
 mod skeleton;
 pub mod text;
 pub mod tree;
+mod updates;
 
 pub(crate) use convolution::WINDOWS;
 pub use functions::inlined;

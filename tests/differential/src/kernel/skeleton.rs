@@ -2,7 +2,7 @@
 
 use super::builder::{Axis, Builder, Defined, Value, Window};
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, INDEX, Kernel, Range, Role, Stage, Type};
-use super::{blocks, convolution, functions, online, products, proofs, rows};
+use super::{blocks, convolution, functions, online, products, proofs, rows, updates};
 use crate::schedule::facts;
 use fastrand::Rng;
 use tilewright_check::Fill;
@@ -26,7 +26,11 @@ pub struct Generated {
 /// Generates a kernel; a large one has indices whose terms exceed 2^31.
 pub fn generate(random: &mut Rng, large: bool) -> Generated {
     let has_functions = !large && random.u8(..100) < 15;
+    let has_updates = !large && random.clone().u8(..100) >= 94;
     let mut generated = without_functions(random, large);
+    if has_updates {
+        updates::updated(random, &mut generated.kernel);
+    }
     if has_functions {
         functions::abstracted(random, &mut generated.kernel);
     }

@@ -49,7 +49,7 @@ pub(crate) fn apply(program: &mut Program, schedule: &Schedule, rewritten: &mut 
         errors.keep(one(program, online, &taken, placed, span));
         taken.extend(&online.members);
     }
-    rewritten.stored = stored.into_iter().filter_map(|buffer| program.definition(buffer)).collect();
+    rewritten.stored = stored.into_iter().filter_map(|buffer| program.writer(buffer)).collect();
     errors.into_result()
 }
 

@@ -154,7 +154,7 @@ fn one(program: &mut Program, pack: &Pack, statement: &Statement, rewritten: &mu
     match (when, program.buffers[buffer].space.clone()) {
         (Some(When::Caller), Space::Input) => packing.in_place(program, None),
         (Some(When::Caller), _) | (None, _) => {
-            let stage = program.definition(buffer);
+            let stage = program.writer(buffer);
             rewritten.stored.extend(stage);
             packing.in_place(program, stage);
         }

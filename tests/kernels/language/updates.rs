@@ -1,0 +1,126 @@
+//! Several updates in a kernel: each reads the values before the launch. The results are compared with Rust's loops.
+
+use crate::harness::{Fill, Named, profiles, refused, variant};
+
+/// Compiles a kernel under schedules for two profiles, runs it at some sizes, and compares its results with those of `wanted`.
+fn compare(kernel: &str, schedules: &[&str], sizes: &[&[(&str, i64)]], wanted: &dyn Fn(&Named, usize) -> Named) {
+    for (schedule, profile) in schedules.iter().flat_map(|schedule| profiles().map(|profile| (schedule, profile))) {
+        let made = variant(kernel, &format!("V: k for p {{ {schedule} }}"), &profile);
+        for dims in sizes {
+            made.check(dims, &[]);
+            for (given, got) in made.results(dims, &[], &|_| Fill::Small) {
+                for (name, values) in wanted(&given, dims[0].1 as usize) {
+                    let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-4 * b.abs().max(1.0);
+                    assert!(
+                        got[&name].len() == values.len() && got[&name].iter().zip(&values).all(close),
+                        "{name} at {dims:?}: {schedule}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn named<const C: usize>(results: [(&str, Vec<f64>); C]) -> Named {
+    results.into_iter().map(|(name, values)| (name.to_owned(), values)).collect()
+}
+
+/// The optimizer Adam: the weights need both averages, which the weights' update computes from the old ones.
+#[test]
+fn averages_and_weights() {
+    let kernel = "fn k<N>(g: f32[N], m: &mut f32[N], v: &mut f32[N], w: &mut f32[N]) {
+        let a[i]: f32[N] = 0.9 * m[i] + 0.1 * g[i];
+        let b[i]: f32[N] = 0.999 * v[i] + 0.001 * g[i] * g[i];
+        m[i] = a[i];
+        v[i] = b[i];
+        w[i] = w[i] - 0.1 * a[i] / (b[i].abs().sqrt() + 0.01);
+    }";
+    let stored = "root(a, b); a, b, m, v, w { tile(i: 32) => workgroup(x); distribute(i => thread(x)); }";
+    let copied = "inline(a, b); m, v { tile(i: 64) => workgroup(x); distribute(i => thread(x)); }
+        w {
+            tile(i: 64) => workgroup(x);
+            promote(m => old, at: workgroup, to: shared);
+            distribute(i => thread(x));
+        }
+        old { distribute(i => thread(x)); }";
+    compare(kernel, &["", stored, copied], &[&[("N", 1)], &[("N", 100)], &[("N", 1025)]], &|given, _| {
+        let of = |value: &dyn Fn(usize) -> f64| (0..given["g"].len()).map(value).collect::<Vec<f64>>();
+        let m = of(&|i| 0.9 * given["m"][i] + 0.1 * given["g"][i]);
+        let v = of(&|i| 0.999 * given["v"][i] + 0.001 * given["g"][i] * given["g"][i]);
+        let w = of(&|i| given["w"][i] - 0.1 * m[i] / (v[i].abs().sqrt() + 0.01));
+        named([("m", m), ("v", v), ("w", w)])
+    });
+}
+
+/// Two tensors change places, so one of them must be stored elsewhere first.
+#[test]
+fn tensors_change_places() {
+    let kernel = "fn k<N>(a: &mut f32[N], b: &mut f32[N]) { let old[i]: f32[N] = a[i]; a[i] = b[i]; b[i] = old[i]; }";
+    compare(kernel, &["", "root(old);"], &[&[("N", 1)], &[("N", 77)]], &|given, _| {
+        named([("a", given["b"].clone()), ("b", given["a"].clone())])
+    });
+    refused(kernel, "V: k for p { inline(old); }", "`old` cannot be inlined into `b`");
+}
+
+/// A step of a relaxation in place reads the neighbours' old values.
+#[test]
+fn neighbours_have_old_values() {
+    let kernel = "fn k<N>(x: &mut f32[N]) where N >= 1 {
+        let new[i]: f32[N] = (x.clamp()[i - 1] + x.clamp()[i + 1]) / 2.0;
+        x[i] = new[i];
+    }";
+    compare(
+        kernel,
+        &["", "root(new); new { tile(i: 16) => workgroup(x); distribute(i => thread(x)); }"],
+        &[&[("N", 1)], &[("N", 130)]],
+        &|given, n| {
+            let x = &given["x"];
+            named([("x", (0..n).map(|i| (x[i.saturating_sub(1)] + x[(i + 1).min(n - 1)]) / 2.0).collect())])
+        },
+    );
+    refused(
+        kernel,
+        "V: k for p { tile(i: 16) => workgroup(x); compute_at(new, workgroup, to: shared); }",
+        "`new` reads `x`, which this nest updates in place",
+    );
+}
+
+/// The rows of a softmax in place. Outputs read old values, too, wherever they are defined.
+#[test]
+fn rows_in_place() {
+    let kernel = "fn k<R, C>(x: &mut f32[R, C]) -> (top: f32[R], first: f32[R]) where C >= 1 {
+        top[r] = max(c in 0..C) { x[r, c] };
+        let total[r]: f32[R] = sum(c in 0..C) { (x[r, c] - top[r]).exp() };
+        first[r] = x[r, 0] + total[r];
+        x[r, c] = (x[r, c] - top[r]).exp() / total[r];
+    }";
+    compare(kernel, &[""], &[&[("R", 3), ("C", 5)], &[("R", 70), ("C", 33)]], &|given, rows| {
+        let x: Vec<&[f64]> = given["x"].chunks(given["x"].len() / rows).collect();
+        let top: Vec<f64> = x.iter().map(|row| row.iter().copied().fold(f64::NEG_INFINITY, f64::max)).collect();
+        let total: Vec<f64> = x.iter().zip(&top).map(|(row, top)| row.iter().map(|x| (x - top).exp()).sum()).collect();
+        let first = x.iter().zip(&total).map(|(row, total)| row[0] + total).collect();
+        let new =
+            x.iter().zip(top.iter().zip(&total)).flat_map(|(row, (top, total))| row.iter().map(move |x| (x - top).exp() / total));
+        named([("x", new.collect()), ("top", top.clone()), ("first", first)])
+    });
+}
+
+/// Three tensors that need each other in a circle.
+#[test]
+fn circles() {
+    let kernel = "fn k<N>(a: &mut f32[N], b: &mut f32[N], c: &mut f32[N]) {
+        let p[i]: f32[N] = a[i] + b[N - 1 - i];
+        let q[i]: f32[N] = b[i] * c[i];
+        let r[i]: f32[N] = c[i] - a[i] + p[i];
+        a[i] = q[i];
+        b[i] = r[i];
+        c[i] = p[i];
+    }";
+    compare(kernel, &["", "root(p, q, r);"], &[&[("N", 1)], &[("N", 90)]], &|given, n| {
+        let [a, b, c] = ["a", "b", "c"].map(|name| &given[name]);
+        let p: Vec<f64> = (0..n).map(|i| a[i] + b[n - 1 - i]).collect();
+        let q = (0..n).map(|i| b[i] * c[i]).collect();
+        let r = (0..n).map(|i| c[i] - a[i] + p[i]).collect();
+        named([("a", q), ("b", r), ("c", p)])
+    });
+}
