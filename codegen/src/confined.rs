@@ -29,14 +29,14 @@ impl<'p> Resolver<'p> {
         guarded
     }
 
-    /// True if a compute that can be out of range reads a tensor that it updates: at the clamped index, it would read an element
+    /// True if a compute that can be out of range reads a tensor that its dispatch updates: at the clamped index, it would read an element
     /// that another invocation writes. Also true if it writes back a shared copy, or carries over a shared maximum, whose elements there
     /// were never written.
     fn reads_updated(&self, c: &Compute) -> bool {
         let stored = |b: BufferId| self.program.buffers[b].space.is_global();
         let hosted = self.program.notes.hosts.contains_key(&c.stage) && c.dst.iter().any(|to| stored(to.buffer));
         let updated = |b: BufferId| match self.program.buffers[b].space {
-            Space::Update => true,
+            Space::Update => self.uses.of(b).is_some_and(|(_, usage)| usage.writes),
             Space::Shared => hosted || c.phase == Phase::Resume && self.program.stages[c.stage].buffer == b,
             _ => false,
         };

@@ -1,6 +1,12 @@
 //! Updates of arguments: their order, and the errors.
 
 use super::families::nests;
+use tilewright_dsl::compile::compile;
+use tilewright_dsl::diag::Spans;
+use tilewright_dsl::profile::Profile;
+use tilewright_dsl::syntax::schedule::Schedule;
+use tilewright_dsl::syntax::{self, kernel};
+use tilewright_dsl::verify::verify;
 
 /// Returns the names of a kernel's stages that have dispatches, in order.
 fn dispatches(kernel: &str) -> Vec<String> {
@@ -51,4 +57,19 @@ fn updates_are_checked() {
         of("let p[i]: f32[N] = m[N - 1 - i]; m[i] = p[i]; v[i] = x[i];", "{ m { compute_at(p, workgroup, to: shared); } }"),
     ];
     super::wrong::snapshot("updates_of_several", cases.join("\n"));
+}
+
+/// The verifier does not rely on the order that the front end chose.
+#[test]
+fn dispatches_after_an_update_are_rejected() {
+    let kernel = "fn k<N>(x: f32[N], m: &mut f32[N]) -> y: f32[N] { y[i] = m[N - 1 - i]; m[i] = x[i]; }";
+    let mut spans = Spans::new();
+    let kernel = kernel::parse(kernel.parse().expect("tokens"), &mut spans).into_result().expect("a kernel");
+    let schedule =
+        syntax::parse("V: k for p {}".parse().expect("tokens"), &mut spans, Schedule::parse).into_result().expect("a schedule");
+    let mut program = compile(&kernel, &schedule, &Profile::vulkan_1_1()).expect("it compiles").program;
+    verify(&program, &Profile::vulkan_1_1()).expect("it is right");
+    program.plan.reverse();
+    let errors = verify(&program, &Profile::vulkan_1_1()).expect_err("`y` reads new values");
+    assert!(errors.texts(&spans).contains("flow: `m` is used after its update"), "{}", errors.texts(&spans));
 }

@@ -10,6 +10,7 @@ mod proofs;
 mod rfactor;
 pub(super) mod runs;
 pub(super) mod shared;
+mod updates;
 
 use crate::harness::{check, of_subgroups, profiles, refused, try_variant, variant};
 use tilewright_dsl::profile::Profile;

@@ -2,7 +2,7 @@
 
 use crate::harness::{Fill, Named, profiles, refused, variant};
 
-/// Compiles a kernel under schedules for two profiles, runs it at some sizes, and compares its results with those of `wanted`.
+/// Compiles a kernel under schedules for two profiles, runs it at some sizes, and compares the results with `wanted`.
 fn compare(kernel: &str, schedules: &[&str], sizes: &[&[(&str, i64)]], wanted: &dyn Fn(&Named, usize) -> Named) {
     for (schedule, profile) in schedules.iter().flat_map(|schedule| profiles().map(|profile| (schedule, profile))) {
         let made = variant(kernel, &format!("V: k for p {{ {schedule} }}"), &profile);
