@@ -27,7 +27,7 @@ impl Checker<'_> {
         let error = Error::new(tensor.span, format!("`{tensor}` is read after its update"));
         let update = self.program.update(buffer).map(|stage| self.program.stages[stage].span);
         let error = error.note_at(update.unwrap_or(declared), "it is updated here");
-        self.fail(error.help(format!("move this definition before the update, or define the new values by a `let`, and read that")))
+        self.fail(error.help("move this definition before the update, or define the new values by a `let`, and read that"))
     }
 
     /// Checks that the definition of an argument that is updated reads it at the index that is written.
