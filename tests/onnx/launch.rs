@@ -21,10 +21,18 @@ fn device() -> &'static Device {
     })
 }
 
-/// Returns the text of a kernel of `schedules/src/kernels/quantized.rs`.
-pub fn published(name: &str) -> Result<&'static str, String> {
+/// Returns the text of a kernel of `schedules/src/kernels/quantized.rs`. The file's functions are before the kernel, instead of its imports.
+pub fn published(name: &str) -> Result<String, String> {
     let found = QUANTIZED.split("kernel! {").skip(1).find(|text| text.contains(&format!("pub fn {name}<")));
-    let text = found.ok_or_else(|| format!("no kernel `{name}`"))?;
+    let kernel = in_braces(found.ok_or_else(|| format!("no kernel `{name}`"))?);
+    let functions = QUANTIZED.split_once("functions! {").map_or("", |(_, text)| in_braces(text));
+    let is_import = |line: &&str| line.trim_start().starts_with("use self::");
+    let lines = kernel.lines().filter(|line| !is_import(line));
+    Ok(functions.lines().chain(lines).collect::<Vec<_>>().join("\n"))
+}
+
+/// Returns the text before the brace that closes the one before the text.
+fn in_braces(text: &str) -> &str {
     let mut depth = 1;
     let end = text.char_indices().find(|(_, c)| {
         depth += match c {
@@ -34,7 +42,7 @@ pub fn published(name: &str) -> Result<&'static str, String> {
         };
         depth == 0
     });
-    Ok(&text[..end.map_or(text.len(), |(at, _)| at)])
+    &text[..end.map_or(text.len(), |(at, _)| at)]
 }
 
 /// Runs a kernel. `header` is the kernel's name in the schedule's header, with its dtypes and parameters; `tensors` and `scalars` are in the

@@ -197,7 +197,7 @@ impl Middle {
         let header = format!("{name}<X = {float}, T = {int}{}>", self.header);
         let scale = Array { dtype: DType::F32, ..scale.reshaped(&self.scales) };
         let tensors = [&x.reshaped(&self.shape), &scale, &zero.reshaped(&self.scales)];
-        let results = run(published(&name)?, &header, &named(&["A", "C", "B"], &self.shape), &tensors, &[])?;
+        let results = run(&published(&name)?, &header, &named(&["A", "C", "B"], &self.shape), &tensors, &[])?;
         Ok(results.iter().map(|result| result.reshaped(&x.shape)).collect())
     }
 }
@@ -223,7 +223,7 @@ fn dequantize(node: &Node, inputs: &Inputs<'_>) -> Result<Vec<Array>, String> {
 
 fn dynamic_quantize(x: &Array) -> Result<Vec<Array>, String> {
     let count = x.values.len() as i64;
-    let mut results = run(published("dynamic_quantize")?, "dynamic_quantize", &[("N", count)], &[&x.reshaped(&[count])], &[])?;
+    let mut results = run(&published("dynamic_quantize")?, "dynamic_quantize", &[("N", count)], &[&x.reshaped(&[count])], &[])?;
     results[0].shape.clone_from(&x.shape);
     Ok(results)
 }
@@ -263,7 +263,7 @@ fn qlinear_matmul(inputs: &Inputs<'_>) -> Result<Vec<Array>, String> {
         let b_part = Array { values: b_part.to_vec(), ..b.reshaped(&[k, n]) };
         let dims = [("M", m), ("N", n), ("K", k)];
         let tensors = [&a_part, &b_part, &bias, &scale, &zero];
-        let parts = run(published("matmul_q")?, &header, &dims, &tensors, &[a_zero.one()?, y_zero.one()?])?;
+        let parts = run(&published("matmul_q")?, &header, &dims, &tensors, &[a_zero.one()?, y_zero.one()?])?;
         y.values.extend(parts.into_iter().flat_map(|part| part.values));
     }
     Ok(vec![y])
@@ -281,7 +281,7 @@ fn qlinear_conv(node: &Node, inputs: &Inputs<'_>) -> Result<Vec<Array>, String> 
     dims.push(("OC", oc));
     let (least, greatest) = x.dtype.int_range().ok_or("`x` is not quantized")?;
     let scalars = [x_zero.one()?, y_zero.one()?, least as f64, greatest as f64];
-    run(published("conv_nchw_q")?, &header, &dims, &[x, w, bias, &scale, &zero], &scalars)
+    run(&published("conv_nchw_q")?, &header, &dims, &[x, w, bias, &scale, &zero], &scalars)
 }
 
 fn matmul_integer(inputs: &Inputs<'_>) -> Result<Vec<Array>, String> {
