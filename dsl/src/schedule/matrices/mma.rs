@@ -12,7 +12,7 @@ use crate::diag::{Error, SpanId, list};
 use crate::expr::{Binary, Expr, ExprId, Read};
 use crate::launch::{Feature, Matrices};
 use crate::nest::path::{Frame, Head};
-use crate::nest::{Access, AxisId, Body, Exec, Level, Side, Space, State};
+use crate::nest::{Access, AxisId, Body, BufferId, Exec, Level, Side, Space, State};
 use crate::profile::Profile;
 use crate::schedule::invocations::subgroups;
 use crate::schedule::loops::split;
@@ -132,8 +132,14 @@ fn ordered(nest: &StageNest<'_>, names: &[Name; 3], axes: &[AxisId; 3]) -> Strin
 pub(in crate::schedule) fn check_reads(nest: &StageNest<'_>, span: SpanId) -> Applied {
     let (program, compute) = (&*nest.program, &nest.path.compute);
     let values = compute.value.iter().copied().chain(compute.finish);
-    let reads = values.flat_map(|value| program.exprs.reads(value));
-    let mut copies = reads.map(|read| &program.buffers[read.buffer]);
+    let reads: Vec<BufferId> = values.flat_map(|value| program.exprs.reads(value)).map(|read| read.buffer).collect();
+    if let Some(updated) = program.updated(nest.stage).into_iter().find(|buffer| reads.contains(buffer)) {
+        let name = &program.buffers[updated].name;
+        let error = Error::new(span, format!("`{name}` is updated in place, and matrices are loaded from it and stored in it"));
+        let error = error.note("the invocations of a subgroup load and store parts of a matrix, and these accesses have no order");
+        return Err(error.help(format!("make the new values an output, and pass the old `{name}` as an input")));
+    }
+    let mut copies = reads.iter().map(|buffer| &program.buffers[*buffer]);
     let Some(copy) = copies.find(|copy| copy.space == Space::Register) else { return Ok(()) };
     let error = Error::new(span, format!("`{}` is in registers, but matrices are loaded from memory", copy.name));
     Err(error.note_at(copy.span, "it is placed in registers here").help("write `to: shared` there"))
