@@ -33,10 +33,11 @@ impl<'p> BlockContext<'p> {
     fn assign_guarded(&mut self, c: &Compute) -> Result<()> {
         self.guarded(&mut |e, lane| match lane {
             None => e.assign(c),
-            Some(view) => c.dst.iter().zip(&c.value).skip(c.given).try_for_each(|(to, value)| {
-                let value = e.resolve_in(*value, view)?;
-                e.store_one(to, value, view)
-            }),
+            Some(view) => {
+                // All values are known before the first store, because they can read what the stores overwrite.
+                let values = c.value.iter().map(|value| e.resolve_in(*value, view)).collect::<Result<Vec<_>>>()?;
+                c.dst.iter().zip(values).skip(c.given).try_for_each(|(to, value)| e.store_one(to, value, view))
+            }
         })
     }
 

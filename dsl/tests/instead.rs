@@ -91,7 +91,7 @@ const LINES: &[(&str, &str, Option<&str>)] = &[
     ("let (a, c) = (s, s * 2.0);", "names one value", Some("let a = s; let c = s * 2.0;")),
     ("let [a, c] = [s, 2.0];", "names one value", Some("let a = s; let c = 2.0;")),
     ("y[i] = { let (a, c) = (x[i], s); a * c };", "names one value", None),
-    ("(y[i], acc[i]) = (x[i], s);", "a definition defines one tensor", None),
+    ("(y, acc) = (x, s);", "a definition names tensors with their axes", None),
     ("y[i] = (x[i], s);", "a tuple is not a value", None),
     // Ranges.
     ("y[i] = sum(k in (0..N).rev()) { x[k] };", "cannot be reversed", Some("k in 0..N")),

@@ -129,6 +129,8 @@ struct Checker<'a> {
     defined: HashSet<BufferId>,
     /// The current definition.
     definition: Definition,
+    /// The tensors that are defined together with it.
+    together: definitions::Together,
     /// The calls of functions around the current place, outermost first.
     calls: Vec<functions::Frame>,
     /// The number of calls so far.
@@ -168,6 +170,7 @@ impl<'a> Checker<'a> {
             prove,
             defined: HashSet::new(),
             definition: Definition::default(),
+            together: definitions::Together::default(),
             calls: Vec::new(),
             inlined: 0,
         }

@@ -28,6 +28,11 @@ pub(super) fn has_several(value: &Expr) -> bool {
 impl Checker<'_> {
     /// Checks a reduction with `check`, under no condition, and makes it an intermediate. Returns its element.
     pub(super) fn as_intermediate(&mut self, reduce: &Reduce, check: impl FnOnce(&mut Self) -> Checked<ExprId>) -> Checked<ExprId> {
+        // A `let` of tensors that are defined together is checked once for each of them, and its reductions are computed once.
+        let is_shared = self.calls.is_empty();
+        if let Some((buffer, axes)) = self.together.reductions.get(&reduce.head).filter(|_| is_shared).cloned() {
+            return Ok(self.element(buffer, &axes, reduce));
+        }
         let conditions = std::mem::take(&mut self.definition.conditions);
         let before = self.errors.0.len();
         let result = check(self);
@@ -71,6 +76,9 @@ impl Checker<'_> {
         let body = Body::Reduce { monoid: found.monoid, over: found.over, lift, finish };
         let name = self.program.buffers[buffer].name.clone();
         self.program.stages.push(Stage { name, buffer, axes: copies, body, also: Vec::new(), span: reduce.head });
+        if self.calls.is_empty() {
+            self.together.reductions.insert(reduce.head, (buffer, axes.clone()));
+        }
         Ok(self.element(buffer, &axes, reduce))
     }
 

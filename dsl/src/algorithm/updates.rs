@@ -55,7 +55,7 @@ impl Checker<'_> {
             return;
         }
         let program = &mut self.program;
-        let updates: Vec<StageId> = program.stages.ids().filter(|stage| updated(program, *stage).is_some()).collect();
+        let updates: Vec<StageId> = program.stages.ids().filter(|stage| !program.updated(*stage).is_empty()).collect();
         if updates.is_empty() {
             return;
         }
@@ -64,8 +64,8 @@ impl Checker<'_> {
         let mut order: Vec<StageId> = program.stages.ids().filter(|stage| !updates.contains(stage)).collect();
         while let Some(first) = left.first().copied() {
             let is_free = |stage: &&StageId| {
-                let buffer = program.stages[**stage].buffer;
-                left.iter().all(|other| other == *stage || !reads[other].contains(&buffer))
+                let buffers = program.updated(**stage);
+                left.iter().all(|other| other == *stage || buffers.iter().all(|buffer| !reads[other].contains(buffer)))
             };
             let next = left.iter().find(is_free).copied().unwrap_or(first);
             left.retain(|stage| *stage != next);
@@ -73,11 +73,6 @@ impl Checker<'_> {
         }
         reordered(program, &order);
     }
-}
-
-/// Returns the argument that a stage updates.
-fn updated(program: &Program, stage: StageId) -> Option<BufferId> {
-    Some(program.stages[stage].buffer).filter(|buffer| program.buffers[*buffer].space == Space::Update)
 }
 
 /// Returns the arguments that are updated among the tensors that each stage reads, also through pointwise intermediates.

@@ -14,16 +14,17 @@ pub fn naive(program: &mut Program) {
 
 /// Returns the given stages and all that they read, producers first. An update follows all of these stages that read its tensor.
 fn ordered(program: &Program, results: Vec<StageId>) -> Vec<StageId> {
-    let mut definitions: HashMap<BufferId, StageId> = program.stages.iter().map(|(id, stage)| (stage.buffer, id)).collect();
+    let defined = program.stages.iter().flat_map(|(id, stage)| stage.buffers().into_iter().map(move |buffer| (buffer, id)));
+    let mut definitions: HashMap<BufferId, StageId> = defined.collect();
     definitions.retain(|buffer, _| program.buffers[*buffer].space != Space::Update);
-    let reads = |stage: StageId| values(program, stage).into_iter().flat_map(|v| program.exprs.reads(v)).map(|read| read.buffer);
+    let reads =
+        |stage: StageId| program.stages[stage].values().into_iter().flat_map(|v| program.exprs.reads(v)).map(|read| read.buffer);
     let producers = |stage: StageId| reads(stage).filter_map(|buffer| definitions.get(&buffer).copied()).collect::<Vec<_>>();
     let needed = after(&results, &producers);
-    let is_update = |stage: StageId| program.buffers[program.stages[stage].buffer].space == Space::Update;
     after(&results, &|stage| {
-        let updated = is_update(stage).then_some(program.stages[stage].buffer);
-        let of_old = |other: &&StageId| **other != stage && reads(**other).any(|buffer| Some(buffer) == updated);
-        let readers = needed.iter().filter(|_| updated.is_some()).filter(of_old);
+        let updated = program.updated(stage);
+        let of_old = |other: &&StageId| **other != stage && reads(**other).any(|buffer| updated.contains(&buffer));
+        let readers = needed.iter().filter(|_| !updated.is_empty()).filter(of_old);
         producers(stage).into_iter().chain(readers.copied()).collect()
     })
 }
@@ -46,20 +47,12 @@ fn after(results: &[StageId], needed: &dyn Fn(StageId) -> Vec<StageId>) -> Vec<S
     order
 }
 
-/// The values that a stage computes.
-fn values(program: &Program, stage: StageId) -> Vec<ExprId> {
-    match &program.stages[stage].body {
-        Body::Map(value) => vec![*value],
-        Body::Reduce { lift, finish, .. } => lift.iter().chain([finish]).copied().collect(),
-    }
-}
-
 impl Program {
     /// Makes the naive nest of a stage.
     pub fn naive_dispatch(&mut self, id: StageId) -> Dispatch {
         let stage = self.stages[id].clone();
         let (value, finish, over) = match &stage.body {
-            Body::Map(value) => (vec![*value], None, Vec::new()),
+            Body::Map(_) => (stage.stored(), None, Vec::new()),
             Body::Reduce { lift, finish, over, .. } => (lift.clone(), Some(*finish), over.clone()),
         };
         let index: Vec<ExprId> = stage.axes.iter().map(|axis| self.exprs.axis(*axis)).collect();
@@ -80,6 +73,12 @@ impl Program {
         let stage = &self.stages[stage];
         let buffers = stage.buffers().into_iter();
         buffers.map(|buffer| Access { buffer, index: index.clone() }).collect()
+    }
+
+    /// Returns the arguments that a stage updates.
+    pub fn updated(&self, stage: StageId) -> Vec<BufferId> {
+        let buffers = self.stages[stage].buffers().into_iter();
+        buffers.filter(|buffer| self.buffers[*buffer].space == Space::Update).collect()
     }
 
     /// True if a stage defines an output or updates a tensor.

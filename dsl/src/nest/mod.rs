@@ -430,7 +430,8 @@ pub struct Stage {
     pub axes: Vec<AxisId>,
     /// The values that it computes.
     pub body: Body,
-    /// The buffers for the other components of a reduction's state, and the values stored there. They are indexed as `buffer` is.
+    /// The other buffers that it defines, and the values stored there: tensors that are defined together with `buffer`, or the other components
+    /// of a reduction's state. They are indexed as `buffer` is.
     pub also: Vec<(BufferId, ExprId)>,
     /// The definition.
     pub span: SpanId,
@@ -471,6 +472,12 @@ impl Stage {
             Body::Reduce { lift, finish, .. } => lift.iter_mut().chain([finish]).collect(),
         };
         own.into_iter().chain(self.also.iter_mut().map(|(_, value)| value)).collect()
+    }
+
+    /// The values that it stores, over its parallel axes alone.
+    pub fn stored(&self) -> Vec<ExprId> {
+        let (Body::Map(own) | Body::Reduce { finish: own, .. }) = &self.body;
+        std::iter::once(*own).chain(self.also.iter().map(|(_, value)| *value)).collect()
     }
 
     /// The values that it stores, over its parallel axes alone, mutable.
@@ -535,7 +542,7 @@ pub enum State {
 }
 
 impl Stage {
-    /// Returns the buffers that it writes: its own, and the buffers for the other components of a reduction's state.
+    /// Returns the buffers that it defines.
     pub fn buffers(&self) -> Vec<BufferId> {
         [self.buffer].into_iter().chain(self.also.iter().map(|(buffer, _)| *buffer)).collect()
     }

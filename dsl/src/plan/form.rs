@@ -135,7 +135,7 @@ impl Nest {
         };
         let parallel = live(&of.axes);
         let (reduced, values, last, monoid) = match &of.body {
-            Body::Map(value) => (Vec::new(), vec![*value], Vec::new(), None),
+            Body::Map(_) => (Vec::new(), of.stored(), Vec::new(), None),
             Body::Reduce { monoid, over, lift, finish } => (live(over), lift.clone(), vec![*finish], Some(monoid.clone())),
         };
         let items = items_of(program, &prover, &reduced);

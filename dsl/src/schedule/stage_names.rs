@@ -1,7 +1,8 @@
-//! Errors for names that are not the names of stages: unknown names, and stages that a decomposition merged into another stage.
+//! Errors for names that are not the names of stages: unknown names, tensors that are defined together with another one, and stages that a
+//! decomposition merged into another stage.
 
 use crate::diag::{Error, did_you_mean, list};
-use crate::nest::{BufferId, Program, StageId};
+use crate::nest::{Body, BufferId, Program, Stage, StageId};
 use crate::syntax::Name;
 
 /// Reports a name that no stage has. `what` is the required kind of stage, and `known` has the names of the stages of this kind.
@@ -32,6 +33,14 @@ pub(super) fn merged_and_scheduled(program: &Program, name: &Name) -> Option<Err
 
 /// Returns an error for the name of a stage that was merged into another, and the name of the other stage.
 fn part<'p>(program: &'p Program, name: &Name) -> Option<(Error, &'p str)> {
+    let is_named = |(buffer, _): &(BufferId, _)| program.buffers[*buffer].name == name.text;
+    let together = |stage: &&Stage| matches!(stage.body, Body::Map(_)) && stage.also.iter().any(is_named);
+    if let Some(Stage { name: first, .. }) = program.stages.values().find(together) {
+        return Some((
+            Error::new(name.span, format!("`{name}` is not a stage of its own: it is defined together with `{first}`")),
+            first,
+        ));
+    }
     let (_, whole) = program.notes.merged.iter().find(|(part, _)| *part == name.text)?;
     let error = Error::new(name.span, format!("`{name}` is not a stage any more: `decompose_online` merged it into `{whole}`"));
     Some((error.note(format!("`{whole}` computes it, in one nest with its own value")), whole))

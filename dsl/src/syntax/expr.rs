@@ -6,6 +6,7 @@ mod parse;
 mod text;
 mod walk;
 
+pub(super) use parse::lets;
 pub use parse::{arithmetic, block, expr, facts, let_value};
 pub use text::commas;
 

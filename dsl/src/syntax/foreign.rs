@@ -328,14 +328,13 @@ pub(super) fn slice(cursor: &mut Cursor<'_>, tensor: &Name, low: &Expr) -> Optio
     Some(error.help(format!("a reduction runs over a range: `sum(k in {}..{high}) {{ {tensor}[k] }}`", low.short())))
 }
 
-/// Refuses a definition of several tensors at once: `(a[i], b[i]) = …`.
+/// Refuses a definition of several names that are not tensors with axes: `(a, b) = …`.
 pub(super) fn several(cursor: &mut Cursor<'_>) -> Option<Error> {
     if !cursor.peek_group(Delimiter::Parenthesis) {
         return None;
     }
     let at = cursor.here();
     let parts = cursor.ahead(|c| tuple(c, expr))?;
-    let error = Error::new(at, format!("a definition defines one tensor, and this names {}", list(&parts)));
-    let definitions: Vec<String> = parts.iter().map(|part| format!("{part} = …;")).collect();
-    Some(error.help(format!("write `{}`", definitions.join(" "))))
+    let error = Error::new(at, format!("a definition names tensors with their axes, and this names {}", list(&parts)));
+    Some(error.help("write `(a[i], b[i]) = (x, y);`"))
 }

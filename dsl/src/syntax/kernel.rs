@@ -1,7 +1,7 @@
 //! The body of `kernel!`: functions, then `/// docs pub fn name<generics>(params) -> outputs where facts { statements }`.
 
 use super::expr::{self, BinaryOp, Expr, ExprKind};
-use super::{Cursor, Functions, Library, Name, Parsed, Prefix, families, foreign, functions};
+use super::{Cursor, Functions, Library, Name, Parsed, Prefix, families, foreign, functions, together};
 use crate::diag::{Error, SpanId, Spans};
 use proc_macro2::{Delimiter, TokenStream};
 
@@ -122,6 +122,8 @@ pub struct Define {
     /// The operator of a compound assignment such as `+=`, and its place. It is refused after names are resolved, so that the error can
     /// show the line to write.
     pub compound: Option<(BinaryOp, SpanId)>,
+    /// True if the tensor is defined together with the tensor of the definition before: `(a[i], b[i]) = …`.
+    pub joined: bool,
     /// The place of the left side.
     pub span: SpanId,
 }
@@ -290,6 +292,18 @@ fn statements(cursor: &mut Cursor<'_>, functions: &mut Functions) -> (Vec<Statem
             whole = false;
             continue;
         }
+        if together::is_next(cursor) {
+            match together::definitions(cursor) {
+                Ok(definitions) => statements.extend(definitions),
+                Err(error) => {
+                    whole = false;
+                    cursor.report(error);
+                    cursor.skip_to(&[";"]);
+                    cursor.eat(";");
+                }
+            }
+            continue;
+        }
         match statement(cursor) {
             Ok(statement) => statements.push(statement),
             Err(error) => {
@@ -382,7 +396,7 @@ fn define(cursor: &mut Cursor<'_>, start: SpanId, is_let: bool, name: Name) -> R
     }
     let value = expr::expr(cursor)?;
     cursor.expect(";")?;
-    Ok(Statement::Define(Define { name, index, ty: found, value, compound, span }))
+    Ok(Statement::Define(Define { name, index, ty: found, value, compound, joined: false, span }))
 }
 
 /// Parses the operator of a compound assignment, such as `+=`.

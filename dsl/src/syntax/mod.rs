@@ -15,6 +15,7 @@ mod limits;
 pub mod profile;
 mod replaced;
 pub mod schedule;
+mod together;
 
 pub use cursor::{Cursor, Parsed, parse};
 pub use expr::{Block, Expr, ExprKind};

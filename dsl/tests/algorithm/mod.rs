@@ -6,6 +6,7 @@ mod heads;
 mod right;
 mod several;
 mod syntax;
+mod together;
 mod updates;
 mod values;
 mod wrong;

@@ -3,7 +3,7 @@
 
 use crate::board;
 use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, Range, Stage, Type};
-use crate::kernel::{self, Kernel};
+use crate::kernel::{self, Kernel, together};
 use crate::members::{looped, renamed};
 use crate::schedule::tree::{Fact, Schedule};
 use crate::schedule::{self, Product, facts};
@@ -28,6 +28,9 @@ const LARGE: u64 = 32;
 
 /// The interval of cases whose intermediates are members of a family.
 const FAMILIES: u64 = 4;
+
+/// The interval of cases in which a further result is defined together with another one.
+const TOGETHER: u64 = 16;
 
 /// A case as trees.
 #[derive(Clone, Debug)]
@@ -82,7 +85,7 @@ impl Case {
         let mut random = Rng::with_seed(mix(seed).wrapping_add(mix(case.wrapping_add(0x5851_f42d_4c95_7f2d))));
         let large = Case::is_large(seed, case);
         let made = kernel::generate(&mut random, large);
-        let (kernel, mut fills) = (made.kernel, made.fills);
+        let (mut kernel, mut fills) = (made.kernel, made.fills);
         let generic = if random.bool() { DType::F16 } else { DType::F32 };
         let products = kernel.stages.iter().any(|stage| Product::of(&kernel, stage, generic).is_some());
         let profile = board::generate(&in_memory(&kernel, generic), products, &mut random);
@@ -107,7 +110,11 @@ impl Case {
             _ => random.choice([0.0, 1.0, 3.0, 7.0]).unwrap_or(1.0),
         });
         let scalars = scalars.collect();
-        Case { kernel, generic, schedule, profile, launches, scalars, fills, values: random.u64(..), large }
+        let values = random.u64(..);
+        if !large && values % TOGETHER == 1 {
+            together::joined(&mut Rng::with_seed(values), &mut kernel);
+        }
+        Case { kernel, generic, schedule, profile, launches, scalars, fills, values, large }
     }
 
     /// Returns true if a case is one of those whose indices exceed 2^31.

@@ -86,6 +86,7 @@ fn things(case: &Case) -> Vec<(&'static str, String)> {
     all.extend(kernel.stages.iter().filter_map(|s| Some(("reduction", s.reduction()?.0.to_owned()))));
     let kinds = [
         ("several stages", kernel.stages.len() > 1),
+        ("defined together", kernel.stages.iter().any(|s| s.joined)),
         ("several outputs", kernel.stages.iter().filter(|s| s.role == Role::Output).count() > 1),
         ("update in place", kernel.stages.iter().any(|s| s.role == Role::Update)),
         ("scalar", kernel.arguments.iter().any(|a| a.kind == ArgumentKind::Scalar)),

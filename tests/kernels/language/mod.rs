@@ -14,4 +14,5 @@ pub(super) mod narrow;
 mod positions;
 pub(super) mod reductions;
 mod semantics;
+mod together;
 mod updates;

@@ -3,7 +3,7 @@
 use crate::harness::{Fill, Named, profiles, refused, variant};
 
 /// Compiles a kernel under schedules for two profiles, runs it at some sizes, and compares the results with `wanted`.
-fn compare(kernel: &str, schedules: &[&str], sizes: &[&[(&str, i64)]], wanted: &dyn Fn(&Named, usize) -> Named) {
+pub(super) fn compare(kernel: &str, schedules: &[&str], sizes: &[&[(&str, i64)]], wanted: &dyn Fn(&Named, usize) -> Named) {
     for (schedule, profile) in schedules.iter().flat_map(|schedule| profiles().map(|profile| (schedule, profile))) {
         let made = variant(kernel, &format!("V: k for p {{ {schedule} }}"), &profile);
         for dims in sizes {
@@ -21,7 +21,7 @@ fn compare(kernel: &str, schedules: &[&str], sizes: &[&[(&str, i64)]], wanted: &
     }
 }
 
-fn named<const C: usize>(results: [(&str, Vec<f64>); C]) -> Named {
+pub(super) fn named<const C: usize>(results: [(&str, Vec<f64>); C]) -> Named {
     results.into_iter().map(|(name, values)| (name.to_owned(), values)).collect()
 }
 

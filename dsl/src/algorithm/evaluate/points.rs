@@ -38,11 +38,8 @@ impl<A: Arithmetic> Machine<'_, A> {
     pub(super) fn results(&self, stage: &Stage) -> Result<Vec<Vec<Value<A::Float>>>, Fault> {
         let mut results = vec![Vec::new(); stage.buffers().len()];
         let (values, states) = match &stage.body {
-            Body::Map(value) => (vec![*value], None),
-            Body::Reduce { monoid, over, lift, finish } => {
-                let stored = [*finish].into_iter().chain(stage.also.iter().map(|(_, value)| *value)).collect();
-                (stored, Some(self.reduced(&stage.axes, over, monoid, lift)?))
-            }
+            Body::Map(_) => (stage.stored(), None),
+            Body::Reduce { monoid, over, lift, .. } => (stage.stored(), Some(self.reduced(&stage.axes, over, monoid, lift)?)),
         };
         self.visit(&stage.axes, stage.axes.len(), &mut |batch, points| {
             if let Some(states) = &states {

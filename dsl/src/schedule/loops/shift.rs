@@ -9,7 +9,7 @@
 
 use super::split::parenthesized;
 use crate::diag::{Error, SpanId};
-use crate::nest::{AxisDef, AxisId, Condition, Fate, How, Level, Space, State, Tail};
+use crate::nest::{AxisDef, AxisId, Condition, Fate, How, Level, State, Tail};
 use crate::schedule::{Applied, StageNest};
 use tilewright_launch::Relation;
 
@@ -20,9 +20,9 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
         let error = Error::new(blame, format!("`{name}` is a reduction's axis: `shift` would count points of it twice"));
         return Err(error.help("write `guard`, `peel` or `round_up`"));
     }
-    let buffer = &nest.program.buffers[nest.program.stages[nest.stage].buffer];
-    if buffer.space == Space::Update {
-        let error = Error::new(blame, format!("`{}` is updated in place: `shift` would update elements of it twice", buffer.name));
+    if let Some(buffer) = nest.program.updated(nest.stage).first() {
+        let name = &nest.program.buffers[*buffer].name;
+        let error = Error::new(blame, format!("`{name}` is updated in place: `shift` would update elements of it twice"));
         return Err(error.help("write `guard` or `peel`"));
     }
     if let Some(frame) = nest.path.frames.iter().find(|f| f.as_loop().is_some_and(|(a, _)| is_atomic(nest, a))) {

@@ -10,6 +10,7 @@ use super::lanes::{Along, Missing, along};
 use super::{peel, split};
 use crate::diag::{Error, SpanId};
 use crate::expr::{ExprId, Read};
+use crate::launch::DType;
 use crate::nest::path::Frame;
 use crate::nest::{AxisId, Exec, Pred, State};
 use crate::schedule::{Applied, StageNest};
@@ -60,9 +61,10 @@ fn check(nest: &StageNest<'_>, axis: AxisId, name: &Name, count: i64, blame: Spa
     if !(count as u64).is_power_of_two() {
         return Err(Error::new(blame, format!("the number of lanes must be a power of two, not {count}")).help("write 2, 4 or 8"));
     }
-    let bytes = i64::from(nest.program.buffers[nest.program.stages[nest.stage].buffer].dtype.bytes());
+    let dtypes = nest.program.stages[nest.stage].buffers().into_iter().map(|buffer| nest.program.buffers[buffer].dtype);
+    let dtype = dtypes.max_by_key(|dtype| dtype.bytes()).unwrap_or(DType::F32);
+    let bytes = i64::from(dtype.bytes());
     if count * bytes > BYTES {
-        let dtype = nest.program.buffers[nest.program.stages[nest.stage].buffer].dtype;
         let error = Error::new(blame, format!("{count} lanes of {dtype} are {} bytes", count * bytes));
         return Err(error.help(format!("a vector has at most {BYTES} bytes: {} lanes", BYTES / bytes)));
     }

@@ -281,20 +281,7 @@ pub fn facts(cursor: &mut Cursor<'_>) -> Result<Vec<Expr>, Error> {
 /// Reads `{ let a = …; value }`.
 pub fn block(cursor: &mut Cursor<'_>) -> Result<Block, Error> {
     let (content, span) = cursor.inside(Delimiter::Brace, |c| {
-        let mut lets = Vec::new();
-        while c.peek_word("let") {
-            match local(c) {
-                Ok(bound) => {
-                    lets.push(bound);
-                    limits::lets(&lets)?;
-                }
-                Err(error) => {
-                    c.report(error);
-                    c.skip_to(&[";"]);
-                    c.eat(";");
-                }
-            }
-        }
+        let lets = lets(c)?;
         if c.is_empty() {
             return Err(c.expected("a value").note("the last expression of a block, without `;`, is its value"));
         }
@@ -306,6 +293,25 @@ pub fn block(cursor: &mut Cursor<'_>) -> Result<Block, Error> {
     })?;
     cursor.higher()?;
     Ok(Block { lets: content.0, value: content.1, span })
+}
+
+/// Reads the names that a block gives to values.
+pub(in crate::syntax) fn lets(cursor: &mut Cursor<'_>) -> Result<Vec<Let>, Error> {
+    let mut lets = Vec::new();
+    while cursor.peek_word("let") {
+        match local(cursor) {
+            Ok(bound) => {
+                lets.push(bound);
+                limits::lets(&lets)?;
+            }
+            Err(error) => {
+                cursor.report(error);
+                cursor.skip_to(&[";"]);
+                cursor.eat(";");
+            }
+        }
+    }
+    Ok(lets)
 }
 
 /// Reads `let a: f32 = …;`.

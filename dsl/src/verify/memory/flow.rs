@@ -38,7 +38,7 @@ pub(in crate::verify) fn check(program: &Program, provers: &Provers<'_>, sites: 
         let whole = touches(sites).filter(|(_, touch)| touch.writes && is_whole(program, provers, touch));
         written.extend(whole.map(|(_, touch)| touch.buffer));
     }
-    let updated = program.stages.values().map(|stage| stage.buffer).filter(|b| program.buffers[*b].space == Space::Update);
+    let updated = program.stages.values().flat_map(|stage| stage.buffers()).filter(|b| program.buffers[*b].space == Space::Update);
     let results: BTreeSet<BufferId> = program.outputs.iter().copied().chain(updated).collect();
     for result in results.into_iter().filter(|result| !written.contains(result)) {
         let buffer = &program.buffers[result];

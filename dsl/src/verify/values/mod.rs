@@ -23,13 +23,13 @@ impl Checks<'_> {
             self.same_for_all(site, compute);
             let wanted = self.in_step(site, compute.stage, self.wanted(site, compute.stage));
             let is_right = match (&wanted.body, compute.phase) {
-                (Body::Map(value), Phase::Whole) => self.same(compute, &[*value], &[]),
+                (Body::Map(value), Phase::Whole) => self.same(compute, &[&[*value][..], &wanted.also].concat(), &[]),
                 (Body::Reduce { lift, finish, .. }, Phase::Whole) => self.same(compute, &[&lift[..], &[*finish]].concat(), &[]),
                 (Body::Reduce { lift, .. }, Phase::Update) => {
                     self.same(compute, lift.get(..compute.dst.len()).unwrap_or(lift), &[])
                 }
                 (Body::Reduce { finish, .. }, Phase::Finish) => {
-                    let stored: Vec<ExprId> = [*finish].into_iter().chain(wanted.also).collect();
+                    let stored = [&[*finish][..], &wanted.also].concat();
                     self.same(compute, &stored, &self.accumulators(compute))
                 }
                 _ => true,

@@ -59,7 +59,7 @@ struct Blocks<'r> {
 impl Blocks<'_> {
     fn stage(&self, name: &str, role: Role, value: Expr) -> Stage {
         let axes = AXES.iter().take(self.shape.len()).map(|axis| axis.to_string()).collect();
-        Stage { name: name.into(), role, ty: self.ty, shape: self.shape.clone(), axes, value }
+        Stage { name: name.into(), role, ty: self.ty, shape: self.shape.clone(), axes, value, joined: false }
     }
 
     /// Returns the index of the element itself.

@@ -58,7 +58,7 @@ pub(super) fn generate(random: &mut Rng) -> Generated {
     dims.extend([batch, group, result].into_iter().flatten().map(|(axis, dim)| (axis.to_owned(), dim)));
     random.shuffle(&mut dims);
     let (axes, shape): (Vec<String>, Vec<Expr>) = dims.into_iter().unzip();
-    let mut stages = vec![Stage { name: "y0".into(), role: Role::Output, ty: sum, shape, axes, value }];
+    let mut stages = vec![Stage { name: "y0".into(), role: Role::Output, ty: sum, shape, axes, value, joined: false }];
     if random.u8(..4) == 0 {
         // A stage that reads the result.
         let mut last = stages[0].clone();

@@ -18,6 +18,7 @@ mod reads;
 mod rows;
 mod skeleton;
 pub mod text;
+pub(crate) mod together;
 pub mod tree;
 mod updates;
 

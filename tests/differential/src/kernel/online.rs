@@ -103,7 +103,7 @@ impl Maker {
     fn stage(&mut self, name: &str, role: Role, axes: &[(String, Expr)], value: Expr) -> Expr {
         let ty = value.ty;
         let (names, shape) = axes.iter().cloned().unzip();
-        self.kernel.stages.push(Stage { name: name.to_owned(), role, ty, shape, axes: names, value });
+        self.kernel.stages.push(Stage { name: name.to_owned(), role, ty, shape, axes: names, value, joined: false });
         read(name, axes, ty)
     }
 

@@ -190,7 +190,7 @@ impl Maker {
         }
         let (axes, shape): (Vec<String>, Vec<Expr>) = dims.into_iter().unzip();
         let (ty, index) = (value.ty, axes.iter().map(Expr::name).collect());
-        self.kernel.stages.push(Stage { name: name.to_owned(), role, ty, shape, axes, value });
+        self.kernel.stages.push(Stage { name: name.to_owned(), role, ty, shape, axes, value, joined: false });
         Expr::new(ExprKind::Read { tensor: name.to_owned(), outside: Outside::Never, index }, ty)
     }
 }

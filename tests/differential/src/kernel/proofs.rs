@@ -51,7 +51,15 @@ impl Proofs<'_> {
     fn stage(&mut self, name: &str, axes: &[&str], shape: &[Expr], value: Expr) {
         let role = if name.starts_with('y') { Role::Output } else { Role::Intermediate };
         let axes = axes.iter().map(|axis| (*axis).to_owned()).collect();
-        self.kernel.stages.push(Stage { name: name.to_owned(), role, ty: self.ty, shape: shape.to_vec(), axes, value });
+        self.kernel.stages.push(Stage {
+            name: name.to_owned(),
+            role,
+            ty: self.ty,
+            shape: shape.to_vec(),
+            axes,
+            value,
+            joined: false,
+        });
     }
 
     fn read(&mut self, tensor: &str, index: Vec<Expr>, outside: Outside) -> Expr {

@@ -81,7 +81,7 @@ impl Maker {
     fn stage(&mut self, name: &str, role: Role, dims: &[Dim], value: Expr) -> Expr {
         let ty = value.ty;
         let (axes, shape) = dims.iter().cloned().unzip();
-        self.kernel.stages.push(Stage { name: name.to_owned(), role, ty, shape, axes, value });
+        self.kernel.stages.push(Stage { name: name.to_owned(), role, ty, shape, axes, value, joined: false });
         read(name, dims, ty)
     }
 

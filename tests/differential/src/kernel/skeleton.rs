@@ -224,7 +224,7 @@ impl Builder<'_> {
         // Uses a copy of the random numbers, so that the rest of the case stays the same as before this type existed.
         let is_long = ty == INDEX && role == Role::Output && !is_read && self.random.clone().u8(..100) < 40;
         let (ty, value) = if is_long { (LONG, value.expr.cast(LONG)) } else { (ty, value.expr) };
-        self.kernel.stages.push(Stage { name, role, ty, shape, axes, value });
+        self.kernel.stages.push(Stage { name, role, ty, shape, axes, value, joined: false });
     }
 
     /// Generates a second result that reads the same tensors as another one, in the same order, so that one block can schedule

@@ -69,7 +69,7 @@ impl Display for Function {
 
 impl Display for Stage {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Stage { name, role, ty, shape, axes, value } = self;
+        let Stage { name, role, ty, shape, axes, value, joined: _ } = self;
         match role {
             Role::Intermediate => write!(f, "let {name}[{}]: {ty}[{}] = {value};", axes.join(", "), commas(shape)),
             Role::Output | Role::Update => write!(f, "{name}[{}] = {value};", axes.join(", ")),
@@ -144,7 +144,18 @@ impl Display for Kernel {
         write!(f, "fn k<{}>({}){outputs}{facts} {{", commas(generics), commas(&self.arguments))?;
         self.tables.iter().try_for_each(|table| write!(f, "\n    {table}"))?;
         of_form(FunctionForm::Closure).try_for_each(|function| write!(f, "\n    {function}"))?;
-        self.stages.iter().try_for_each(|stage| write!(f, "\n    {stage}"))?;
+        let is_joined = |first: &Stage, next: &Stage| {
+            next.joined && first.role != Role::Intermediate && (&first.shape, &first.axes) == (&next.shape, &next.axes)
+        };
+        for stages in self.stages.chunk_by(is_joined) {
+            match stages {
+                [stage] => write!(f, "\n    {stage}")?,
+                _ => {
+                    let left = commas(stages.iter().map(|stage| format!("{}[{}]", stage.name, stage.axes.join(", "))));
+                    write!(f, "\n    ({left}) = ({});", commas(stages.iter().map(|stage| &stage.value)))?;
+                }
+            }
+        }
         f.write_str("\n}")
     }
 }

@@ -142,6 +142,8 @@ pub struct Stage {
     pub axes: Vec<String>,
     /// The value at a point.
     pub value: Expr,
+    /// True if it is defined together with the stage before, provided that both have the same shape.
+    pub joined: bool,
 }
 
 /// An expression and its type.

@@ -18,7 +18,7 @@ pub(super) fn updated(random: &mut Rng, kernel: &mut Kernel) {
     let own = element(&chosen, shape.len());
     let define = |name: &str, role, value| {
         let axes = AXES[..shape.len()].iter().map(|axis| (*axis).to_owned()).collect();
-        Stage { name: name.to_owned(), role, ty: chosen.ty, shape: shape.clone(), axes, value }
+        Stage { name: name.to_owned(), role, ty: chosen.ty, shape: shape.clone(), axes, value, joined: false }
     };
     let at = kernel.stages.iter().rposition(|stage| reads(stage, &chosen.name)).map_or(0, |last| last + 1);
     let stages = if random.u8(..100) < 30 {

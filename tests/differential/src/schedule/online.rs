@@ -140,7 +140,7 @@ fn of_block(stage: &Stage, members: &[String], size: i64) -> Stage {
             (format!("{}_b", stage.name), Expr::new(ExprKind::Reduce { op, ranges: vec![range], body: Box::new(value) }, ty))
         }
     };
-    Stage { name, role: Role::Intermediate, ty: value.ty, shape, axes, value }
+    Stage { name, role: Role::Intermediate, ty: value.ty, shape, axes, value, joined: false }
 }
 
 /// Returns the operand of the reduction in a value.

@@ -102,6 +102,7 @@ impl Packs {
             shape,
             axes,
             value,
+            joined: false,
         };
         match role {
             None if packed != name => {

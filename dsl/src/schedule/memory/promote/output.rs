@@ -8,23 +8,25 @@ use super::{Copy, Wanted, add_buffer, add_stage, attach, call, epilogue, loops};
 use crate::diag::{Error, list};
 use crate::expr::ExprId;
 use crate::nest::{Access, Axis, AxisDef, AxisId, BufferId, Compute, Fate, Phase, Space, Split, Tail};
-use crate::schedule::{Applied, StageNest};
+use crate::schedule::{Applied, StageNest, stage_names};
 use crate::syntax::schedule::{Listed, Memory, Promote};
 use std::collections::HashMap;
 
 /// Returns the stage's result, if that is the promoted tensor.
 pub(super) fn source(nest: &StageNest<'_>, promote: &Promote) -> Result<Option<BufferId>, Error> {
-    let [dst] = nest.path.compute.dst.as_slice() else { return Ok(None) };
-    let buffer = &nest.program.buffers[dst.buffer];
-    if buffer.name != promote.source.text {
-        return Ok(None);
-    }
+    let buffer = |dst: &Access| &nest.program.buffers[dst.buffer];
+    let mut results = nest.path.compute.dst.iter();
+    let Some(dst) = results.find(|dst| buffer(dst).name == promote.source.text) else { return Ok(None) };
+    let buffer = buffer(dst);
     let refuse = |what: String, help: &str| Err(Error::new(promote.source.span, what).help(help));
     if buffer.space == Space::Update {
         return refuse(
             format!("`{}` is updated in place: each element is read and written by one invocation", promote.source),
             "a copy would be read once and written once: leave this out",
         );
+    }
+    if let Some(error) = stage_names::one_of_several(nest.program, dst.buffer, &promote.source, "promoted") {
+        return Err(error.help("leave this out, or promote what it reads"));
     }
     if nest.attached_buffer(dst.buffer).is_some() {
         return refuse(format!("`{}` is already promoted", promote.source), "promote a result once");

@@ -52,7 +52,7 @@ fn columns(stage: &Stage, ranges: &[Range]) -> Option<Stage> {
     let own = stage.axes.iter().cloned().zip(stage.shape.iter().cloned());
     let all = own.chain(ranges.iter().map(|range| (range.axis.clone(), range.high.clone())));
     let (axes, shape) = all.filter(|(axis, _)| names.contains(axis.as_str())).unzip();
-    Some(Stage { name: "cols".into(), role: Role::Intermediate, ty: value.ty, shape, axes, value })
+    Some(Stage { name: "cols".into(), role: Role::Intermediate, ty: value.ty, shape, axes, value, joined: false })
 }
 
 fn reads_input(e: &Expr) -> bool {

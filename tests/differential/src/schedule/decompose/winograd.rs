@@ -79,7 +79,7 @@ impl Dims {
 
     fn stage(&self, name: &str, axes: Vec<(String, Expr)>, value: Expr) -> Stage {
         let (axes, shape) = axes.into_iter().unzip();
-        Stage { name: name.to_owned(), role: Role::Intermediate, ty: value.ty, shape, axes, value }
+        Stage { name: name.to_owned(), role: Role::Intermediate, ty: value.ty, shape, axes, value, joined: false }
     }
 
     fn points(&self, count: usize) -> Vec<(String, Expr)> {
