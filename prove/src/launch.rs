@@ -171,8 +171,15 @@ fn unpacked(kernel: &DynKernel, algorithm: &Program, outputs: Vec<AnyTensor>) ->
             return Ok(output);
         }
         let unpacked = kernel.unpack(&buffer.name, &output)?;
-        let bits = |t: &AnyTensor| Ok::<_, Error>(format!("{:?}", download(buffer.dtype, t)?));
-        assert_eq!(bits(&output)?, bits(&unpacked)?, "the host unpacks `{}` otherwise than the device", buffer.name);
+        let texts = |t: &AnyTensor| Ok::<_, Error>(download(buffer.dtype, t)?.iter().map(|v| format!("{v:?}")).collect::<Vec<_>>());
+        let (mut host, mut device) = (texts(&output)?, texts(&unpacked)?);
+        // In exact arithmetic, an element that is not known has no bits.
+        if let (Ok(packed), Ok(elements)) = (output.elements(), unpacked.elements()) {
+            let is_known = |n: &usize| ![packed[*n], elements[*n]].iter().any(|e| matches!(e, Element::Unknown(_)));
+            let known = |texts: &[String]| (0..texts.len()).filter(is_known).map(|n| texts[n].clone()).collect();
+            (host, device) = (known(&host), known(&device));
+        }
+        assert_eq!(host, device, "the host unpacks `{}` otherwise than the device", buffer.name);
         Ok::<_, Error>(unpacked)
     };
     algorithm.outputs.iter().zip(outputs).map(one).collect()

@@ -175,3 +175,11 @@ fn a_difference_names_the_element() {
     assert_eq!((tensor.as_str(), index.len()), ("c", 2));
     assert_ne!(wanted, got);
 }
+
+/// Integers of floats are not known in exact arithmetic. The host and the device unpack what is known of them.
+#[test]
+fn packed_results_that_are_not_known_are_unpacked() {
+    let kernel = "fn k<N>(x: f32[N, 4]) -> y: i8[N, N] { y[i, j] = x.clamp()[i, j] as i8; }";
+    let proof = proved(kernel, "{ pack(y[a, b] => [a, b / 4, b % 4], when: caller); }");
+    assert!(proof.wrong.is_none() && proof.not_shown.len() > 5, "{proof:?}");
+}
