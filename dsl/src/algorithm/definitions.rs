@@ -3,17 +3,14 @@
 use super::bounds::show;
 use super::names::Symbol;
 use super::several::has_several;
-use super::updates::overwritten;
+use super::together::Together;
 use super::{Checked, Checker, Definition};
-use crate::arena::Id;
-use crate::diag::{Error, SpanId};
-use crate::expr::{Expr as Node, ExprId};
-use crate::facts::Prover;
-use crate::nest::{AxisDef, AxisId, AxisKind, Body, BufferId, Space, Stage, StageId};
+use crate::diag::Error;
+use crate::expr::Expr as Node;
+use crate::nest::{AxisKind, Body, BufferId, Space, Stage};
 use crate::syntax::Name;
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind, Let};
 use crate::syntax::kernel::{Define, Statement};
-use std::collections::HashMap;
 
 impl Checker<'_> {
     /// Checks all statements.
@@ -22,12 +19,11 @@ impl Checker<'_> {
         for (n, statement) in kernel.statements.iter().enumerate() {
             match statement {
                 Statement::Define(define) => {
-                    let joins = |next: &Statement| matches!(next, Statement::Define(next) if next.joined);
-                    let is_last = !kernel.statements.get(n + 1).is_some_and(joins);
-                    self.define(n, define, define.joined || !is_last);
-                    if is_last {
-                        self.define_together();
+                    if !define.joined {
+                        self.together = Together::of(&kernel.statements[n..]);
                     }
+                    self.define(n, define);
+                    self.end_together();
                 }
                 Statement::Const { name, ty, value } => {
                     if self.constant(name, ty, value).is_err() {
@@ -47,8 +43,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks a definition, which is statement number `n`. Other tensors are defined together with it if `is_together`.
-    fn define(&mut self, n: usize, define: &Define, is_together: bool) {
+    /// Checks a definition, which is statement number `n`.
+    fn define(&mut self, n: usize, define: &Define) {
         if let Some(compound) = define.compound {
             let error = self.compound(define, compound);
             self.errors.push(error);
@@ -60,7 +56,7 @@ impl Checker<'_> {
             return;
         };
         // Tensors that are defined together share a nest, but their reductions could run over different ranges, so these become intermediates.
-        let (name, several) = (define.name.text.clone(), is_together || has_several(&define.value));
+        let (name, several) = (define.name.text.clone(), self.together.is_several() || has_several(&define.value));
         self.definition = Definition { buffer: Some(buffer), name, several, ..Definition::default() };
         let scope = self.names.enter();
         let axes = self.left_side(define, buffer);
@@ -85,24 +81,6 @@ impl Checker<'_> {
                 let stage = Stage { name: define.name.text.clone(), buffer, axes, body, also: Vec::new(), span: define.span };
                 *none = Some(stage);
             }
-        }
-    }
-
-    /// Ends the definition of one tensor, or of several together: they become a stage.
-    fn define_together(&mut self) {
-        let Together { buffers, stage, .. } = std::mem::take(&mut self.together);
-        self.defined.extend(buffers);
-        let Some(stage) = stage else { return };
-        // Reductions that became intermediates precede the stage.
-        let id = StageId::new(self.program.stages.len());
-        stage.axes.iter().for_each(|axis| self.program.axes[*axis].def = AxisDef::Root(id));
-        let (values, span) = (stage.stored(), stage.span);
-        self.program.stages.push(stage);
-        if let Some(buffer) = overwritten(&self.program, id, &values) {
-            let name = self.program.buffers[buffer].name.clone();
-            let error = Error::new(span, format!("`{name}` is updated here, so it may be read only at the index that is written"));
-            self.errors
-                .push(error.help(format!("read the other elements of `{name}` by an intermediate before: `let old[i]: … = …;`")));
         }
     }
 
@@ -187,12 +165,8 @@ impl Checker<'_> {
                 self.poison(&name);
                 continue;
             };
-            let axis = match self.together.stage.as_ref().map(|stage| stage.axes[d]) {
-                Some(axis) => self.common_axis(define, axis, *extent),
-                None => Ok(self.axis(&name, *extent, AxisKind::Parallel)),
-            };
-            let axis = match axis {
-                Ok(axis) => axis,
+            let axis = match self.common_axis(define, d, *extent) {
+                Ok(axis) => axis.unwrap_or_else(|| self.axis(&name, *extent, AxisKind::Parallel)),
                 Err(poisoned) => {
                     result = Err(poisoned);
                     continue;
@@ -213,39 +187,6 @@ impl Checker<'_> {
         }
         result
     }
-}
-
-impl Checker<'_> {
-    /// Returns the axis of tensors that are defined together, if a dimension of another one has the same extent.
-    fn common_axis(&mut self, define: &Define, axis: AxisId, extent: ExprId) -> Checked<AxisId> {
-        let other = self.program.axes[axis].extent;
-        let prover = Prover::new(&self.program);
-        if other == extent || prover.less_equal(other, extent) && prover.less_equal(extent, other) {
-            return Ok(axis);
-        }
-        let (first, axis) =
-            (self.together.stage.as_ref().map_or_else(String::new, |stage| stage.name.clone()), &self.program.axes[axis]);
-        let what = format!("`{}` is defined with `{first}`, and `{}` has another extent there", define.name, axis.name);
-        let note = format!(
-            "it is `{}` for `{first}` and `{}` for `{}`",
-            show(&self.program, other),
-            show(&self.program, extent),
-            define.name
-        );
-        let error = Error::new(define.span, what).note(note);
-        self.fail(error.help(format!("give `{}` a definition of its own", define.name)))
-    }
-}
-
-/// Tensors that are defined together.
-#[derive(Default)]
-pub(super) struct Together {
-    /// The tensors that have a definition so far. Other definitions cannot read them yet.
-    buffers: Vec<BufferId>,
-    /// The stage that computes them. `None` if a definition is wrong.
-    stage: Option<Stage>,
-    /// The intermediates of their reductions outside of functions, by the reductions' places, each with the axes that it has.
-    pub(super) reductions: HashMap<SpanId, (BufferId, Vec<AxisId>)>,
 }
 
 /// Returns a zero of a buffer's type, for help.

@@ -5,9 +5,10 @@
 //! its own axes, so that schedules never report them.
 //!
 //! # Modules
-//! `header` (generics, arguments, outputs) → `definitions` (statements to stages; `compound` refuses `+=`), with `values`
-//! (expressions), `literals`, `maths` (methods), `calls`, `functions` (which are inlined), `reads` (and `bounds`, which proves them in bounds), `reductions` (and `several`, which makes intermediates of them) →
-//! `updates` (of `&mut` arguments), `order` (the order of definitions, and whether all are used). All of them use `names` and `types`. A wrong name or
+//! `header` (generics, arguments, outputs) → `definitions` (statements to stages; `together` joins them; `compound` refuses `+=`), with
+//! `values` (expressions), `calls`, `functions` (which are inlined), `reads` (and `bounds`, which proves them in bounds), `reductions` (and
+//! `several`, which makes intermediates of them) → `updates` (of `&mut` arguments), `order` (the order of definitions, and whether all are
+//! used). All of them use `names` and `types`. A wrong name or
 //! expression is *poisoned*: expressions that depend on it are wrong too, and no errors are reported for them.
 //!
 //! # Language rules
@@ -39,6 +40,7 @@ mod several;
 pub mod signature;
 mod sizes;
 pub(crate) mod stated;
+mod together;
 mod types;
 mod updates;
 mod values;
@@ -130,7 +132,7 @@ struct Checker<'a> {
     /// The current definition.
     definition: Definition,
     /// The tensors that are defined together with it.
-    together: definitions::Together,
+    together: together::Together,
     /// The calls of functions around the current place, outermost first.
     calls: Vec<functions::Frame>,
     /// The number of calls so far.
@@ -170,7 +172,7 @@ impl<'a> Checker<'a> {
             prove,
             defined: HashSet::new(),
             definition: Definition::default(),
-            together: definitions::Together::default(),
+            together: together::Together::default(),
             calls: Vec::new(),
             inlined: 0,
         }

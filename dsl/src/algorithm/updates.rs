@@ -16,12 +16,12 @@ impl Checker<'_> {
     /// Checks that a definition may read an argument that is updated: the update comes later, or is this definition.
     pub(super) fn precedes_update(&mut self, tensor: &Name, buffer: BufferId) -> Checked<()> {
         let declared = self.program.buffers[buffer].span;
-        let Some(defining) = self.definition.buffer else {
+        if self.definition.buffer.is_none() {
             let error = Error::new(tensor.span, format!("`{tensor}` is updated in place, so only definitions may read it"));
             let error = error.note_at(declared, "it is `&mut` here");
             return self.fail(error.help("define an intermediate with axes, `let old[i]: f32[…] = …;`, before the update"));
-        };
-        if defining == buffer || !self.defined.contains(&buffer) {
+        }
+        if !self.defined.contains(&buffer) {
             return Ok(());
         }
         let error = Error::new(tensor.span, format!("`{tensor}` is read after its update"));
@@ -30,9 +30,9 @@ impl Checker<'_> {
         self.fail(error.help("move this definition before the update, or define the new values by a `let`, and read that"))
     }
 
-    /// Checks that the definition of an argument that is updated reads it at the index that is written.
+    /// Checks that the definitions of an argument that is updated, and of tensors together with it, read it at the index that is written.
     pub(super) fn place_of_update(&mut self, span: SpanId, tensor: &Name, buffer: BufferId, index: &[ExprId]) -> Checked<()> {
-        if self.program.buffers[buffer].space != Space::Update || self.definition.buffer != Some(buffer) {
+        if self.program.buffers[buffer].space != Space::Update || !self.together.defines(&tensor.text) {
             return Ok(());
         }
         let axes: Vec<ExprId> = self.definition.axes.clone().into_iter().map(|a| self.program.exprs.axis(a)).collect();
