@@ -21,6 +21,9 @@ fn ordered(program: &Program, results: Vec<StageId>) -> Vec<StageId> {
         |stage: StageId| program.stages[stage].values().into_iter().flat_map(|v| program.exprs.reads(v)).map(|read| read.buffer);
     let producers = |stage: StageId| reads(stage).filter_map(|buffer| definitions.get(&buffer).copied()).collect::<Vec<_>>();
     let needed = after(&results, &producers);
+    if results.iter().all(|stage| program.updated(*stage).is_empty()) {
+        return needed;
+    }
     after(&results, &|stage| {
         let updated = program.updated(stage);
         let of_old = |other: &&StageId| **other != stage && reads(**other).any(|buffer| updated.contains(&buffer));
@@ -73,19 +76,6 @@ impl Program {
         let stage = &self.stages[stage];
         let buffers = stage.buffers().into_iter();
         buffers.map(|buffer| Access { buffer, index: index.clone() }).collect()
-    }
-
-    /// Returns the arguments that a stage updates.
-    pub fn updated(&self, stage: StageId) -> Vec<BufferId> {
-        let buffers = self.stages[stage].buffers().into_iter();
-        buffers.filter(|buffer| self.buffers[*buffer].space == Space::Update).collect()
-    }
-
-    /// True if a stage defines an output or updates a tensor.
-    pub fn is_result(&self, stage: StageId) -> bool {
-        let stage = &self.stages[stage];
-        let mut buffers = [stage.buffer].into_iter().chain(stage.also.iter().map(|(buffer, _)| *buffer));
-        buffers.any(|buffer| matches!(self.buffers[buffer].space, Space::Output | Space::Update))
     }
 
     /// Returns the stage that computes the kernel's result, if there is only one. A stage that writes a copy back is not counted.

@@ -1,4 +1,4 @@
-//! Cases of the differential test with tensors that one dispatch reads and a later one updates.
+//! Cases of the differential test in which a dispatch reads a tensor, and a later dispatch updates it.
 
 use crate::harness::{of_subgroups, profiles, variant};
 use tilewright_dsl::launch::Feature;
