@@ -6,7 +6,7 @@ use std::fmt;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of the runtime. The message says what failed, and where possible what to do.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An environment variable that this crate reads has a value that it does not know.
@@ -59,20 +59,13 @@ pub enum Error {
         messages: Vec<String>,
     },
     /// A call stopped waiting after [`Options::timeout`](crate::Options::timeout). The work that it waited for may continue on the
-    /// device; until it has ended, the memory that it uses is [`Error::InFlight`].
+    /// device. Later calls that need its tensors wait for it again.
     #[error("{what} has not ended after {after:?}, the timeout of this device (`Options::timeout`, `TILEWRIGHT_TIMEOUT`)")]
     Timeout {
         /// The work that the call waited for.
         what: String,
         /// The time after which it stopped.
         after: std::time::Duration,
-    },
-    /// The memory is in use by work that a call stopped waiting for with [`Error::Timeout`]. Once that work has ended, the same
-    /// call succeeds.
-    #[error("{what} is in use by work that had not ended at the timeout, and still has not")]
-    InFlight {
-        /// The memory that is in use.
-        what: String,
     },
     /// The device was lost: by a driver crash, a hang, or because it was removed. Its tensors are lost, and every later call
     /// returns this error. To continue, open the device again.
@@ -86,6 +79,14 @@ pub enum Error {
     OutOfMemory {
         /// The allocation that failed.
         what: String,
+    },
+    /// A recording does not have the launch that was to be changed.
+    #[error("the recording has no launch {launch}: it has {count}, numbered from 0")]
+    NoLaunch {
+        /// The requested launch.
+        launch: usize,
+        /// The number of launches.
+        count: usize,
     },
     /// Any other failure of a Vulkan call.
     #[error("{call} failed: {code}")]

@@ -37,6 +37,8 @@ pub use half::{bf16, f16};
 pub use kernel::argument::{Argument, Scalar};
 pub use kernel::batch::Batch;
 pub use kernel::load::DynKernel;
+pub use kernel::pending::Pending;
+pub use kernel::recording::Recording;
 pub use kernel::{Kernel, Loaded, Outputs, Packing, Rounding, Variant};
 pub use tensor::element::Element;
 pub use tensor::{AnyTensor, Tensor};

@@ -347,7 +347,7 @@ fn sizes_are_arguments() -> tilewright::Result<()> {
     assert_eq!(resample.run((&x, 4, 2.0))?.download()?, [2.0, 2.0, 4.0, 4.0]);
     let mut batch = device.batch();
     let y = batch.run(&resample, resample::Args { x: &x, n: 3, by: 1.0 })?;
-    batch.submit()?;
+    batch.submit()?.wait()?;
     assert_eq!(y.download()?, [1.0, 1.0, 2.0]);
     let none = device.upload([0], &[0.0f32; 0])?;
     let error = resample.run((&none, 0, 1.0)).expect_err("a fact does not hold");

@@ -21,7 +21,7 @@ pub const DEEPEST: usize = 512;
 pub struct EncodeError;
 
 /// The reason why bytes are not a launch program.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum DecodeError {
     /// They end early, or hold an invalid value.
     #[error("the embedded launch program cannot be decoded: {0}")]

@@ -38,7 +38,7 @@ impl From<Error> for Failure {
             | Error::NoDevice { .. }
             | Error::Manifest { .. }
             | Error::NoValidationLayer => FailureKind::NoDevice,
-            Error::DeviceLost { .. } | Error::Timeout { .. } | Error::InFlight { .. } => FailureKind::Lost,
+            Error::DeviceLost { .. } | Error::Timeout { .. } => FailureKind::Lost,
             Error::Environment { .. } => FailureKind::Request,
             Error::Unsupported { .. } | Error::NoVariant { .. } | Error::Unprepared { .. } => FailureKind::Unsupported,
             _ => FailureKind::Refused,

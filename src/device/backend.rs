@@ -5,10 +5,11 @@
 //! own type behind the trait object by downcasting.
 
 use super::memory::{Memory, allocated};
-use super::parking::Wait;
 use super::region::Region;
 use super::statistics::Statistic;
-use super::timing::{Span, Timed};
+use super::submission::Part;
+use super::timing::Timed;
+use super::work::{Flight, Wait};
 use crate::device::DeviceInfo;
 use crate::error::{Error, Result};
 use std::any::Any;
@@ -67,10 +68,34 @@ pub(crate) trait Backend: Send + Sync {
     /// Waits until dropped buffers are freed, because a backend may free them later than they are dropped.
     fn reclaim(&self, wait: &Wait);
 
-    /// Runs steps in one submission and waits until it has ended. Steps that share memory with a hazard run one after another.
+    /// Records steps for one submission. Steps that share memory with a hazard run one after another.
     ///
-    /// Returns the requested spans: one for each step, one for all steps, or none.
-    fn submit(&self, steps: &[LaunchStep], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>>;
+    /// `timed` says which spans the submission returns: one for each step, one for all steps, or none.
+    fn record(&self, part: &Part, timed: Timed, wait: &mut Wait) -> Result<Box<dyn Recorded>>;
+
+    /// Records steps for any number of submissions. `None` if the backend records each submission anew.
+    fn repeat(&self, _: &Part, _: &mut Wait) -> Result<Option<Arc<dyn Repeatable>>> {
+        Ok(None)
+    }
+}
+
+/// The commands of a submission.
+pub(crate) trait Recorded {
+    /// Submits the commands behind other submissions of the device, which they follow. The call does not wait.
+    fn submit(self: Box<Self>, after: &[Arc<dyn Flight>]) -> Result<Arc<dyn Flight>, NotSubmitted>;
+}
+
+/// Commands that can be submitted again and again, also while earlier submissions of them still run.
+pub(crate) trait Repeatable: Send + Sync {
+    /// Returns the commands of one submission.
+    fn again(self: Arc<Self>) -> Box<dyn Recorded>;
+}
+
+/// The reason why commands were not submitted.
+pub(crate) struct NotSubmitted {
+    pub(crate) error: Error,
+    /// The submission, if the device was lost, because then it is not known whether it was submitted.
+    pub(crate) flight: Option<Arc<dyn Flight>>,
 }
 
 /// A buffer of a backend.
@@ -88,6 +113,7 @@ pub(crate) trait Pipeline: Any + Send + Sync {
 }
 
 /// A dispatch to run, with all sizes known and all memory allocated.
+#[derive(Clone)]
 pub(crate) struct LaunchStep {
     /// The compiled dispatch.
     pub(crate) pipeline: Arc<dyn Pipeline>,
@@ -114,6 +140,7 @@ pub(crate) fn named(steps: &[LaunchStep]) -> String {
 }
 
 /// A tensor's memory in a step.
+#[derive(Clone)]
 pub(crate) struct Use {
     pub(crate) memory: Arc<Memory>,
     /// The part of the memory that the tensor occupies.

@@ -67,14 +67,16 @@ pub(crate) struct Memory {
 }
 
 /// The state of a memory's contents. Memory begins as [`Contents::Nothing`], because it may hold the bytes of a tensor that was dropped.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 enum Contents {
     /// It was not written, and no launch is known that will write it.
     Nothing,
     /// A launch of this batch writes it, and the batch has not been submitted.
     Batch(u64),
-    /// A submission writes it, and the call that waited for the submission has returned.
+    /// A submission writes it, and was not seen to end.
     InFlight,
+    /// The submission that was to write it has failed.
+    Failed(Arc<Error>),
     /// The host has written it, or the submission that writes it was seen to end. This state is final.
     Written,
 }
@@ -101,15 +103,20 @@ impl Memory {
         &self.gate
     }
 
-    /// Checks that it has contents, or that a launch of `batch` (0: none) gives it contents before it is read.
+    /// Checks that it has contents, or that a submission gives it contents, or that a launch of `batch` (0: none) does before it is read.
     pub(crate) fn check_ready(&self, batch: u64, what: impl FnOnce() -> String) -> Result<()> {
-        match *lock(&self.contents) {
-            Contents::Written => Ok(()),
-            Contents::Batch(writer) if writer == batch => Ok(()),
+        match &*lock(&self.contents) {
+            Contents::Written | Contents::InFlight => Ok(()),
+            Contents::Batch(writer) if *writer == batch => Ok(()),
             Contents::Batch(_) => Err(Error::NotSubmitted { what: what() }),
-            Contents::InFlight => Err(Error::InFlight { what: what() }),
+            Contents::Failed(error) => Err((**error).clone()),
             Contents::Nothing => Err(Error::NeverWritten { what: what() }),
         }
+    }
+
+    /// Checks that the submission that was to write it has not failed.
+    pub(crate) fn check_contents(&self) -> Result<()> {
+        if let Contents::Failed(error) = &*lock(&self.contents) { Err((**error).clone()) } else { Ok(()) }
     }
 
     /// Notes that all of it was written: by the host, or by a submission that was seen to end.
@@ -119,22 +126,27 @@ impl Memory {
 
     /// Notes that a launch of a batch is the first to write it.
     pub(crate) fn set_batch(&self, batch: u64) {
-        self.replace(|contents| contents == Contents::Nothing, Contents::Batch(batch));
+        self.replace(|contents| matches!(contents, Contents::Nothing), Contents::Batch(batch));
     }
 
-    /// Notes that the submission that writes it is parked.
+    /// Notes that a submission writes it.
     pub(crate) fn set_in_flight(&self) {
-        self.replace(|contents| contents != Contents::Written, Contents::InFlight);
+        self.replace(|contents| !matches!(contents, Contents::Written), Contents::InFlight);
     }
 
-    /// Notes that the batch that was to write it has failed. A parked submission still gives it contents.
+    /// Notes that the submission that was to write it has failed.
+    pub(crate) fn set_failed(&self, error: &Arc<Error>) {
+        self.replace(|contents| matches!(contents, Contents::InFlight), Contents::Failed(error.clone()));
+    }
+
+    /// Notes that the batch that was to write it was not submitted.
     pub(crate) fn abandon(&self) {
         self.replace(|contents| matches!(contents, Contents::Batch(_)), Contents::Nothing);
     }
 
-    fn replace(&self, old: impl FnOnce(Contents) -> bool, new: Contents) {
+    fn replace(&self, old: impl FnOnce(&Contents) -> bool, new: Contents) {
         let mut contents = lock(&self.contents);
-        if old(*contents) {
+        if old(&contents) {
             *contents = new;
         }
     }

@@ -7,50 +7,52 @@ mod environment;
 pub(super) mod folder;
 pub(super) mod listening;
 pub(super) mod memory;
-pub(super) mod parking;
 pub(super) mod region;
 pub(super) mod statistics;
-mod submission;
+pub(super) mod submission;
 pub(super) mod timing;
+pub(super) mod watch;
+pub(super) mod work;
 
 use crate::error::{Error, Result};
 use crate::exact;
 use access::{Access, Refusal};
-use backend::{Backend, LaunchStep, Pipeline};
+use backend::{Backend, Pipeline};
 use checks::Checks;
-use memory::{Memory, Pool, Quota, allocated, lock};
-use parking::{Parking, Wait};
+use memory::{Memory, Quota, allocated, lock};
 use region::Region;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
-use submission::Part;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tilewright_launch::{DType, Dispatch, DotSigns, Feature, Matrices, Program};
-use timing::{Span, Timed};
+use work::{Common, Wait, Work, Works};
 
 /// A device that runs kernels. Clones are handles of the same device, which is closed when the last handle and the last of its
 /// tensors and kernels are dropped.
 ///
 /// Threads can share it. Their launches run in parallel if the device has several queues ([`Options::queues`]). Launches that
-/// access the same tensor, at least one of them to write it, run one after another. With a single queue, all launches run one after
-/// another.
+/// access the same tensor, at least one of them to write it, run one after another, in the order in which they were submitted. With a
+/// single queue, all launches run one after another.
 ///
-/// No wait is longer than [`Options::timeout`]. Work that has not ended by then continues on the device, and keeps its memory:
-/// until it has ended, calls that need the memory return [`Error::InFlight`]. Dropping never waits. If work still runs when the
-/// device is dropped, that work and the driver's device are leaked, but the process can exit.
+/// [`Loaded::run`](crate::Loaded::run) waits for its launch, and [`Loaded::submit`](crate::Loaded::submit) does not. A call that reads or writes
+/// a tensor on the host waits for the launches that use it.
+///
+/// No wait is longer than [`Options::timeout`]. Work that has not ended by then continues on the device, and keeps its memory. Later calls
+/// that need the memory wait for it again. Dropping never waits. If work still runs when the device is dropped, that work and the driver's
+/// device are leaked, but the process can exit.
 #[derive(Clone)]
 pub struct Device(Arc<Shared>);
 
 struct Shared {
-    // Declared before the backend, so that it is dropped first.
-    temporaries: Mutex<Pool>,
+    // Declared before the backend, so that they are dropped first.
+    works: Works,
+    common: Arc<Common>,
     quota: Arc<Quota>,
-    parking: Parking,
+    /// Orders the submissions.
+    order: Mutex<()>,
     timeout: Option<Duration>,
-    /// The call during which the device was lost.
-    lost: OnceLock<&'static str>,
     backend: Box<dyn Backend>,
 }
 
@@ -292,8 +294,9 @@ impl Options {
     /// microseconds.
     ///
     /// With one queue (lavapipe has only one), launches run in the order in which they are submitted. A short launch waits until a
-    /// long launch of another thread has ended, and can reach its own timeout before. If a call stops waiting for a launch after
-    /// the timeout, all other launches are [`Error::InFlight`] until that launch has ended.
+    /// long launch of another thread has ended, and can reach its own timeout before. With several queues, a launch that exceeds the timeout
+    /// delays only launches that need its tensors. A device without timeline semaphores (Vulkan 1.2, or VK_KHR_timeline_semaphore) uses one
+    /// queue.
     pub fn queues(mut self, most: Option<NonZeroU32>) -> Options {
         self.queues = most;
         self
@@ -355,11 +358,11 @@ impl Device {
     /// Makes a device of a backend.
     pub(crate) fn new(options: &Options, backend: Box<dyn Backend>) -> Device {
         Device(Arc::new(Shared {
-            temporaries: Mutex::default(),
+            works: Works::default(),
+            common: Arc::default(),
             quota: Quota::new(options.memory),
-            parking: Parking::default(),
+            order: Mutex::default(),
             timeout: options.timeout,
-            lost: OnceLock::new(),
             backend,
         }))
     }
@@ -384,7 +387,7 @@ impl Device {
         match allocate() {
             // Freeing may help, because memory is kept for temporaries, and dropped memory may not be free yet.
             Err(Error::OutOfMemory { .. }) => {
-                let kept = lock(&self.0.temporaries).drain();
+                let kept = lock(&self.0.common.temporaries).drain();
                 drop(kept);
                 self.0.backend.reclaim(&Wait::new(self.0.timeout));
                 allocate()
@@ -400,14 +403,13 @@ impl Device {
 
     /// Returns memory for a temporary. The caller returns it by [`Device::give_temporaries`] once it is unused.
     pub(crate) fn take_temporary(&self, bytes: u64) -> Result<Arc<Memory>> {
-        let kept = lock(&self.0.temporaries).take(allocated(bytes));
+        let kept = lock(&self.0.common.temporaries).take(allocated(bytes));
         kept.map_or_else(|| self.allocate(bytes, "a temporary"), Ok)
     }
 
-    /// Takes temporaries back, except those that are still used by a launch that no call waits for.
+    /// Takes temporaries back.
     pub(crate) fn give_temporaries(&self, memory: impl IntoIterator<Item = Arc<Memory>>) {
-        let free = memory.into_iter().filter(|m| !m.gate().is_parked());
-        let excess = lock(&self.0.temporaries).give(free);
+        let excess = lock(&self.0.common.temporaries).give(memory);
         // Dropped without the lock, because a driver's message may call a listener that drops a batch.
         drop(excess);
     }
@@ -472,76 +474,40 @@ impl Device {
         call: impl FnOnce(&dyn Backend, &mut Wait) -> Result<()>,
     ) -> Result<()> {
         self.reap()?;
-        let access = self.enter(memory, writes, Wait::new(self.0.timeout).deadline(), what)?;
         let mut wait = Wait::new(self.0.timeout);
+        let access = Access::new(memory.clone(), writes, wait.deadline()).map_err(|refusal| match refusal {
+            Refusal::Late => wait.over(format!("other work on {}", what())),
+            Refusal::Failed(error) => error,
+        })?;
+        memory.check_contents()?;
         let result = self.call(|backend| call(backend, &mut wait));
-        self.0.parking.park(wait.left(), vec![access], None);
+        self.leave(wait, Some(access));
         result
     }
 
-    /// Runs steps and waits for them, part by part. If a part fails, the later parts are not submitted.
-    pub(crate) fn submit(&self, steps: &Arc<[LaunchStep]>, timed: Timed) -> Result<Vec<Span>> {
-        if timed != Timed::Nothing && !self.info().limits.timestamps {
-            return Err(Error::NoTimestamps { device: self.info().name.clone() });
+    /// Keeps the submissions that a call left behind. `access` is the call's access to memory that they use.
+    fn leave(&self, wait: Wait, access: Option<Access>) {
+        let (own, before) = wait.left();
+        for flight in before {
+            self.0.works.push(Work::submitted(&self.0.common, flight));
         }
-        if steps.is_empty() {
-            return Ok(Vec::new());
+        for flight in own {
+            let work = Work::submitted(&self.0.common, flight);
+            self.0.works.push(work.clone());
+            access.iter().for_each(|access| access.leave_to(&work));
         }
-        self.reap()?;
-        let mut accesses = self.enter_all(steps)?;
-        let mut spans: Vec<Span> = Vec::new();
-        for part in Part::all(steps, self.0.backend.most_steps()) {
-            let mut wait = Wait::new(self.0.timeout);
-            match self.call(|backend| backend.submit(part.steps(), timed, &mut wait)) {
-                Ok(taken) => {
-                    part.set_written();
-                    // Each part begins where the previous part ended, because clocks of different queues cannot be compared.
-                    let start = spans.last().map_or(0, |s| s.end);
-                    let shifted = |s: Span| Span { begin: start.saturating_add(s.begin), end: start.saturating_add(s.end) };
-                    spans.extend(taken.into_iter().map(shifted));
-                }
-                Err(error) => {
-                    // Memory that the failed part does not use is free, because the later parts are not submitted.
-                    let used = part.used();
-                    accesses.retain(|access| used.contains(&access.memory().id()));
-                    self.0.parking.park(wait.left(), accesses, Some(part));
-                    return Err(error);
-                }
-            }
-        }
-        Ok(spans)
     }
 
-    /// Waits until some steps can access their memory.
-    fn enter_all(&self, steps: &[LaunchStep]) -> Result<Vec<Access>> {
-        let deadline = Wait::new(self.0.timeout).deadline();
-        let enter = |(memory, writes, name)| self.enter(memory, writes, deadline, || format!("a tensor of `{name}`"));
-        submission::accessed(steps).map(enter).collect()
-    }
-
-    /// Waits until an access to some memory conflicts with no other. `what` names the memory in errors.
-    fn enter(
-        &self,
-        memory: &Arc<Memory>,
-        writes: bool,
-        deadline: Option<Instant>,
-        what: impl FnOnce() -> String,
-    ) -> Result<Access> {
-        Access::new(memory.clone(), writes, deadline).map_err(|refusal| match refusal {
-            Refusal::Parked => Error::InFlight { what: what() },
-            Refusal::Late => Wait::new(self.0.timeout).over(format!("other threads' work on {}", what())),
-        })
-    }
-
-    /// Finds the parked submissions that have ended, and frees the memory and the pipelines that they used.
+    /// Settles the submissions that have ended, which frees the memory and the pipelines that they used.
     pub(crate) fn reap(&self) -> Result<()> {
-        self.call(|_| self.0.parking.reap())
+        self.call(|_| self.0.works.reap())?;
+        self.0.common.unseen()
     }
 
     /// Checks that the device can be called. After the device was lost, this is always an error.
     fn usable(&self) -> Result<()> {
         listening::check_not_listening()?;
-        self.0.lost.get().map_or(Ok(()), |during| Err(Error::DeviceLost { during }))
+        self.0.common.lost.get().map_or(Ok(()), |during| Err(Error::DeviceLost { during }))
     }
 
     /// Calls the backend, if it can be called.
@@ -549,7 +515,7 @@ impl Device {
         self.usable()?;
         let result = call(&*self.0.backend);
         if let Err(Error::DeviceLost { during }) = &result {
-            let _ = self.0.lost.set(during);
+            let _ = self.0.common.lost.set(during);
         }
         result
     }

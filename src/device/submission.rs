@@ -1,47 +1,277 @@
-//! Splits steps into parts. Each part is one submission. When a part is seen to end, the new tensors that it completes get
-//! contents.
+//! Submits steps in parts. Each part is one submission. When a part is seen to end, the new tensors that it completes get contents.
+//!
+//! [`Device::start`] submits steps without waiting for the last part, and [`Device::run`] waits for all of them. A lock orders the submissions
+//! of a device: under it, a submission claims its memory and is placed behind the work that holds conflicting claims. So the order of the
+//! claims to each memory is the order of the submissions, and no two submissions wait for each other.
 
-use super::backend::LaunchStep;
-use super::memory::Memory;
-use std::collections::{BTreeMap, HashSet};
+use super::Device;
+use super::access::{Claims, Earlier};
+use super::backend::{self, LaunchStep, NotSubmitted, Recorded, Repeatable};
+use super::memory::{Memory, lock};
+use super::timing::{Span, Timed};
+use super::work::{Flight, Wait, Work};
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
-/// Returns each memory that some steps access, whether a step writes it, and the name of the first step that accesses it. They are
-/// ordered by id, so that two threads that take the accesses cannot deadlock.
-pub(crate) fn accessed(steps: &[LaunchStep]) -> impl Iterator<Item = (&Arc<Memory>, bool, &str)> {
-    let mut accessed: BTreeMap<u64, (&Arc<Memory>, bool, &str)> = BTreeMap::new();
-    for (step, u) in steps.iter().flat_map(|s| s.uses.iter().map(move |u| (s, u))) {
-        accessed.entry(u.memory.id()).or_insert((&u.memory, false, &step.name)).1 |= u.writes;
+/// The most submissions of a device that were not seen to end, because each has objects of its own.
+const MOST_PENDING: usize = 256;
+
+/// The most steps of these submissions, because lavapipe maps memory for each descriptor set, and a process can have 65,530 mappings.
+const MOST_PENDING_STEPS: usize = 1 << 15;
+
+/// A part that is submitted again and again.
+pub(crate) struct Repeated {
+    part: Part,
+    /// `None` if the part is recorded anew for each submission.
+    commands: Option<Arc<dyn Repeatable>>,
+}
+
+/// Steps that were submitted.
+#[derive(Default)]
+pub(crate) struct Started {
+    /// The spans of all parts but the last, which have ended.
+    spans: Vec<Span>,
+    /// The last part. `None` if there are no steps.
+    pub(crate) work: Option<Arc<Work>>,
+}
+
+impl Started {
+    fn add(&mut self, spans: Vec<Span>) {
+        // Each part begins where the previous part ended, because clocks of different queues cannot be compared.
+        let start = self.spans.last().map_or(0, |s| s.end);
+        let shifted = |s: Span| Span { begin: start.saturating_add(s.begin), end: start.saturating_add(s.end) };
+        self.spans.extend(spans.into_iter().map(shifted));
     }
-    accessed.into_values()
+}
+
+impl Device {
+    /// Runs steps and waits for them, and returns their spans. `temporaries` are given back when the steps have ended.
+    pub(crate) fn run(&self, steps: &Arc<[LaunchStep]>, timed: Timed, temporaries: Vec<Arc<Memory>>) -> Result<Vec<Span>> {
+        let mut started = self.start(steps, timed, temporaries)?;
+        if let Some(work) = started.work.take() {
+            let spans = self.finish(&work).inspect_err(|_| work.set_orphan())?;
+            started.add(spans);
+        }
+        Ok(started.spans)
+    }
+
+    /// Submits steps, part by part, and waits for all parts but the last. If a part fails, the later parts are not submitted. `temporaries` are
+    /// given back when the steps have ended.
+    pub(crate) fn start(&self, steps: &Arc<[LaunchStep]>, timed: Timed, temporaries: Vec<Arc<Memory>>) -> Result<Started> {
+        if timed != Timed::Nothing && !self.info().limits.timestamps {
+            return Err(Error::NoTimestamps { device: self.info().name.clone() });
+        }
+        let mut started = Started::default();
+        let all = self.start_parts(steps, timed, &mut started);
+        match &started.work {
+            Some(work) => {
+                work.give_temporaries(temporaries);
+                all.inspect_err(|_| work.set_orphan())?;
+            }
+            None => {
+                self.give_temporaries(temporaries);
+                all?;
+            }
+        }
+        Ok(started)
+    }
+
+    fn start_parts(&self, steps: &Arc<[LaunchStep]>, timed: Timed, started: &mut Started) -> Result<()> {
+        for part in Part::all(steps, self.0.backend.most_steps()) {
+            if let Some(work) = &started.work {
+                let spans = self.finish(work)?;
+                started.add(spans);
+                started.work = None;
+            }
+            started.work = Some(self.begin(&part, timed)?);
+        }
+        Ok(())
+    }
+
+    /// Waits for work, as long as the options allow, and returns its spans.
+    pub(crate) fn finish(&self, work: &Arc<Work>) -> Result<Vec<Span>> {
+        let wait = Wait::new(self.0.timeout);
+        if !self.finish_until(work, wait.deadline())? {
+            work.flight().iter().for_each(|flight| flight.set_late());
+            return Err(wait.over(work.what()));
+        }
+        work.result()
+    }
+
+    /// Waits for work until a deadline. Returns true if it has ended.
+    pub(crate) fn finish_until(&self, work: &Arc<Work>, deadline: Option<Instant>) -> Result<bool> {
+        if !self.call(|_| work.wait(deadline))? {
+            return Ok(false);
+        }
+        self.0.works.remove(work);
+        self.call(|_| work.result()).map(|_| true)
+    }
+
+    /// Submits a part.
+    fn begin(&self, part: &Part, timed: Timed) -> Result<Arc<Work>> {
+        let mut wait = Wait::new(self.0.timeout);
+        self.make_room(part.steps().len(), &wait)?;
+        let recorded = self.call(|backend| backend.record(part, timed, &mut wait));
+        self.leave(wait, None);
+        self.submit(part, recorded?)
+    }
+
+    /// Records steps for any number of submissions.
+    pub(crate) fn repeat(&self, steps: &Arc<[LaunchStep]>) -> Result<Vec<Repeated>> {
+        let repeat = |part: Part| {
+            let mut wait = Wait::new(self.0.timeout);
+            let commands = self.call(|backend| backend.repeat(&part, &mut wait));
+            self.leave(wait, None);
+            Ok(Repeated { part, commands: commands? })
+        };
+        Part::all(steps, self.0.backend.most_steps()).map(repeat).collect()
+    }
+
+    /// Submits repeated steps, part by part.
+    pub(crate) fn start_again(&self, parts: &[Repeated]) -> Result<Started> {
+        let mut started = Started::default();
+        for Repeated { part, commands } in parts {
+            // If a later part is not submitted, the next call returns the error of this one.
+            started.work.iter().for_each(|work: &Arc<Work>| work.set_orphan());
+            started.work = Some(match commands {
+                Some(commands) => {
+                    self.make_room(0, &Wait::new(self.0.timeout))?;
+                    self.submit(part, commands.clone().again())?
+                }
+                None => self.begin(part, Timed::Nothing)?,
+            });
+        }
+        Ok(started)
+    }
+
+    /// Settles work that has ended, and waits for the oldest work if there is too much of it to add `steps` steps.
+    fn make_room(&self, steps: usize, wait: &Wait) -> Result<()> {
+        self.reap()?;
+        let deadline = wait.deadline();
+        while let Some(oldest) = self.0.works.excess(MOST_PENDING, MOST_PENDING_STEPS.saturating_sub(steps)) {
+            if !self.finish_until(&oldest, deadline)? {
+                return Err(wait.over(oldest.what()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Submits recorded commands behind the work that they conflict with.
+    fn submit(&self, part: &Part, recorded: Box<dyn Recorded>) -> Result<Arc<Work>> {
+        let work = Work::new(&self.0.common, part.0.what.clone(), Some(part.clone()));
+        let wait = Wait::new(self.0.timeout);
+        let deadline = wait.deadline();
+        let (order, earlier) = loop {
+            let order = lock(&self.0.order);
+            match Claims::new(&work, &part.0.accessed) {
+                Ok((claims, earlier)) => {
+                    work.hold(claims);
+                    break (order, earlier);
+                }
+                Err((memory, writes)) => {
+                    drop(order);
+                    if !memory.gate().wait_for_host(writes, deadline) {
+                        return Err(wait.over(format!("the host's access to {}", part.name_of(memory))));
+                    }
+                }
+            }
+        };
+        let submitted = self.submit_after(&work, part, recorded, earlier);
+        drop(order);
+        match submitted {
+            Ok(flight) => {
+                flight.run();
+                Ok(work)
+            }
+            Err(error) => {
+                if work.flight().is_none() {
+                    work.set_refused(error.clone());
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Submits recorded commands behind other work.
+    fn submit_after(
+        &self,
+        work: &Arc<Work>,
+        part: &Part,
+        recorded: Box<dyn Recorded>,
+        earlier: Vec<Earlier>,
+    ) -> Result<Arc<dyn Flight>> {
+        part.check_contents()?;
+        let after: Vec<_> = earlier.iter().filter_map(|earlier| earlier.work.flight()).collect();
+        let submitted = self.call(|_| Ok(recorded.submit(&after)))?;
+        // If the device was lost, the commands may have been submitted.
+        if let Ok(flight) | Err(NotSubmitted { flight: Some(flight), .. }) = &submitted {
+            let producers = earlier.into_iter().filter(|earlier| earlier.is_producer);
+            work.set_submitted(flight.clone(), producers.map(|earlier| earlier.work).collect());
+            self.0.works.push(work.clone());
+        }
+        self.call(|_| submitted.map_err(|refused| refused.error))
+    }
 }
 
 /// A part of some steps, which is submitted at once.
-pub(crate) struct Part {
+#[derive(Clone)]
+pub(crate) struct Part(Arc<Inner>);
+
+struct Inner {
     steps: Arc<[LaunchStep]>,
     range: Range<usize>,
+    /// Its description in errors.
+    what: Arc<str>,
+    /// Each memory that it accesses, and whether it is read and written.
+    accessed: Vec<(Arc<Memory>, [bool; 2])>,
 }
 
 impl Part {
     /// Splits steps into parts of at most `most` steps.
     pub(crate) fn all(steps: &Arc<[LaunchStep]>, most: usize) -> impl Iterator<Item = Part> {
         let count = steps.len();
-        let part = move |first: usize| Part { steps: steps.clone(), range: first..count.min(first.saturating_add(most)) };
+        let part = move |first: usize| Part::new(steps.clone(), first..count.min(first.saturating_add(most)));
         (0..count).step_by(most.max(1)).map(part)
     }
 
-    pub(crate) fn steps(&self) -> &[LaunchStep] {
-        self.steps.get(self.range.clone()).unwrap_or_default()
+    fn new(steps: Arc<[LaunchStep]>, range: Range<usize>) -> Part {
+        let own = steps.get(range.clone()).unwrap_or_default();
+        let mut accessed: BTreeMap<u64, (Arc<Memory>, [bool; 2])> = BTreeMap::new();
+        for used in own.iter().flat_map(|step| &step.uses) {
+            let (_, [reads, writes]) = accessed.entry(used.memory.id()).or_insert_with(|| (used.memory.clone(), [false; 2]));
+            *reads |= used.reads;
+            *writes |= used.writes;
+        }
+        let (what, accessed) = (backend::named(own).into(), accessed.into_values().collect());
+        Part(Arc::new(Inner { steps, range, what, accessed }))
     }
 
-    /// Returns the ids of the memory that the part uses.
-    pub(crate) fn used(&self) -> HashSet<u64> {
-        self.steps().iter().flat_map(|step| &step.uses).map(|used| used.memory.id()).collect()
+    pub(crate) fn steps(&self) -> &[LaunchStep] {
+        self.0.steps.get(self.0.range.clone()).unwrap_or_default()
+    }
+
+    /// Returns the error of the work that was to write memory which the part reads.
+    fn check_contents(&self) -> Result<()> {
+        let mut read = self.0.accessed.iter().filter(|(_, [reads, _])| *reads);
+        read.try_for_each(|(memory, _)| memory.check_contents())
+    }
+
+    /// Describes a memory in errors.
+    fn name_of(&self, memory: &Arc<Memory>) -> String {
+        let uses = |step: &&LaunchStep| step.uses.iter().any(|used| Arc::ptr_eq(&used.memory, memory));
+        format!("a tensor of `{}`", self.steps().iter().find(uses).map_or("?", |step| &step.name))
     }
 
     fn completes(&self) -> impl Iterator<Item = &Memory> {
         self.steps().iter().flat_map(|step| &step.completes).map(|memory| &**memory)
+    }
+
+    /// Notes that the part was submitted.
+    pub(crate) fn set_in_flight(&self) {
+        self.completes().for_each(Memory::set_in_flight);
     }
 
     /// Notes that the part was seen to end.
@@ -49,8 +279,9 @@ impl Part {
         self.completes().for_each(Memory::set_written);
     }
 
-    /// Notes that the part is parked.
-    pub(crate) fn set_in_flight(&self) {
-        self.completes().for_each(Memory::set_in_flight);
+    /// Notes that the part has failed after it was submitted.
+    pub(crate) fn set_failed(&self, error: &Error) {
+        let error = Arc::new(error.clone());
+        self.completes().for_each(|memory| memory.set_failed(&error));
     }
 }

@@ -2,6 +2,8 @@
 
 use super::argument::Argument;
 use super::load::DynKernel;
+use super::pending::Pending;
+use super::recording::{Kept, RecordedLaunch, Recording};
 use super::run::{InBatch, Launch, Target, timing};
 use crate::device::Device;
 use crate::device::backend::LaunchStep;
@@ -12,22 +14,22 @@ use crate::kernel::{Arguments, Kernel, Loaded, Outputs};
 use crate::tensor::AnyTensor;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Launches that are submitted to the device together. They run in order, with a barrier only between launches that share memory
-/// with a hazard. They are one submission, or several submissions one after another if they have more than 8192 dispatches. If one
-/// of these fails or reaches the timeout, the later ones are not submitted, and their new tensors are [`Error::NeverWritten`].
+/// with a hazard. They are one submission, or several submissions one after another if they have more than 8192 dispatches. Then
+/// [`Batch::submit`] waits for all submissions but the last, and launches of other threads can run between them. If a submission fails or
+/// reaches the timeout, the later ones are not submitted, and their new tensors are [`Error::NeverWritten`].
 ///
 /// The outputs of a launch can be arguments of later launches of the same batch at once. Elsewhere they can be used after
 /// [`Batch::submit`]. Existing tensors that a batch writes keep their contents until then. A batch that is dropped runs nothing.
 pub struct Batch {
     device: Device,
     id: u64,
-    steps: Vec<LaunchStep>,
-    /// Each launch's variant and steps.
-    launches: Vec<(String, Range<usize>)>,
+    launches: Vec<RecordedLaunch>,
+    /// The name of each launch's variant.
+    variants: Vec<String>,
     /// Memory of temporaries that later launches can reuse.
     temporaries: Spare,
 }
@@ -43,7 +45,11 @@ impl Spare {
         self.0.remove(&key)
     }
 
-    fn give(&mut self, memory: impl IntoIterator<Item = Arc<Memory>>) {
+    pub(super) fn take_all(&mut self) -> Vec<Arc<Memory>> {
+        std::mem::take(&mut self.0).into_values().collect()
+    }
+
+    pub(super) fn give(&mut self, memory: impl IntoIterator<Item = Arc<Memory>>) {
         self.0.extend(memory.into_iter().map(|m| ((m.bytes(), m.id()), m)));
     }
 }
@@ -57,7 +63,7 @@ impl Device {
 
 impl Batch {
     pub(crate) fn new(device: Device) -> Batch {
-        Batch { device, id: fresh_id(), steps: Vec::new(), launches: Vec::new(), temporaries: Spare::default() }
+        Batch { device, id: fresh_id(), launches: Vec::new(), variants: Vec::new(), temporaries: Spare::default() }
     }
 
     /// The number of launches in the batch.
@@ -109,54 +115,77 @@ impl Batch {
         if !kernel.device().is(&self.device) {
             return Err(Error::OtherDevice { what: format!("`{}`", kernel.name()) });
         }
+        let given: Vec<Argument<'a>> = args.into_iter().collect();
+        let arguments = given.iter().map(Kept::new).collect();
+        let into = target.outputs();
         let batch = InBatch { id: self.id, temporaries: &mut self.temporaries };
-        let launch = Launch::new(kernel, args, target, Some(batch))?;
-        let first = self.steps.len();
-        self.steps.extend(launch.steps);
-        self.launches.push((launch.variant, first..self.steps.len()));
+        let launch = Launch::new(kernel, given, target, Some(batch))?;
         launch.outputs.iter().for_each(|output| output.memory().set_batch(self.id));
         self.temporaries.give(launch.temporaries);
+        let outputs = launch.outputs.iter().map(AnyTensor::shared).chain(into).collect();
+        self.launches.push(RecordedLaunch { kernel: kernel.clone(), arguments, outputs, steps: launch.steps });
+        self.variants.push(launch.variant);
         Ok(launch.outputs)
     }
 
-    /// Runs all launches and waits for them.
-    pub fn submit(mut self) -> Result<()> {
-        self.finish(Timed::Nothing).map(drop)
+    /// Checks nothing again, and records the launches so that they can be submitted again and again: see [`Recording`].
+    pub fn record(mut self) -> Result<Recording> {
+        let (launches, temporaries) = (std::mem::take(&mut self.launches), std::mem::take(&mut self.temporaries));
+        Recording::new(self.device.clone(), self.id, launches, temporaries)
+    }
+
+    /// Returns the steps of all launches, and the number of steps of each.
+    fn steps(&mut self) -> (Arc<[LaunchStep]>, Vec<usize>) {
+        let launches = std::mem::take(&mut self.launches);
+        let counts = launches.iter().map(|launch| launch.steps.len()).collect();
+        (launches.into_iter().flat_map(|launch| launch.steps).collect(), counts)
+    }
+
+    /// Submits all launches. [`Pending::wait`] waits for them, and so does every call that needs their tensors.
+    pub fn submit(mut self) -> Result<Pending> {
+        let temporaries = self.temporaries.take_all();
+        let (steps, _) = self.steps();
+        let started = self.device.start(&steps, Timed::Nothing, temporaries).inspect_err(|_| abandon(&steps))?;
+        Ok(Pending::new(self.device.clone(), started))
     }
 
     /// Runs all launches, one after another without overlap, and returns the time of each.
     pub fn submit_timed(mut self) -> Result<Vec<Timing>> {
-        let (steps, spans) = self.finish(Timed::Steps)?;
-        let timing = |(variant, range): (String, Range<usize>)| {
-            timing(&variant, steps.get(range.clone()).unwrap_or(&[]), spans.get(range).unwrap_or(&[]))
+        let (steps, counts) = self.steps();
+        let spans = self.finish(&steps, Timed::Steps)?;
+        let mut first = 0;
+        let timing = |(variant, count): (&String, usize)| {
+            let range = first..first + count;
+            first = range.end;
+            timing(variant, steps.get(range.clone()).unwrap_or(&[]), spans.get(range).unwrap_or(&[]))
         };
-        Ok(std::mem::take(&mut self.launches).into_iter().map(timing).collect())
+        Ok(self.variants.iter().zip(counts).map(timing).collect())
     }
 
     /// Runs all launches, one after another without overlap, and returns the time from the beginning of the first to the end of the
     /// last. The device's clock is read only twice, because reading it around each launch takes time, which matters for short
     /// kernels.
     pub fn submit_timed_together(mut self) -> Result<Duration> {
-        let (_, spans) = self.finish(Timed::Whole)?;
+        let (steps, _) = self.steps();
+        let spans = self.finish(&steps, Timed::Whole)?;
         let (begin, end) = (spans.first().map_or(0, |s| s.begin), spans.last().map_or(0, |s| s.end));
         Ok(Duration::from_nanos(end.saturating_sub(begin)))
     }
 
-    /// Runs all steps and returns them with their spans. New tensors get their contents when their submission is seen to end. If a
-    /// submission fails, the new tensors of later submissions never get contents.
-    fn finish(&mut self, timed: Timed) -> Result<(Arc<[LaunchStep]>, Vec<Span>)> {
-        let steps: Arc<[LaunchStep]> = std::mem::take(&mut self.steps).into();
-        let spans = self.device.submit(&steps, timed);
-        if spans.is_err() {
-            steps.iter().flat_map(|step| &step.completes).for_each(|memory| memory.abandon());
-        }
-        Ok((steps, spans?))
+    /// Runs steps and returns their spans.
+    fn finish(&mut self, steps: &Arc<[LaunchStep]>, timed: Timed) -> Result<Vec<Span>> {
+        self.device.run(steps, timed, self.temporaries.take_all()).inspect_err(|_| abandon(steps))
     }
+}
+
+/// Notes that new tensors do not get contents, unless their submission was seen to end or may still run.
+pub(super) fn abandon(steps: &[LaunchStep]) {
+    steps.iter().flat_map(|step| &step.completes).for_each(|memory| memory.abandon());
 }
 
 impl Drop for Batch {
     fn drop(&mut self) {
-        self.device.give_temporaries(std::mem::take(&mut self.temporaries.0).into_values());
+        self.device.give_temporaries(self.temporaries.take_all());
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::argument::Argument;
 use super::conversion::Conversion;
+use super::pending::Pending;
 use super::pipelines::Pipelines;
 use super::preparation::Preparation;
 use super::run::{Launch, Target};
@@ -128,6 +129,20 @@ impl DynKernel {
     ) -> Result<()> {
         let launch = Launch::new(self, args, Target::into(outputs), None)?;
         launch.run(false).map(drop)
+    }
+
+    /// Submits the launch of [`DynKernel::run`] without waiting for it. The outputs can be used at once: see [`Pending`].
+    pub fn submit<'a>(&self, args: impl IntoIterator<Item = Argument<'a>>) -> Result<(Vec<AnyTensor>, Pending)> {
+        Launch::new(self, args, Target::Allocate, None)?.submit()
+    }
+
+    /// Submits the launch of [`DynKernel::run_into`] without waiting for it. The outputs can be used at once: see [`Pending`].
+    pub fn submit_into<'a, 'b>(
+        &self,
+        args: impl IntoIterator<Item = Argument<'a>>,
+        outputs: impl IntoIterator<Item = &'b mut AnyTensor>,
+    ) -> Result<Pending> {
+        Ok(Launch::new(self, args, Target::into(outputs), None)?.submit()?.1)
     }
 
     /// Runs the kernel as [`DynKernel::run`] does, and returns the device's time.

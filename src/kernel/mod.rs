@@ -4,8 +4,10 @@ pub(super) mod argument;
 pub(super) mod batch;
 mod conversion;
 pub(super) mod load;
+pub(super) mod pending;
 pub(super) mod pipelines;
 pub(super) mod preparation;
+pub(super) mod recording;
 pub(super) mod run;
 
 use crate::device::statistics::Statistics;
@@ -16,6 +18,7 @@ use crate::tensor::element::Element;
 use crate::tensor::{AnyTensor, Tensor};
 use argument::Argument;
 use load::DynKernel;
+use pending::Pending;
 use std::fmt;
 use std::marker::PhantomData;
 use tilewright_launch::Program;
@@ -256,6 +259,17 @@ impl<K: Kernel> Loaded<K> {
     /// Runs the first variant that takes these arguments, and writes to these outputs. Each output is overwritten as a whole.
     pub fn run_into<'a, 'b>(&self, args: impl Into<K::Args<'a>>, outputs: <K::Outputs as Outputs>::Into<'b>) -> Result<()> {
         self.kernel.run_into(args.into().list(), K::Outputs::into_list(outputs))
+    }
+
+    /// Submits the launch of [`Loaded::run`] without waiting for it. The outputs can be used at once: see [`Pending`].
+    pub fn submit<'a>(&self, args: impl Into<K::Args<'a>>) -> Result<(K::Outputs, Pending)> {
+        let (outputs, pending) = self.kernel.submit(args.into().list())?;
+        Ok((K::Outputs::from_list(outputs)?, pending))
+    }
+
+    /// Submits the launch of [`Loaded::run_into`] without waiting for it. The outputs can be used at once: see [`Pending`].
+    pub fn submit_into<'a, 'b>(&self, args: impl Into<K::Args<'a>>, outputs: <K::Outputs as Outputs>::Into<'b>) -> Result<Pending> {
+        self.kernel.submit_into(args.into().list(), K::Outputs::into_list(outputs))
     }
 
     /// Runs the kernel as [`Loaded::run`] does, and returns the device's time.

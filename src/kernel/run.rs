@@ -3,6 +3,7 @@
 use super::argument::{Argument, Scalar};
 use super::batch::Spare;
 use super::load::{DynKernel, Loadable};
+use super::pending::Pending;
 use crate::device::Device;
 use crate::device::backend::{LaunchStep, Piece, Use};
 use crate::device::memory::{Memory, allocated};
@@ -27,6 +28,11 @@ pub(crate) enum Target<'a> {
 impl<'a> Target<'a> {
     pub(crate) fn into(outputs: impl IntoIterator<Item = &'a mut AnyTensor>) -> Target<'a> {
         Target::Into(outputs.into_iter().map(|t| &*t).collect())
+    }
+
+    /// Returns handles of the caller's tensors.
+    pub(crate) fn outputs(&self) -> Vec<AnyTensor> {
+        if let Target::Into(outputs) = self { outputs.iter().map(|output| output.shared()).collect() } else { Vec::new() }
     }
 }
 
@@ -60,10 +66,15 @@ impl Launch {
     /// Runs the launch alone and waits for it. If it is `timed`, also returns its time.
     pub(crate) fn run(self, timed: bool) -> Result<(Vec<AnyTensor>, Timing)> {
         let steps: Arc<[LaunchStep]> = self.steps.into();
-        let spans = self.device.submit(&steps, if timed { Timed::Steps } else { Timed::Nothing });
-        self.device.give_temporaries(self.temporaries);
-        let timing = timing(&self.variant, &steps, &spans?);
+        let spans = self.device.run(&steps, if timed { Timed::Steps } else { Timed::Nothing }, self.temporaries)?;
+        let timing = timing(&self.variant, &steps, &spans);
         Ok((self.outputs, timing))
+    }
+
+    /// Submits the launch alone.
+    pub(crate) fn submit(self) -> Result<(Vec<AnyTensor>, Pending)> {
+        let started = self.device.start(&self.steps.into(), Timed::Nothing, self.temporaries)?;
+        Ok((self.outputs, Pending::new(self.device, started)))
     }
 
     /// Returns the driver's numbers of the launch's dispatches, and gives its memory back.

@@ -1,23 +1,26 @@
 //! The reference device as a backend: it interprets a dispatch's SPIR-V on the CPU and reports violations.
 //!
 //! The crate `tilewright-reference` is the interpreter; this module makes a device of it. [`limits`] defines its limits and
-//! features. It is opened if there is no Vulkan driver, and a message says so once.
+//! features, and [`run`] runs launches. It is opened if there is no Vulkan driver, and a message says so once.
 
 mod limits;
+mod run;
 
-use crate::device::backend::{self, Backend, LaunchStep, Pipeline};
-use crate::device::parking::Wait;
+use crate::device::backend::{self, Backend, Pipeline, Recorded};
 use crate::device::region::Region;
-use crate::device::timing::{Span, Timed};
+use crate::device::submission::Part;
+use crate::device::timing::Timed;
+use crate::device::work::Wait;
 use crate::device::{DeviceInfo, Options};
 use crate::error::{Error, Result};
+use run::{Interpreter, RecordedPart};
 use std::any::Any;
 use std::io::Write;
 use std::sync::{Arc, Once};
 use std::time::Instant;
 use tilewright_launch::{DType, Dispatch, Param, ParamValue, Program, Role};
 use tilewright_reference::field::{Element, Field};
-use tilewright_reference::{self as reference, Kernel, Launch, Memory, RunError};
+use tilewright_reference::{self as reference, Kernel, Memory};
 
 /// The name that selects it.
 const NAME: &str = "reference";
@@ -78,28 +81,21 @@ pub(crate) fn instead(options: &Options, error: Error) -> Result<Box<dyn Backend
 
 /// Opens the reference device for exact arithmetic.
 pub(crate) fn exact(field: Arc<Field>) -> Box<dyn Backend> {
-    let device = ReferenceDevice::new(limits::plain(0));
-    Box::new(ReferenceDevice { field: Some(field), ..device })
+    let mut device = ReferenceDevice::new(limits::plain(0));
+    device.interpreter.field = Some(field);
+    Box::new(device)
 }
 
 /// The reference device.
 struct ReferenceDevice {
     info: DeviceInfo,
-    /// The field in which it computes, if its arithmetic is exact.
-    field: Option<Arc<Field>>,
-    threads: usize,
-    /// The start of its clock.
-    start: Instant,
+    interpreter: Interpreter,
 }
 
 impl ReferenceDevice {
     fn new(info: DeviceInfo) -> ReferenceDevice {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        ReferenceDevice { info, field: None, threads, start: Instant::now() }
-    }
-
-    fn now(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        ReferenceDevice { info, interpreter: Interpreter { field: None, threads, start: Instant::now() } }
     }
 }
 
@@ -157,7 +153,7 @@ impl Backend for ReferenceDevice {
     }
 
     fn allocate(&self, bytes: u64, _: &str) -> Result<Box<dyn backend::Buffer>> {
-        match if self.field.is_some() { Memory::exact(bytes) } else { Memory::new(bytes) } {
+        match if self.interpreter.field.is_some() { Memory::exact(bytes) } else { Memory::new(bytes) } {
             Some(memory) => Ok(Box::new(Buffer(memory))),
             None => Err(Error::OutOfMemory { what: format!("{bytes} bytes for a tensor") }),
         }
@@ -178,7 +174,7 @@ impl Backend for ReferenceDevice {
 
     fn elements(&self, buffer: &dyn backend::Buffer, region: &Region, dtype: DType) -> Result<Vec<Element>> {
         let memory = own(buffer)?;
-        let Some(field) = &self.field else { return Err(Error::NotExact { device: self.info.name.clone() }) };
+        let Some(field) = &self.interpreter.field else { return Err(Error::NotExact { device: self.info.name.clone() }) };
         let places = region.runs().flat_map(|at| (at..at + region.run).step_by(dtype.bytes() as usize));
         let element = |at| memory.element(field, at, dtype).ok_or(Error::Unwritten { byte: at - region.start });
         places.map(element).collect()
@@ -224,54 +220,9 @@ impl Backend for ReferenceDevice {
 
     fn reclaim(&self, _: &Wait) {}
 
-    fn submit(&self, steps: &[LaunchStep], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
-        let (mut spans, deadline) = (Vec::new(), wait.deadline());
-        for step in steps {
-            let begin = self.now();
-            self.run(step, deadline)?.ok_or_else(|| wait.over(backend::named(steps)))?;
-            if timed != Timed::Nothing {
-                spans.push(Span { begin, end: self.now() });
-            }
-        }
-        Ok(spans)
-    }
-}
-
-impl ReferenceDevice {
-    /// Runs a step; `None` if the deadline passed before its end.
-    fn run(&self, step: &LaunchStep, deadline: Option<Instant>) -> Result<Option<()>> {
-        let ready: &dyn Any = &*step.pipeline;
-        let other = || Error::OtherDevice { what: format!("`{}`", step.name) };
-        let ready: &Ready = ready.downcast_ref().ok_or_else(other)?;
-        let steps: Vec<Vec<reference::StridedDim>> =
-            step.uses.iter().zip(&ready.tensors).map(|(used, (_, element, _))| steps(&used.region, *element)).collect();
-        let mut buffers = Vec::new();
-        for ((used, (name, element, fresh)), steps) in step.uses.iter().zip(&ready.tensors).zip(&steps) {
-            let (memory, region) = (own(used.memory.buffer())?, &used.region);
-            if *fresh {
-                region.runs().for_each(|at| memory.forget(at, region.run));
-            }
-            let (at, bytes, element, reads, writes) = (region.start, region.bytes(), *element, used.reads, used.writes);
-            buffers.push(reference::Buffer { memory, at, bytes, steps, name, element, reads, writes });
-        }
-        let blocks: Vec<Vec<u8>> = step.pieces.iter().map(|piece| ready.with_addresses(piece.params.clone())).collect();
-        let pieces = step.pieces.iter().zip(&blocks).map(|(p, params)| reference::Piece { groups: p.groups, params });
-        let pieces: Vec<_> = pieces.collect();
-        let budget = reference::BUDGET;
-        let launch = Launch { buffers: &buffers, pieces: &pieces, threads: self.threads, budget, deadline };
-        let run = match &self.field {
-            Some(field) => ready.kernel.run_exactly(&launch, field),
-            None => ready.kernel.run(&launch),
-        };
-        match run {
-            Ok(_) => Ok(Some(())),
-            Err(RunError::Late) => Ok(None),
-            Err(RunError::Fault(fault)) => Err(Error::Fault { variant: ready.variant.clone(), dispatch: step.name.clone(), fault }),
-            Err(RunError::TooLarge { groups, limit }) => {
-                Err(Error::TooLarge { what: format!("the workgroups of `{}`", step.name), size: groups, limit })
-            }
-            Err(other @ RunError::OutOfMemory { .. }) => Err(Error::OutOfMemory { what: other.to_string() }),
-        }
+    fn record(&self, part: &Part, timed: Timed, wait: &mut Wait) -> Result<Box<dyn Recorded>> {
+        let (interpreter, part, timeout) = (self.interpreter.clone(), part.clone(), wait.timeout());
+        Ok(Box::new(RecordedPart { interpreter, part, timed, timeout }))
     }
 }
 

@@ -68,6 +68,19 @@ impl AnyTensor {
         AnyTensor { prepared: Some(Arc::new(prepared)), ..shared }
     }
 
+    /// Returns a handle of the same tensor.
+    pub(crate) fn shared(&self) -> AnyTensor {
+        AnyTensor {
+            device: self.device.clone(),
+            memory: self.memory.clone(),
+            shape: self.shape.clone(),
+            strides: self.strides.clone(),
+            layout: self.layout.clone(),
+            prepared: self.prepared.clone(),
+            ..*self
+        }
+    }
+
     /// Returns a view of this row-major tensor's memory, with this offset, shape and strides. All its elements are elements of this
     /// tensor.
     pub(crate) fn seen(&self, offset: usize, shape: Vec<usize>, strides: Vec<usize>) -> AnyTensor {

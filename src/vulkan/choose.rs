@@ -199,6 +199,7 @@ impl Support<'_> {
             (features.atomic_f32_add, ext::shader_atomic_float::NAME),
             (features.integer_dot_product && self.api < vk::API_VERSION_1_3, khr::shader_integer_dot_product::NAME),
             (features.statistics, khr::pipeline_executable_properties::NAME),
+            (features.timeline && v12, khr::timeline_semaphore::NAME),
             // It reports how much memory this process may use.
             (true, ext::memory_budget::NAME),
             // The specification requires that it is enabled if a device has it.
@@ -319,6 +320,7 @@ pub(super) struct Features {
     pub(super) integer_dot_product: bool,
     pub(super) int64: bool,
     pub(super) statistics: bool,
+    pub(super) timeline: bool,
 }
 
 impl Features {
@@ -342,6 +344,7 @@ impl Features {
             integer_dot_product: support.has(vk::API_VERSION_1_3, khr::shader_integer_dot_product::NAME),
             int64: false,
             statistics: has(support.extensions, khr::pipeline_executable_properties::NAME),
+            timeline: support.has(vk::API_VERSION_1_2, khr::timeline_semaphore::NAME),
         };
         let mut chain = Chain::default();
         let mut all = chain.link(&known);
@@ -402,6 +405,7 @@ pub(super) struct Chain {
     atomic_float: vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT<'static>,
     integer_dot_product: vk::PhysicalDeviceShaderIntegerDotProductFeatures<'static>,
     statistics: vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR<'static>,
+    timeline: vk::PhysicalDeviceTimelineSemaphoreFeatures<'static>,
 }
 
 impl Chain {
@@ -422,6 +426,7 @@ impl Chain {
         self.atomic_float = self.atomic_float.shader_buffer_float32_atomic_add(on.atomic_f32_add);
         self.integer_dot_product = self.integer_dot_product.shader_integer_dot_product(on.integer_dot_product);
         self.statistics = self.statistics.pipeline_executable_info(on.statistics);
+        self.timeline = self.timeline.timeline_semaphore(on.timeline);
         let mut all = vk::PhysicalDeviceFeatures2::default();
         all.features = all.features.shader_int64(on.int64).shader_int16(on.i16);
         if on.address {
@@ -463,6 +468,9 @@ impl Chain {
         if on.statistics {
             all = all.push_next(&mut self.statistics);
         }
+        if on.timeline {
+            all = all.push_next(&mut self.timeline);
+        }
         all
     }
 
@@ -488,6 +496,7 @@ impl Chain {
             int64: false,
             i16: false,
             statistics: on(self.statistics.pipeline_executable_info),
+            timeline: on(self.timeline.timeline_semaphore),
         }
     }
 }

@@ -7,13 +7,16 @@ use super::instance::Instance;
 use super::queues::Queues;
 use crate::device::checks::Checks;
 use crate::device::listening::is_listening;
-use crate::device::{DeviceInfo, Options};
+use crate::device::{DeviceInfo, DeviceKind, Options};
 use crate::error::Result;
 use ash::{ext, khr, vk};
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+
+/// The time for which a wait polls on a device that is not a CPU.
+const SPINS: Duration = Duration::from_micros(50);
 
 /// An open device. Every object that is made on it keeps it open.
 pub(super) struct Context {
@@ -32,6 +35,8 @@ pub(super) struct Context {
     pub(super) checks: Checks,
     /// True if the driver keeps its numbers of pipelines.
     pub(super) statistics: bool,
+    /// The time for which a wait polls before it blocks: none on a CPU, whose cores run the kernel.
+    pub(super) spins: Duration,
     /// The number of pipelines that the driver is compiling.
     compiling: AtomicUsize,
     destroyer: Destroyer,
@@ -43,6 +48,8 @@ impl Context {
     pub(super) fn new(instance: Instance, candidate: Candidate, options: &Options) -> Result<Context> {
         let Candidate { raw: physical, family, queues: available, info, mut details } = candidate;
         details.features.statistics &= options.statistics;
+        // Submissions of several queues wait for each other by timeline semaphores.
+        let available = if details.features.timeline { available } else { 1 };
         let priorities = vec![1.0; Queues::count(available, options.queues)];
         let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&priorities)];
         let extensions: Vec<_> = details.extensions.iter().map(|e| e.as_ptr()).collect();
@@ -54,14 +61,15 @@ impl Context {
             .push_next(&mut features);
         // SAFETY: the physical device is the instance's; extensions and features are those that it listed.
         let device = unsafe { instance.raw().create_device(physical, &create, None) }.map_err(failed("vkCreateDevice"))?;
-        // SAFETY: the family has as many queues, and they were asked for.
-        let queues = Queues::new((0..priorities.len()).map(|n| unsafe { device.get_device_queue(family, n as u32) }));
+        // SAFETY: the device was made for this, and is destroyed once.
+        let queues = open_queues(&device, family, priorities.len()).inspect_err(|_| unsafe { device.destroy_device(None) })?;
         let by_extension = details.features.address && details.api < vk::API_VERSION_1_2;
         let address_khr = by_extension.then(|| khr::buffer_device_address::Device::new(instance.raw(), &device));
         let names = has_names(&instance, &device).then(|| ext::debug_utils::Device::new(instance.raw(), &device));
         let lines = options.debug || instance.is_validating();
         let (checks, statistics) = (options.checks, details.features.statistics);
         let (compiling, destroyer) = (AtomicUsize::new(0), Destroyer::default());
+        let spins = if info.kind == DeviceKind::Cpu { Duration::ZERO } else { SPINS };
         Ok(Context {
             device,
             info,
@@ -74,6 +82,7 @@ impl Context {
             lines,
             checks,
             statistics,
+            spins,
             compiling,
             destroyer,
             instance,
@@ -102,10 +111,10 @@ impl Context {
 
     /// Destroys an object that drivers destroy without a wait while others are in use. No submission may use the object.
     ///
-    /// It is destroyed at once, so that its memory is free when the drop returns. But if a call stopped waiting for a submission,
+    /// It is destroyed at once, so that its memory is free when the drop returns. But if a call has waited for a submission until the timeout,
     /// which may never end, a thread destroys the object, because a driver may wait even for such objects.
     pub(super) fn free(self: &Arc<Context>, end: impl FnOnce(&ash::Device) + Send + 'static) {
-        if is_listening() || self.queues.has_left() {
+        if is_listening() || self.queues.has_late() {
             let context = self.clone();
             self.destroyer.later(move || end(&context.device));
         } else {
@@ -124,9 +133,9 @@ impl Context {
         self.compiling.load(Ordering::Acquire) > 0
     }
 
-    /// True if the driver executes or compiles something that no call waits for.
+    /// True if the driver executes or compiles something.
     pub(super) fn is_left_at_work(&self) -> bool {
-        self.queues.has_left() || self.is_compiling()
+        self.queues.is_running() || self.is_compiling()
     }
 
     /// Waits until all dropped objects are destroyed, but not beyond `limit`.
@@ -170,6 +179,27 @@ impl Context {
     }
 }
 
+/// Returns the queues of a device, which was created with `count` queues of the family.
+fn open_queues(device: &ash::Device, family: u32, count: usize) -> Result<Queues> {
+    let mut found = Vec::new();
+    for n in 0..count {
+        let timeline = if count > 1 { timeline(device) } else { Ok(vk::Semaphore::null()) };
+        // SAFETY (this function): the device lives, and no submission uses the semaphores.
+        let timeline =
+            timeline.inspect_err(|_| found.iter().for_each(|(_, made)| unsafe { device.destroy_semaphore(*made, None) }))?;
+        found.push((unsafe { device.get_device_queue(family, n as u32) }, timeline));
+    }
+    Ok(Queues::new(found))
+}
+
+/// Creates a timeline semaphore.
+fn timeline(device: &ash::Device) -> Result<vk::Semaphore> {
+    let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+    let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+    // SAFETY: the device lives, and has the feature.
+    unsafe { device.create_semaphore(&info, None) }.map_err(failed("vkCreateSemaphore"))
+}
+
 /// A guard that counts a running compilation.
 pub(super) struct Compiles<'a>(&'a AtomicUsize);
 
@@ -191,6 +221,9 @@ impl Drop for Context {
     fn drop(&mut self) {
         // SAFETY: every object made on the device held it, so none is left. The objects that a submission uses live until it has
         // ended, so no submission is running. A lost device is destroyed like any other.
-        unsafe { self.device.destroy_device(None) };
+        unsafe {
+            self.queues.timelines().for_each(|timeline| self.device.destroy_semaphore(timeline, None));
+            self.device.destroy_device(None);
+        }
     }
 }

@@ -26,12 +26,13 @@ mod submit;
 mod transfer;
 mod validation;
 
-use crate::device::backend::{Backend, Buffer, LaunchStep, Pipeline};
+use crate::device::backend::{Backend, Buffer, Pipeline, Recorded, Repeatable};
 use crate::device::checks::Checks;
 use crate::device::listening::{check_not_listening, is_listening};
-use crate::device::parking::Wait;
 use crate::device::region::Region;
-use crate::device::timing::{Span, Timed};
+use crate::device::submission::Part;
+use crate::device::timing::Timed;
+use crate::device::work::Wait;
 use crate::device::{DeviceInfo, Options};
 use crate::error::{Error, Result};
 use ash::vk;
@@ -58,7 +59,7 @@ pub(crate) fn open(options: &Options) -> Result<Box<dyn Backend>> {
     let context = Arc::new(Context::new(instance, candidate, options)?);
     let heap = Arc::new(Heap::new(context.clone(), options.staging)?);
     let cache = Arc::new(cache::PipelineCache::open(context.clone(), options.cache.as_deref())?);
-    let sessions = Sessions::new(context.clone(), heap.clone());
+    let sessions = Arc::new(Sessions::new(context.clone(), heap.clone()));
     let device = VulkanDevice { sessions, cache, heap, context, timeout: options.timeout };
     device.context.check_messages()?;
     Ok(Box::new(device))
@@ -66,7 +67,7 @@ pub(crate) fn open(options: &Options) -> Result<Box<dyn Backend>> {
 
 /// A Vulkan device that runs launch programs.
 struct VulkanDevice {
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
     cache: Arc<cache::PipelineCache>,
     heap: Arc<Heap>,
     context: Arc<Context>,
@@ -75,7 +76,7 @@ struct VulkanDevice {
 
 impl Drop for VulkanDevice {
     fn drop(&mut self) {
-        // No call is running. If no call has left work behind, the thread that destroys objects ends soon. Wait for it, so that the
+        // No call is running. If no work is left behind, the thread that destroys objects ends soon. Wait for it, so that the
         // device is closed when this returns, because the process may end then.
         if !is_listening() && !self.context.is_left_at_work() {
             self.context.finish_destroying(self.timeout);
@@ -149,10 +150,20 @@ impl Backend for VulkanDevice {
         self.context.finish_destroying(wait.timeout());
     }
 
-    fn submit(&self, steps: &[LaunchStep], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
-        let spans = submit::submit(self, steps, timed, wait)?;
+    fn record(&self, part: &Part, timed: Timed, wait: &mut Wait) -> Result<Box<dyn Recorded>> {
+        let recorded = submit::record(self, part, timed, wait)?;
         self.context.check_messages()?;
-        Ok(spans)
+        Ok(Box::new(recorded))
+    }
+
+    fn repeat(&self, part: &Part, wait: &mut Wait) -> Result<Option<Arc<dyn Repeatable>>> {
+        // The host writes and reads the records of checks for each submission.
+        if self.context.checks != Checks::Off {
+            return Ok(None);
+        }
+        let recorded = submit::repeat(self, part, wait)?;
+        self.context.check_messages()?;
+        Ok(Some(Arc::new(recorded)))
     }
 }
 

@@ -1,12 +1,11 @@
 //! The queues of a device, and the choice of a queue for each submission.
 //!
-//! All queues are of one family. A submission is placed in the queue with the fewest running submissions, so that it waits for
-//! another thread's only if there are more submissions than queues. A queue with a submission that no call waits for takes no
-//! further submissions, because that submission might never end. Submissions on different queues share only memory that all of them
-//! read: memory that a submission writes is not accessed by another before the host has seen its fence ([`crate::device::access`]).
+//! All queues are of one family. A submission that follows others is placed in a queue that has one of them, where it runs after it. It waits
+//! for those of other queues by timeline semaphores. Any other submission is placed in the queue with the fewest running submissions, so
+//! that it waits for another thread's only if there are more submissions than queues. A queue with a late submission takes no further ones
+//! unless all are late, because a submission for which a call has waited until the timeout might never end.
 
 use crate::device::memory::lock;
-use crate::error::{Error, Result};
 use ash::vk;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,9 +17,24 @@ const MOST: u32 = 8;
 /// The queues of a device.
 pub(super) struct Queues {
     /// A queue takes one submission at a time.
-    queues: Vec<Mutex<vk::Queue>>,
+    queues: Vec<Mutex<Queue>>,
     loads: Arc<Mutex<Vec<Load>>>,
     clock: AtomicU64,
+}
+
+struct Queue {
+    raw: vk::Queue,
+    /// The semaphore that each submission sets to its number. Null if there is only one queue.
+    timeline: vk::Semaphore,
+    /// The number of the last submission.
+    last: u64,
+}
+
+/// The place of a submission: its queue, and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Point {
+    queue: usize,
+    number: u64,
 }
 
 /// A logical time of a device. Later moments compare greater.
@@ -32,8 +46,8 @@ pub(super) struct Moment(u64);
 struct Load {
     /// The number of submissions that have not ended.
     running: usize,
-    /// The number of these that no call waits for.
-    left: usize,
+    /// The number of these for which a call has waited until the timeout.
+    late: usize,
     /// The latest moment at which an ended submission was begun.
     ended: Moment,
 }
@@ -41,17 +55,9 @@ struct Load {
 /// A reserved place in a queue, from before a submission until it has ended.
 pub(super) struct Ticket {
     queue: usize,
-    left: bool,
+    late: bool,
     begun: Moment,
     loads: Arc<Mutex<Vec<Load>>>,
-}
-
-/// The next submission of a caller, and its queue.
-pub(super) enum NextSubmission {
-    /// An empty submission, so that the queue ends one that was begun now.
-    Empty(Ticket),
-    /// The caller's own commands.
-    Own(Ticket),
 }
 
 impl Queues {
@@ -60,10 +66,16 @@ impl Queues {
         available.clamp(1, most.map_or(MOST, NonZeroU32::get)) as usize
     }
 
-    pub(super) fn new(queues: impl IntoIterator<Item = vk::Queue>) -> Queues {
-        let queues: Vec<_> = queues.into_iter().map(Mutex::new).collect();
+    /// Creates the queues. Each has a timeline semaphore, which is null if there is only one queue.
+    pub(super) fn new(queues: impl IntoIterator<Item = (vk::Queue, vk::Semaphore)>) -> Queues {
+        let queues: Vec<_> = queues.into_iter().map(|(raw, timeline)| Mutex::new(Queue { raw, timeline, last: 0 })).collect();
         let loads = Arc::new(Mutex::new(vec![Load::default(); queues.len()]));
         Queues { queues, loads, clock: AtomicU64::new(1) }
+    }
+
+    /// Returns the timeline semaphores.
+    pub(super) fn timelines(&self) -> impl Iterator<Item = vk::Semaphore> + '_ {
+        self.queues.iter().map(|queue| lock(queue).timeline)
     }
 
     /// Returns a new moment.
@@ -71,16 +83,23 @@ impl Queues {
         Moment(self.clock.fetch_add(1, Ordering::AcqRel))
     }
 
-    /// Reserves a place in the queue with the fewest running submissions. With `since`, every queue that takes submissions must
-    /// first end one that was begun after that moment. If a queue has not, the place is in that queue, for an empty submission.
-    pub(super) fn place(&self, since: Option<Moment>) -> Result<NextSubmission> {
+    /// Reserves a place for a submission that follows others.
+    pub(super) fn place(&self, after: &[Point]) -> Ticket {
         let mut loads = lock(&self.loads);
-        let behind = |moment| loads.iter().position(|load| load.left == 0 && load.ended <= moment);
-        if let Some(queue) = since.and_then(behind) {
-            return Ok(NextSubmission::Empty(self.ticket(&mut loads, queue)));
-        }
-        let Some(queue) = best(&loads) else { return Err(Error::InFlight { what: "every queue of the device".to_owned() }) };
-        Ok(NextSubmission::Own(self.ticket(&mut loads, queue)))
+        let count = |queue: usize| after.iter().filter(|point| point.queue == queue).count();
+        let followed =
+            (0..loads.len()).filter(|queue| count(*queue) > 0 && loads[*queue].late == 0).max_by_key(|queue| count(*queue));
+        let queue = followed.unwrap_or_else(|| best(&loads));
+        self.ticket(&mut loads, queue)
+    }
+
+    /// Reserves a place in a queue that has not ended a submission which was begun after a moment. `None` if there is no such queue. Late queues
+    /// do not count, unless all are late.
+    pub(super) fn behind(&self, since: Moment) -> Option<Ticket> {
+        let mut loads = lock(&self.loads);
+        let all_late = loads.iter().all(|load| load.late > 0);
+        let queue = loads.iter().position(|load| (load.late == 0 || all_late) && load.ended <= since)?;
+        Some(self.ticket(&mut loads, queue))
     }
 
     /// Calls a function if no submission is at work. The function holds up new submissions.
@@ -91,19 +110,24 @@ impl Queues {
         }
     }
 
-    /// True if there is a submission that no call waits for and that has not ended.
-    pub(super) fn has_left(&self) -> bool {
-        lock(&self.loads).iter().any(|load| load.left > 0)
+    /// True if a call has waited for a submission until the timeout, and it has not ended.
+    pub(super) fn has_late(&self) -> bool {
+        lock(&self.loads).iter().any(|load| load.late > 0)
+    }
+
+    /// True if a submission has not been seen to end.
+    pub(super) fn is_running(&self) -> bool {
+        lock(&self.loads).iter().any(|load| load.running > 0)
     }
 
     fn ticket(&self, loads: &mut [Load], queue: usize) -> Ticket {
         if let Some(load) = loads.get_mut(queue) {
             load.running += 1;
         }
-        Ticket { queue, left: false, begun: self.now(), loads: self.loads.clone() }
+        Ticket { queue, late: false, begun: self.now(), loads: self.loads.clone() }
     }
 
-    /// Submits to the queue of a ticket.
+    /// Submits to the queue of a ticket, behind the submissions at some points. Returns the submission's own point.
     ///
     /// # Safety
     /// The commands must be recorded and the fence not signalled. Both must be the device's, and used by the caller only.
@@ -111,22 +135,34 @@ impl Queues {
         &self,
         device: &ash::Device,
         ticket: &Ticket,
-        commands: vk::CommandBuffer,
-        fence: vk::Fence,
-    ) -> Result<(), vk::Result> {
-        let buffers = [commands];
-        let submits = [vk::SubmitInfo::default().command_buffers(&buffers)];
+        after: &[Point],
+        (commands, fence): (vk::CommandBuffer, vk::Fence),
+    ) -> Result<Point, vk::Result> {
+        let others = after.iter().filter(|point| point.queue != ticket.queue);
+        let (waits, values): (Vec<_>, Vec<_>) =
+            others.filter_map(|point| Some((lock(self.queues.get(point.queue)?).timeline, point.number))).unzip();
+        let stages = vec![vk::PipelineStageFlags::COMPUTE_SHADER | vk::PipelineStageFlags::TRANSFER; waits.len()];
         let Some(queue) = self.queues.get(ticket.queue) else { return Err(vk::Result::ERROR_UNKNOWN) };
-        let queue = lock(queue);
-        // SAFETY: by this function's contract; the queue is locked.
-        unsafe { device.queue_submit(*queue, &submits, fence) }
+        let mut queue = lock(queue);
+        let number = queue.last + 1;
+        let (buffers, signals, numbers) = ([commands], [queue.timeline], [number]);
+        let mut timeline =
+            vk::TimelineSemaphoreSubmitInfo::default().wait_semaphore_values(&values).signal_semaphore_values(&numbers);
+        let mut submit = vk::SubmitInfo::default().command_buffers(&buffers);
+        if queue.timeline != vk::Semaphore::null() {
+            submit =
+                submit.wait_semaphores(&waits).wait_dst_stage_mask(&stages).signal_semaphores(&signals).push_next(&mut timeline);
+        }
+        // SAFETY: by this function's contract; the queue is locked, and the semaphores are the device's.
+        unsafe { device.queue_submit(queue.raw, &[submit], fence) }?;
+        queue.last = number;
+        Ok(Point { queue: ticket.queue, number })
     }
 }
 
-/// Returns the queue that takes the next submission; `None` if all have submissions that no call waits for.
-fn best(loads: &[Load]) -> Option<usize> {
-    let open = loads.iter().enumerate().filter(|(_, load)| load.left == 0);
-    open.min_by_key(|(_, load)| load.running).map(|(n, _)| n)
+/// Returns the queue that takes the next submission.
+fn best(loads: &[Load]) -> usize {
+    (0..loads.len()).min_by_key(|n| loads.get(*n).map(|load| (load.late > 0, load.running))).unwrap_or(0)
 }
 
 impl Ticket {
@@ -137,12 +173,12 @@ impl Ticket {
         }
     }
 
-    /// Records that no call waits for the submission any more.
-    pub(super) fn leave(&mut self) {
-        if !std::mem::replace(&mut self.left, true)
+    /// Records that a call has waited for the submission until the timeout.
+    pub(super) fn set_late(&mut self) {
+        if !std::mem::replace(&mut self.late, true)
             && let Some(load) = lock(&self.loads).get_mut(self.queue)
         {
-            load.left += 1;
+            load.late += 1;
         }
     }
 }
@@ -151,7 +187,7 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         if let Some(load) = lock(&self.loads).get_mut(self.queue) {
             load.running -= 1;
-            load.left -= usize::from(self.left);
+            load.late -= usize::from(self.late);
         }
     }
 }
@@ -161,13 +197,11 @@ mod tests {
     use super::*;
 
     fn queues(count: usize) -> Queues {
-        Queues::new(vec![vk::Queue::null(); count])
+        Queues::new(vec![(vk::Queue::null(), vk::Semaphore::null()); count])
     }
 
     fn own(queues: &Queues) -> Ticket {
-        match queues.place(None).expect("one is open") {
-            NextSubmission::Own(ticket) | NextSubmission::Empty(ticket) => ticket,
-        }
+        queues.place(&[])
     }
 
     #[test]
@@ -187,24 +221,31 @@ mod tests {
     }
 
     #[test]
+    fn a_submission_follows_others_in_their_queue() {
+        let queues = queues(3);
+        let point = |queue| Point { queue, number: 1 };
+        assert_eq!(queues.place(&[point(2)]).queue, 2);
+        assert_eq!(queues.place(&[point(0), point(1), point(1)]).queue, 1);
+        let mut late = queues.place(&[point(2)]);
+        late.set_late();
+        assert_eq!(queues.place(&[point(2)]).queue, 0, "the queue may never go on");
+    }
+
+    #[test]
     fn a_queue_is_behind_until_it_has_ended_what_was_begun_later() {
         let queues = queues(2);
         let early = own(&queues);
         let moment = queues.now();
         early.ended();
-        let next = || match queues.place(Some(moment)).expect("one is open") {
-            NextSubmission::Empty(ticket) => Some(ticket),
-            NextSubmission::Own(_) => None,
-        };
-        let behind = || next().map(|ticket| ticket.queue);
+        let behind = || queues.behind(moment).map(|ticket| ticket.queue);
         assert_eq!(behind(), Some(0), "an ended launch was begun before");
         own(&queues).ended();
         assert_eq!(behind(), Some(1));
-        let mut hung = next().expect("the second");
-        hung.leave();
-        assert_eq!(behind(), None, "a queue that takes no work is not waited for");
-        drop(hung);
-        next().expect("it has not ended anything").ended();
+        let mut late = queues.behind(moment).expect("the second");
+        late.set_late();
+        assert_eq!(behind(), None, "a late queue does not count");
+        drop(late);
+        queues.behind(moment).expect("it has not ended anything").ended();
         assert_eq!(behind(), None);
     }
 
@@ -216,26 +257,26 @@ mod tests {
             queues.while_idle(|| idle = true);
             idle
         };
-        assert!(is_idle() && !queues.has_left());
+        assert!(is_idle() && !queues.is_running() && !queues.has_late());
         let mut ticket = own(&queues);
-        assert!(!is_idle() && !queues.has_left());
-        ticket.leave();
-        assert!(!is_idle() && queues.has_left());
+        assert!(!is_idle() && queues.is_running() && !queues.has_late());
+        ticket.set_late();
+        assert!(queues.has_late());
         drop(ticket);
-        assert!(is_idle() && !queues.has_left());
+        assert!(is_idle() && !queues.is_running() && !queues.has_late());
     }
 
     #[test]
-    fn a_queue_that_may_never_end_takes_nothing_more() {
+    fn a_late_queue_takes_submissions_only_if_all_are_late() {
         let queues = queues(2);
         let mut hung = own(&queues);
-        hung.leave();
-        hung.leave();
+        hung.set_late();
+        hung.set_late();
         let others: Vec<Ticket> = (0..3).map(|_| own(&queues)).collect();
         assert!(others.iter().all(|t| t.queue == 1));
         let mut also = own(&queues);
-        also.leave();
-        assert!(matches!(queues.place(None), Err(Error::InFlight { .. })));
+        also.set_late();
+        assert_eq!(own(&queues).queue, 0, "it has fewer submissions");
         drop(hung);
         assert_eq!(own(&queues).queue, 0);
     }

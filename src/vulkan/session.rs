@@ -3,112 +3,245 @@
 use super::context::Context;
 use super::failed;
 use super::memory::{Buffer, Heap, Purpose};
-use super::queues::{Moment, NextSubmission, Ticket};
+use super::queues::{Moment, Point, Ticket};
+use crate::device::backend::NotSubmitted;
 use crate::device::memory::lock;
-use crate::device::parking::{Flight, Wait};
+use crate::device::timing::Span;
+use crate::device::work::{Flight, Wait};
 use crate::error::Result;
 use ash::vk;
+use std::any::Any;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// The sessions of a device that are not in use.
 pub(super) struct Sessions {
-    idle: Mutex<Vec<Session>>,
+    idle: Arc<Mutex<Vec<Session>>>,
     context: Arc<Context>,
     heap: Arc<Heap>,
 }
 
+/// Reads the results of commands that have ended.
+pub(super) type Read = Box<dyn FnOnce(&Session) -> Result<Vec<Span>> + Send>;
+
 impl Sessions {
     pub(super) fn new(context: Arc<Context>, heap: Arc<Heap>) -> Sessions {
-        Sessions { idle: Mutex::default(), context, heap }
+        Sessions { idle: Arc::default(), context, heap }
     }
 
-    /// Records commands with `record`, runs them, waits, and lets `read` access the results. `what` names the commands in errors.
-    /// With `since`, each queue that takes submissions first ends one that was begun after that moment.
-    ///
-    /// If the wait is over before the commands have ended, their submission is left in `wait`.
-    pub(super) fn run<T>(
-        &self,
-        wait: &mut Wait,
-        since: Option<Moment>,
-        what: impl Fn() -> String,
-        record: impl FnOnce(&mut Session) -> Result<()>,
-        read: impl FnOnce(&Session) -> Result<T>,
-    ) -> Result<T> {
+    /// Returns a session that records commands.
+    pub(super) fn begin(&self) -> Result<Session> {
+        let session = self.take()?;
+        session.begin(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)?;
+        Ok(session)
+    }
+
+    /// Returns a session that records commands which can be submitted again while they run.
+    pub(super) fn begin_repeatable(&self) -> Result<Session> {
+        let session = self.take()?;
+        session.begin(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE)?;
+        Ok(session)
+    }
+
+    fn take(&self) -> Result<Session> {
         // Bound outside of the `match`, whose scrutinee would hold the lock throughout.
         let idle = lock(&self.idle).pop();
-        let mut session = match idle {
-            Some(session) => session,
-            None => Session::new(self.context.clone(), self.heap.clone())?,
-        };
-        let ticket = loop {
-            match self.context.queues.place(since)? {
-                NextSubmission::Own(ticket) => break ticket,
-                NextSubmission::Empty(ticket) => {
-                    let before = || format!("the work that precedes {}", what());
-                    session = Submission { ticket, session, runs: Runs::Nothing }.run(wait, before, |_| Ok(()))?;
-                }
+        idle.map_or_else(|| Session::new(self.context.clone(), self.heap.clone()), Ok)
+    }
+
+    /// Submits commands that another session has recorded and ended, behind other submissions.
+    pub(super) fn submit_again(&self, commands: &Arc<Session>, after: &[&Submission]) -> Result<Submission, NotSubmitted> {
+        let refused = |error| NotSubmitted { error, flight: None };
+        // This session gives only its fence.
+        let session = self.take().map_err(refused)?;
+        session.reset_fence().map_err(refused)?;
+        let (queues, kept) = (points(after), commands.clone());
+        let read = Box::new(move |_: &Session| {
+            drop(kept);
+            Ok(Vec::new())
+        });
+        self.submit_to(self.context.queues.place(&queues), (session, commands.commands), &queues, read)
+    }
+
+    /// Submits the commands that a session has recorded, behind other submissions. `read` reads their results when they have ended.
+    pub(super) fn submit(&self, session: Session, after: &[&Submission], read: Read) -> Result<Submission, NotSubmitted> {
+        let refused = |error| NotSubmitted { error, flight: None };
+        session.end().and_then(|()| session.reset_fence()).map_err(refused)?;
+        let (queues, commands) = (points(after), session.commands);
+        self.submit_to(self.context.queues.place(&queues), (session, commands), &queues, read)
+    }
+
+    /// Submits commands with the fence of a session to the queue of a ticket.
+    fn submit_to(
+        &self,
+        ticket: Ticket,
+        (session, commands): (Session, vk::CommandBuffer),
+        after: &[Point],
+        read: Read,
+    ) -> Result<Submission, NotSubmitted> {
+        // SAFETY: the commands were ended, and the fence was reset; the session is not in use.
+        let result = unsafe { self.context.queues.submit(&self.context.device, &ticket, after, (commands, session.fence)) };
+        let (fence, context, point) = (session.fence, self.context.clone(), result.ok());
+        let parts = Mutex::new(Some(Parts { ticket, session, read }));
+        let submission = Submission { fence, point, context, ended: Mutex::default(), parts, idle: self.idle.clone() };
+        match result {
+            Ok(_) => Ok(submission),
+            Err(code) => {
+                let error = failed("vkQueueSubmit")(code);
+                // Commands that were not submitted are not running, except that this is unknown if the device was lost.
+                let flight: Option<Arc<dyn Flight>> =
+                    if code == vk::Result::ERROR_DEVICE_LOST { Some(Arc::new(submission)) } else { None };
+                Err(NotSubmitted { error, flight })
+            }
+        }
+    }
+
+    /// Makes every queue end a submission that was begun after a moment.
+    pub(super) fn catch_up(&self, since: Moment, wait: &mut Wait, what: impl Fn() -> String) -> Result<()> {
+        while let Some(ticket) = self.context.queues.behind(since) {
+            let session = self.begin()?;
+            session.end().and_then(|()| session.reset_fence())?;
+            let commands = session.commands;
+            let submission =
+                self.submit_to(ticket, (session, commands), &[], Box::new(|_| Ok(Vec::new()))).map_err(|refused| refused.error)?;
+            if !self.wait(&submission, wait)? {
+                wait.leave_before(Arc::new(submission));
+                return Err(wait.over(format!("the work that precedes {}", what())));
+            }
+            submission.finish()?;
+        }
+        Ok(())
+    }
+
+    /// Records commands with `record`, runs them and waits. `what` names the commands in errors. Then `read` reads their results.
+    ///
+    /// If the wait is over before the commands have ended, their submission is left in `wait`.
+    pub(super) fn run(
+        &self,
+        wait: &mut Wait,
+        what: impl Fn() -> String,
+        record: impl FnOnce(&mut Session) -> Result<()>,
+    ) -> Result<()> {
+        let mut session = self.begin()?;
+        record(&mut session)?;
+        let submission = match self.submit(session, &[], Box::new(|_| Ok(Vec::new()))) {
+            Ok(submission) => submission,
+            Err(NotSubmitted { error, flight }) => {
+                flight.into_iter().for_each(|flight| wait.leave(flight));
+                return Err(error);
             }
         };
-        let mut session = Submission { ticket, session, runs: Runs::Own }.run(wait, what, record)?;
-        session.holds.clear();
-        let result = read(&session)?;
-        // A session is reused only after a success, because after a failure its state is unknown.
-        lock(&self.idle).push(session);
-        Ok(result)
+        match self.wait(&submission, wait) {
+            Ok(true) => submission.finish().map(drop),
+            Ok(false) => {
+                wait.leave(Arc::new(submission));
+                Err(wait.over(what()))
+            }
+            Err(error) => {
+                wait.leave(Arc::new(submission));
+                Err(error)
+            }
+        }
+    }
+
+    /// Waits for a submission as long as `wait` allows. Returns true if it has ended.
+    fn wait(&self, submission: &Submission, wait: &Wait) -> Result<bool> {
+        let ended = submission.wait(wait.timeout());
+        if !matches!(ended, Ok(true)) {
+            submission.set_late();
+        }
+        ended
     }
 }
 
-/// A session with a place in a queue.
-struct Submission {
-    // Dropped before the session, so that the submission does not count as at work when the session's objects are destroyed.
-    ticket: Ticket,
-    session: Session,
-    runs: Runs,
+/// Returns the places of the submissions that were not seen to end.
+fn points(after: &[&Submission]) -> Vec<Point> {
+    after.iter().filter_map(|earlier| earlier.point()).collect()
 }
 
-/// The commands of a submission.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Runs {
-    /// No commands. The submission ends when all earlier ones in its queue have ended.
-    Nothing,
-    /// The commands that the caller records.
-    Own,
+/// A submission to a queue, with its session.
+pub(super) struct Submission {
+    fence: vk::Fence,
+    /// Its place in its queue. `None` if it is not known whether it was submitted.
+    point: Option<Point>,
+    parts: Mutex<Option<Parts>>,
+    /// The session, after the submission has ended and its results were read. Dropping the submission makes it idle, because only then no
+    /// other thread waits for its fence.
+    ended: Mutex<Option<Session>>,
+    idle: Arc<Mutex<Vec<Session>>>,
+    context: Arc<Context>,
+}
+
+/// The parts of a submission that was not seen to end.
+struct Parts {
+    // Dropped before the session, so that the submission does not count as running when the session's objects are destroyed.
+    ticket: Ticket,
+    session: Session,
+    read: Read,
 }
 
 impl Submission {
-    /// Records commands, submits them, and waits until they have ended. If the wait is over before, the submission is left in
-    /// `wait`.
-    fn run(
-        mut self,
-        wait: &mut Wait,
-        what: impl Fn() -> String,
-        record: impl FnOnce(&mut Session) -> Result<()>,
-    ) -> Result<Session> {
-        self.session.begin()?;
-        record(&mut self.session)?;
-        self.session.end()?;
-        let submitted = self.session.submit(&self.ticket).map_err(|code| ("vkQueueSubmit", code));
-        let ended = submitted.and_then(|()| self.session.wait(wait).map_err(|code| ("vkWaitForFences", code)));
-        if let Err((call, code)) = ended {
-            // Commands that were not submitted are not running, except that this is unknown if the device was lost.
-            if submitted.is_ok() || code == vk::Result::ERROR_DEVICE_LOST {
-                self.ticket.leave();
-                match self.runs {
-                    Runs::Own => wait.leave(self),
-                    Runs::Nothing => wait.leave_before(self),
-                }
-            }
-            return Err(if code == vk::Result::TIMEOUT { wait.over(what()) } else { failed(call)(code) });
-        }
-        self.ticket.ended();
-        Ok(self.session)
+    /// Returns its place in its queue, if it was not seen to end.
+    fn point(&self) -> Option<Point> {
+        self.point.filter(|_| lock(&self.parts).is_some())
     }
 }
 
-/// A submission that no call waits for.
 impl Flight for Submission {
-    fn has_ended(&self) -> Result<bool> {
-        self.session.has_ended()
+    fn wait(&self, limit: Option<Duration>) -> Result<bool> {
+        let device = &self.context.device;
+        let begun = Instant::now();
+        // A blocked thread takes some microseconds to run again, so short submissions are polled.
+        loop {
+            // SAFETY (this function): the fence is the session's, which lives as long as this submission.
+            if unsafe { device.get_fence_status(self.fence) }.map_err(failed("vkGetFenceStatus"))? {
+                return Ok(true);
+            }
+            let spent = begun.elapsed();
+            if limit.is_some_and(|limit| spent >= limit) {
+                return Ok(false);
+            }
+            if spent >= self.context.spins {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
+        let nanos = left.map_or(u64::MAX, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
+        match unsafe { device.wait_for_fences(&[self.fence], true, nanos) } {
+            Ok(()) => Ok(true),
+            Err(vk::Result::TIMEOUT) => Ok(false),
+            Err(code) => Err(failed("vkWaitForFences")(code)),
+        }
+    }
+
+    fn finish(&self) -> Result<Vec<Span>> {
+        let Some(Parts { ticket, mut session, read }) = lock(&self.parts).take() else { return Ok(Vec::new()) };
+        ticket.ended();
+        session.holds.clear();
+        let result = read(&session);
+        // A session is reused only after a success, because after a failure its state is unknown.
+        if result.is_ok() {
+            *lock(&self.ended) = Some(session);
+        }
+        self.context.check_messages()?;
+        result
+    }
+
+    fn set_late(&self) {
+        if let Some(parts) = &mut *lock(&self.parts) {
+            parts.ticket.set_late();
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Drop for Submission {
+    fn drop(&mut self) {
+        lock(&self.idle).extend(lock(&self.ended).take());
     }
 }
 
@@ -160,9 +293,9 @@ impl Session {
         Ok(session)
     }
 
-    fn begin(&mut self) -> Result<()> {
+    fn begin(&self, usage: vk::CommandBufferUsageFlags) -> Result<()> {
         let device = &self.context.device;
-        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        let info = vk::CommandBufferBeginInfo::default().flags(usage);
         // SAFETY: no submission of this session is pending, because a session is reused only after its submission has ended.
         unsafe {
             device
@@ -180,34 +313,17 @@ impl Session {
         self.holds.push(buffer.clone());
     }
 
-    fn end(&self) -> Result<()> {
+    pub(super) fn end(&self) -> Result<()> {
         // Makes the writes of this submission visible to the host once the fence is signalled.
         self.barrier(Stages::Device, Stages::Host);
         let device = &self.context.device;
-        // SAFETY: recording, begun by `begin`; no submission uses the fence.
-        unsafe {
-            device.end_command_buffer(self.commands).map_err(failed("vkEndCommandBuffer"))?;
-            device.reset_fences(&[self.fence]).map_err(failed("vkResetFences"))
-        }
+        // SAFETY: recording, begun by `begin`.
+        unsafe { device.end_command_buffer(self.commands) }.map_err(failed("vkEndCommandBuffer"))
     }
 
-    /// Submits the recorded commands.
-    fn submit(&self, ticket: &Ticket) -> Result<(), vk::Result> {
-        // SAFETY: `end` was called.
-        unsafe { self.context.queues.submit(&self.context.device, ticket, self.commands, self.fence) }
-    }
-
-    /// Waits for the submission, as long as `wait` allows.
-    fn wait(&self, wait: &Wait) -> Result<(), vk::Result> {
-        let nanos = wait.timeout().map_or(u64::MAX, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
-        // SAFETY: the fence is the session's.
-        unsafe { self.context.device.wait_for_fences(&[self.fence], true, nanos) }
-    }
-
-    /// True if the submission has ended. A lost device is an error, because it may not have run the submission.
-    fn has_ended(&self) -> Result<bool> {
-        // SAFETY: the fence is the session's.
-        unsafe { self.context.device.get_fence_status(self.fence) }.map_err(failed("vkGetFenceStatus"))
+    fn reset_fence(&self) -> Result<()> {
+        // SAFETY: no submission uses the fence.
+        unsafe { self.context.device.reset_fences(&[self.fence]) }.map_err(failed("vkResetFences"))
     }
 
     /// Records a barrier: earlier commands are finished and their writes visible before later commands begin.

@@ -1,17 +1,19 @@
-//! Records steps into a command buffer and runs it, with barriers between hazards and timestamps if requested.
+//! Records the steps of a part into a command buffer and submits it, with barriers between hazards and timestamps if requested.
 
 use super::checks::Checkup;
 use super::memory::{Buffer, Purpose};
 use super::pipeline::ComputePipeline;
-use super::session::{Session, Stages};
+use super::session::{Session, Sessions, Stages, Submission};
 use super::{VulkanDevice, failed, own};
-use crate::device::backend::{self, LaunchStep, Piece, Use};
-use crate::device::parking::Wait;
+use crate::device::backend::{self, LaunchStep, NotSubmitted, Piece, Recorded, Repeatable, Use};
+use crate::device::submission::Part;
 use crate::device::timing::{Span, Timed};
+use crate::device::work::{Flight, Wait};
 use crate::error::{Error, Result};
 use crate::launch::hazards::{Hazards, MemoryUse};
 use ash::vk;
 use std::any::Any;
+use std::sync::Arc;
 use tilewright_launch::Addressing;
 
 /// A step with this backend's own types.
@@ -25,64 +27,129 @@ pub(super) struct Own<'a> {
 /// 65,530 mappings, and the driver does not check whether it got one.
 pub(super) const MOST_STEPS: usize = 8192;
 
-/// Runs steps in one submission, and waits for it.
-pub(super) fn submit(device: &VulkanDevice, steps: &[LaunchStep], timed: Timed, wait: &mut Wait) -> Result<Vec<Span>> {
-    let what = || backend::named(steps);
-    let steps: Vec<Own<'_>> = steps.iter().map(own_step).collect::<Result<_>>()?;
-    let spill = Spill::plan(device, &steps);
+/// Records a part for one submission.
+pub(super) fn record(device: &VulkanDevice, part: &Part, timed: Timed, wait: &mut Wait) -> Result<RecordedPart> {
+    let steps = own_steps(part)?;
     let checkup = Checkup::plan(&steps, device.context.details.storage_offset_alignment)?;
-    // With NVIDIA's driver a pipeline that is launched at once may run the code of another one (`docs/drivers.md`).
-    let youngest = steps.iter().map(|s| s.pipeline.made).max().filter(|_| device.context.details.is_nvidia);
-    device.sessions.run(
-        wait,
-        youngest,
-        what,
-        |session| {
-            let spilled = spill.write(session, &steps)?;
-            checkup.write(session, &steps)?;
-            let pool = descriptor_pool(session, &steps, &checkup)?;
-            let queries = queries(timed, steps.len());
-            if queries > 0 {
-                session.reset_queries(queries)?;
+    let_pipelines_settle(device, part, &steps, wait)?;
+    let mut session = device.sessions.begin()?;
+    record_steps(device, &mut session, (&steps, &checkup), timed)?;
+    Ok(RecordedPart { session, part: part.clone(), checkup, timed, sessions: device.sessions.clone() })
+}
+
+/// Records a part, without checks, for any number of submissions.
+pub(super) fn repeat(device: &VulkanDevice, part: &Part, wait: &mut Wait) -> Result<RepeatablePart> {
+    let steps = own_steps(part)?;
+    let_pipelines_settle(device, part, &steps, wait)?;
+    let mut session = device.sessions.begin_repeatable()?;
+    record_steps(device, &mut session, (&steps, &Checkup::default()), Timed::Nothing)?;
+    session.end()?;
+    Ok(RepeatablePart { commands: Arc::new(session), _part: part.clone(), sessions: device.sessions.clone() })
+}
+
+/// Waits until pipelines that were just made can be launched. With NVIDIA's driver a pipeline that is launched at once may run the code of
+/// another one (`docs/drivers.md`).
+fn let_pipelines_settle(device: &VulkanDevice, part: &Part, steps: &[Own<'_>], wait: &mut Wait) -> Result<()> {
+    match steps.iter().map(|s| s.pipeline.made).max().filter(|_| device.context.details.is_nvidia) {
+        Some(youngest) => device.sessions.catch_up(youngest, wait, || backend::named(part.steps())),
+        None => Ok(()),
+    }
+}
+
+/// The commands of a part that can be submitted again and again.
+pub(super) struct RepeatablePart {
+    commands: Arc<Session>,
+    /// Keeps the pipelines and the memory that the commands use.
+    _part: Part,
+    sessions: Arc<Sessions>,
+}
+
+impl Repeatable for RepeatablePart {
+    fn again(self: Arc<Self>) -> Box<dyn Recorded> {
+        Box::new(Again(self))
+    }
+}
+
+/// One submission of a repeatable part.
+struct Again(Arc<RepeatablePart>);
+
+impl Recorded for Again {
+    fn submit(self: Box<Self>, after: &[Arc<dyn Flight>]) -> Result<Arc<dyn Flight>, NotSubmitted> {
+        let after: Vec<&Submission> = after.iter().filter_map(|flight| flight.as_any().downcast_ref()).collect();
+        Ok(Arc::new(self.0.sessions.submit_again(&self.0.commands, &after)?))
+    }
+}
+
+/// The recorded commands of a part.
+pub(super) struct RecordedPart {
+    session: Session,
+    part: Part,
+    checkup: Checkup,
+    timed: Timed,
+    sessions: Arc<Sessions>,
+}
+
+impl Recorded for RecordedPart {
+    fn submit(self: Box<Self>, after: &[Arc<dyn Flight>]) -> Result<Arc<dyn Flight>, NotSubmitted> {
+        let RecordedPart { session, part, checkup, timed, sessions } = *self;
+        let read = move |session: &Session| {
+            checkup.result(session, &own_steps(&part)?)?;
+            read_spans(session, queries(timed, part.steps().len()))
+        };
+        let after: Vec<&Submission> = after.iter().filter_map(|flight| flight.as_any().downcast_ref()).collect();
+        Ok(Arc::new(sessions.submit(session, &after, Box::new(read))?))
+    }
+}
+
+/// Records steps with barriers between hazards, and timestamps if requested.
+fn record_steps(
+    device: &VulkanDevice,
+    session: &mut Session,
+    (steps, checkup): (&[Own<'_>], &Checkup),
+    timed: Timed,
+) -> Result<()> {
+    let spill = Spill::plan(device, steps);
+    let spilled = spill.write(session, steps)?;
+    checkup.write(session, steps)?;
+    let pool = descriptor_pool(session, steps, checkup)?;
+    let queries = queries(timed, steps.len());
+    if queries > 0 {
+        session.reset_queries(queries)?;
+    }
+    let (mut hazards, mut bound) = (Hazards::default(), vk::Pipeline::null());
+    let mut offsets = spill.offsets.iter().copied();
+    for (i, own) in steps.iter().enumerate() {
+        let uses = own.step.uses.iter().map(touch);
+        let apart = i > 0 && timed.keeps_apart(own.step.begins);
+        if apart {
+            hazards = Hazards::default();
+        }
+        if hazards.barrier_before(uses) || apart {
+            session.barrier(Stages::Compute, Stages::Compute);
+        }
+        session.context.label(session.commands, &own.pipeline.shown, || -> Result<()> {
+            let [before, after] = stamps(timed, i, steps.len());
+            stamp(session, before);
+            if bound != own.pipeline.raw {
+                bound = own.pipeline.raw;
+                // SAFETY: recording; the pipeline is this device's and lives until the submission has ended.
+                unsafe { session.context.device.cmd_bind_pipeline(session.commands, vk::PipelineBindPoint::COMPUTE, bound) };
             }
-            let (mut hazards, mut bound) = (Hazards::default(), vk::Pipeline::null());
-            let mut offsets = spill.offsets.iter().copied();
-            for (i, own) in steps.iter().enumerate() {
-                let uses = own.step.uses.iter().map(touch);
-                let apart = i > 0 && timed.keeps_apart(own.step.begins);
-                if apart {
-                    hazards = Hazards::default();
-                }
-                if hazards.barrier_before(uses) || apart {
-                    session.barrier(Stages::Compute, Stages::Compute);
-                }
-                session.context.label(session.commands, &own.pipeline.shown, || -> Result<()> {
-                    let [before, after] = stamps(timed, i, steps.len());
-                    stamp(session, before);
-                    if bound != own.pipeline.raw {
-                        bound = own.pipeline.raw;
-                        // SAFETY: recording; the pipeline is this device's and lives until the submission has ended.
-                        unsafe {
-                            session.context.device.cmd_bind_pipeline(session.commands, vk::PipelineBindPoint::COMPUTE, bound)
-                        };
-                    }
-                    record(session, (i, own), (pool, &checkup), &spilled, &mut offsets)?;
-                    stamp(session, after);
-                    Ok(())
-                })?;
-            }
+            dispatch(session, (i, own), (pool, checkup), &spilled, &mut offsets)?;
+            stamp(session, after);
             Ok(())
-        },
-        |session| {
-            checkup.result(session, &steps)?;
-            read_spans(session, queries(timed, steps.len()))
-        },
-    )
+        })?;
+    }
+    Ok(())
 }
 
 fn touch(used: &Use) -> MemoryUse {
     let bytes = used.region.start..used.region.end();
     MemoryUse { memory: used.memory.id(), bytes, reads: used.reads, writes: used.writes }
+}
+
+fn own_steps(part: &Part) -> Result<Vec<Own<'_>>> {
+    part.steps().iter().map(own_step).collect()
 }
 
 fn own_step(step: &LaunchStep) -> Result<Own<'_>> {
@@ -154,7 +221,7 @@ fn descriptor_pool(session: &mut Session, steps: &[Own<'_>], checkup: &Checkup) 
 }
 
 /// Records the pieces of one step. Its pipeline must be bound.
-fn record(
+fn dispatch(
     session: &Session,
     (n, own): (usize, &Own<'_>),
     (pool, checkup): (vk::DescriptorPool, &Checkup),

@@ -2,8 +2,8 @@
 
 use super::memory::{Buffer, Purpose};
 use super::{VulkanDevice, failed};
-use crate::device::parking::Wait;
 use crate::device::region::Region;
+use crate::device::work::Wait;
 use crate::error::Result;
 use ash::vk;
 use std::ops::Range;
@@ -75,14 +75,12 @@ pub(super) fn clear(device: &VulkanDevice, buffer: &Buffer, bytes: u64, wait: &m
     }
     device.sessions.run(
         wait,
-        None,
         || format!("filling {bytes} bytes"),
         |session| {
             // SAFETY: recording; the buffer is this device's, lives until the submission has ended, and has as many bytes.
             unsafe { session.context.device.cmd_fill_buffer(session.commands, buffer.raw, 0, bytes, 0) };
             Ok(())
         },
-        |_| Ok(()),
     )
 }
 
@@ -97,7 +95,6 @@ fn copy(
 ) -> Result<()> {
     device.sessions.run(
         wait,
-        None,
         || format!("a copy of {} bytes", regions.iter().map(|r| r.size).sum::<u64>()),
         |session| {
             session.hold(staging);
@@ -105,7 +102,6 @@ fn copy(
             unsafe { session.context.device.cmd_copy_buffer(session.commands, from.raw, to.raw, regions) };
             Ok(())
         },
-        |_| Ok(()),
     )
 }
 

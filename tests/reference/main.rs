@@ -134,7 +134,7 @@ fn temporaries_are_used_again_and_begin_anew() {
     for _ in 0..3 {
         batch.run_dyn(&whole, args(&x, &x, 1.0)).expect("recorded");
     }
-    batch.submit().expect("runs");
+    batch.submit().and_then(|pending| pending.wait()).expect("runs");
 }
 
 #[test]

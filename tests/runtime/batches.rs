@@ -20,7 +20,7 @@ fn launches_of_a_batch_see_what_those_before_them_wrote() {
         // This is a write after a read, and a write after a write.
         batch.run_dyn_into(&once, args(&a, &b, 1.0), [&mut c]).expect("recorded");
         assert_eq!(batch.len(), 4);
-        batch.submit().expect("runs");
+        finish(batch).expect("runs");
         let a_: Vec<f32> = x.iter().zip(&y).map(|(x, y)| 2.0 * x + y).collect();
         let b_: Vec<f32> = a_.iter().zip(&y).map(|(a, y)| 0.5 * (0.5 * a + y) + y).collect();
         let c_: Vec<f32> = a_.iter().zip(&b_).map(|(a, b)| a + b).collect();
@@ -40,7 +40,7 @@ fn many_updates_in_a_batch_are_one_after_another() {
     for _ in 0..100 {
         batch.run_dyn(&kernel, [Argument::from(&x), (&mut y).into(), 1.0f32.into()]).expect("recorded");
     }
-    batch.submit().expect("runs");
+    finish(batch).expect("runs");
     assert_eq!(y.download::<f32>().expect("downloads"), [100.0; 4096]);
 }
 
@@ -69,7 +69,7 @@ fn a_batch_can_be_larger_than_a_submission() {
         is_right(last);
     } else {
         let (batch, last) = chain();
-        batch.submit().expect("runs");
+        finish(batch).expect("runs");
         is_right(last);
     }
 }
@@ -113,7 +113,7 @@ fn what_a_batch_is_to_write_keeps_its_contents_until_it_runs() {
     assert_eq!(old.download::<f32>().expect("the batch has not run"), [7.0, 8.0]);
     bump.run([Argument::from(&x), (&mut old).into(), 1.0f32.into()]).expect("others come first");
     assert_eq!(old.download::<f32>().expect("downloads"), [8.0, 10.0]);
-    batch.submit().expect("runs");
+    finish(batch).expect("runs");
     assert_eq!(old.download::<f32>().expect("downloads"), [2.0, 4.0]);
 }
 

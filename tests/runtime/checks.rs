@@ -1,7 +1,7 @@
 //! Kernels that check their own accesses.
 
 use super::programs::{WAYS, axpy, axpy_past_the_end, axpy_twice, bump, mark, mirror};
-use super::support::{args, load, numbers, options};
+use super::support::{args, finish, load, numbers, options};
 use std::sync::OnceLock;
 use tilewright::{Argument, Checks, Device, Error};
 
@@ -57,7 +57,7 @@ fn the_launch_of_a_batch_that_fails_is_named() {
         batch.run_dyn(&right, [(&x).into(), Argument::from(&mut y), 1.0f32.into()]).expect("recorded");
     }
     let outputs = batch.run_dyn(&wrong, args(&x, &x, 1.0)).expect("recorded");
-    let text = batch.submit().expect_err("x[70] is not there").to_string();
+    let text = finish(batch).expect_err("x[70] is not there").to_string();
     assert!(text.starts_with("`axpy/AXPY`, dispatch `out`: "), "{text}");
     outputs[0].download::<f32>().expect_err("the results are lost");
 }

@@ -232,7 +232,7 @@ fn a_listener_that_uses_a_device_is_refused() {
             x.write(&[1.0f32]),
             kernel.run([Argument::from(&x), (&x).into(), 1.0f32.into()]).map(drop),
             load(&device, vec![axpy(WAYS[2])]).map(drop),
-            batch.submit(),
+            finish(batch),
             options().open().map(drop),
             options().list().map(drop),
         ];

@@ -56,14 +56,14 @@ fn parts_that_are_never_submitted_write_nothing() {
     batch.run_dyn(&update, [Argument::from(&x), (&mut updated).into(), 1.0f32.into()]).expect("recorded");
     batch.run_dyn_into(&kernel, [Argument::from(&x), (&x).into(), 1.0f32.into()], [&mut into]).expect("recorded");
     injector.set("held", 1);
-    let error = batch.submit().expect_err("the first part hangs").to_string();
+    let error = finish(batch).expect_err("the first part hangs").to_string();
     assert!(error.starts_with("the dispatch `out`, with the 8191 after it, has not ended after 200ms"), "{error}");
     // The tensors that only the second part uses are free at once, with their old contents.
     assert_eq!(updated.download::<f32>().expect("free"), [5.0; 16]);
     assert_eq!(into.download::<f32>().expect("free"), [6.0; 16]);
     into.write(&[7.0f32; 16]).expect("free");
     assert_never_written(&mut last, &kernel);
-    assert!(matches!(first.download::<f32>(), Err(Error::InFlight { .. })));
+    assert!(matches!(first.download::<f32>(), Err(Error::Timeout { .. })));
     injector.set("held", 0);
     assert_eq!(once_ended(|| first.download::<f32>()), [2.0; 16]);
     assert_never_written(&mut last, &kernel);
@@ -88,11 +88,11 @@ fn a_launch_in_two_parts_ends_with_the_second() {
         let mut cut = batch.run_dyn(&twice, [Argument::from(&x), (&x).into(), 2.0f32.into()]).expect("recorded");
         injector.set("passing", passing);
         injector.set("held", 1);
-        let error = batch.submit().expect_err("a part hangs");
+        let error = finish(batch).expect_err("a part hangs");
         assert!(matches!(error, Error::Timeout { .. }), "{error}");
         if passing == 1 {
             assert_eq!(first.download::<f32>().expect("its part has ended"), [2.0; 4]);
-            assert!(matches!(cut[0].download::<f32>(), Err(Error::InFlight { .. })));
+            assert!(matches!(cut[0].download::<f32>(), Err(Error::Timeout { .. })));
             injector.set("held", 0);
             assert_eq!(once_ended(|| cut[0].download::<f32>()), [7.0; 4]);
         } else {
@@ -115,7 +115,7 @@ fn a_part_for_which_memory_is_missing_writes_nothing() {
     let mut last = after_a_secret(&device, &mut batch, &kernel, &x);
     injector.set("passing", 1);
     injector.set("full_in_submit", 1);
-    let error = batch.submit().expect_err("the second part cannot be submitted");
+    let error = finish(batch).expect_err("the second part cannot be submitted");
     assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     injector.set("full_in_submit", 0);
     assert_eq!(first.download::<f32>().expect("its part has ended"), [2.0; 4]);
@@ -137,7 +137,7 @@ fn what_waits_for_others_before_it_is_submitted_writes_nothing() {
     let mut last = after_a_secret(&device, &mut batch, &kernel, &x);
     // Holds the second queue. Copies, and later the launches, use the first.
     injector.set("held", 2);
-    let error = batch.submit().expect_err("the empty submission hangs").to_string();
+    let error = finish(batch).expect_err("the empty submission hangs").to_string();
     assert!(error.starts_with("the work that precedes the dispatch `out`, with the 99 after it, has not ended after"), "{error}");
     assert_never_written(&mut last, &kernel);
     x.write(&[2.0f32; 16]).expect("a launch that was not submitted uses no memory");
@@ -159,7 +159,7 @@ fn what_was_in_flight_on_a_lost_device_has_no_contents() {
     let mut batch = device.batch();
     let last = after_a_secret(&device, &mut batch, &kernel, &x);
     injector.set("held", 1);
-    assert!(matches!(batch.submit(), Err(Error::Timeout { .. })));
+    assert!(matches!(finish(batch), Err(Error::Timeout { .. })));
     injector.set("lost_in_status", 1);
     for _ in 0..2 {
         let error = last[0].download::<f32>().expect_err("it is lost");
@@ -185,7 +185,7 @@ fn drops_do_not_wait_for_what_was_given_up() {
         let (start, before) = (Instant::now(), injector.get("destroyed"));
         let mut batch = device.batch();
         batch.run_dyn(&other, [Argument::from(&x), (&x).into(), 2.0f32.into()]).expect("recorded");
-        assert!(matches!(batch.submit(), Err(Error::Timeout { .. })));
+        assert!(matches!(finish(batch), Err(Error::Timeout { .. })));
         let unsubmitted = device.batch();
         drop((other, results, unsubmitted, kernel));
         if closes {

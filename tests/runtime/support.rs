@@ -76,15 +76,18 @@ pub fn alone(test: &str, variables: &[(&str, &str)]) {
 /// How long a test waits for an event that must happen.
 pub const LONG: Duration = Duration::from_secs(120);
 
-/// Repeats a call until the memory that it uses is not in flight. On a busy machine the call itself may time out.
+/// Submits a batch and waits for it.
+pub fn finish(batch: tilewright::Batch) -> tilewright::Result<()> {
+    batch.submit()?.wait()
+}
+
+/// Repeats a call until it does not time out.
 pub fn once_ended<T>(mut call: impl FnMut() -> tilewright::Result<T>) -> T {
     let start = Instant::now();
     loop {
         match call() {
             Ok(value) => return value,
-            Err(tilewright::Error::InFlight { .. } | tilewright::Error::Timeout { .. }) if start.elapsed() < LONG => {
-                std::thread::sleep(Duration::from_millis(5))
-            }
+            Err(tilewright::Error::Timeout { .. }) if start.elapsed() < LONG => {}
             Err(error) => panic!("{error}"),
         }
     }

@@ -90,7 +90,7 @@ fn arguments_are_a_tuple_or_named() -> tilewright::Result<()> {
     let mut batch = device.batch();
     let a = batch.run(&kernel, (&x, &y, 2.0))?;
     batch.run_into(&kernel, (&a, &a, 1.0), &mut out)?;
-    batch.submit()?;
+    batch.submit()?.wait()?;
     assert_eq!(out.download()?, [5.0, 9.0, 13.0, 17.0]);
     Ok(())
 }

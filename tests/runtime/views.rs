@@ -158,7 +158,7 @@ fn batches_order_parts_by_their_bytes() {
         }
         // Writes the first part again, from the last.
         batch.run_dyn_into(&kernel, args(&row(parts), &ones, 0.0), [&mut row(0)]).expect("recorded");
-        batch.submit().expect("runs");
+        finish(batch).expect("runs");
         let wanted = std::iter::successors(Some(1.0f32), |value| Some(2.0 * value + 1.0));
         for (at, wanted) in wanted.take(parts + 1).enumerate() {
             assert!(of::<f32>(&row(at)).iter().all(|v| *v == wanted), "row {at}");
@@ -183,7 +183,7 @@ fn a_view_keeps_the_memory_and_waits_as_the_tensor_does() {
         let early = view(new.slice(0, 2..4));
         assert!(matches!(early.download::<f32>(), Err(Error::NotSubmitted { .. })));
         drop((part, others, new));
-        batch.submit().expect("runs");
+        finish(batch).expect("runs");
         assert_eq!(of::<f32>(&early), [numbers(24, 5)[10] + 9.0, numbers(24, 5)[11] + 9.0]);
     }
 }

@@ -16,8 +16,9 @@
 #include <time.h>
 
 typedef void (*Any)(void);
-typedef struct { uint32_t type; const void *next; uint32_t waits; const void *wait; const void *stages; uint32_t count;
-                 void *const *commands; uint32_t signals; const void *signal; } Submit;
+typedef struct { uint32_t type; const void *next; uint32_t waits; const uint64_t *wait; const uint32_t *stages; uint32_t count;
+                 void *const *commands; uint32_t signals; const uint64_t *signal; } Submit;
+typedef struct { uint32_t type; const void *next; uint32_t waits; const uint64_t *wait; uint32_t signals; const uint64_t *signal; } Values;
 typedef struct { uint32_t type; const void *next; uint32_t flags, family, count; const float *priorities; } QueueInfo;
 typedef struct { uint32_t type; const void *next; uint32_t flags, count; const QueueInfo *queues; uint32_t layer_count;
                  const void *layers; uint32_t extension_count; const void *extensions, *features; } DeviceInfo;
@@ -29,7 +30,7 @@ typedef struct Chain { uint32_t type; struct Chain *next; uint32_t value; } Chai
 
 typedef struct { uint32_t type; const void *next; uint32_t flags; uint64_t rest[10]; } PipelineInfo;
 
-enum { SUCCESS = 0, TIMEOUT = 2, FULL = -2, LOST = -4, QUEUES = 8, KEPT = 64, DRIVER_PROPERTIES = 1000196000 };
+enum { WAITS = 16, TIMELINE_VALUES = 1000207003, SUCCESS = 0, TIMEOUT = 2, FULL = -2, LOST = -4, QUEUES = 8, KEPT = 64, DRIVER_PROPERTIES = 1000196000 };
 
 static Any (*instance_address)(void *, const char *);
 static Any (*device_address)(void *, const char *);
@@ -59,8 +60,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static void *queue;
 static char queues[QUEUES];
-static struct { int queue; Submit submit; void *commands; uint64_t fence; } kept[KEPT];
+static struct { int queue; Submit submit; Values values; void *commands; uint64_t fence, signal, number;
+                uint64_t wait[WAITS], numbers[WAITS]; uint32_t stages[WAITS]; } kept[KEPT];
 static int kept_count;
+/* The timeline semaphores of the queues, and the number to which the last submission that was passed on sets each. */
+static struct { uint64_t semaphore, number; } timelines[QUEUES];
 
 /* Set by the test: the number of queues; the driver's number, or 0 for the real one; a bit for each held queue; whether the compiler hangs;
    the calls that lose the device. */
@@ -75,14 +79,79 @@ static char written[1 << 16];
 /* Read by the test. */
 static uint32_t destroyed, ending, submitted, used_queues, compiling;
 
-static void pass_on(void) {
-  int left = 0;
-  for (int n = 0; n < kept_count; n++) {
-    if (held >> kept[n].queue & 1) { kept[left++] = kept[n]; continue; }
-    kept[n].submit.commands = &kept[n].commands;
-    submit(queue, 1, &kept[n].submit, kept[n].fence);
+/* Submits to the real queue, and notes the number of the timeline semaphore that the submission sets. */
+static int pass(const Submit *one, uint64_t fence) {
+  int result = submit(queue, 1, one, fence);
+  for (uint32_t n = 0; n < one->signals && result == SUCCESS; n++)
+    for (int t = 0; t < QUEUES; t++)
+      if (!timelines[t].semaphore || timelines[t].semaphore == one->signal[n]) {
+        timelines[t].semaphore = one->signal[n];
+        timelines[t].number = ((const Values *)one->next)->signal[n];
+        break;
+      }
+  return result;
+}
+
+/* Whether a submission waits for one that was not passed on. The real queue would never get to that one. */
+static int is_behind(const Submit *one) {
+  for (uint32_t n = 0; n < one->waits; n++) {
+    uint64_t number = 0;
+    for (int t = 0; t < QUEUES; t++)
+      if (timelines[t].semaphore == one->wait[n]) number = timelines[t].number;
+    if (number < ((const Values *)one->next)->wait[n]) return 1;
   }
-  kept_count = left;
+  return 0;
+}
+
+static void keep(int number, const Submit *one, uint64_t fence) {
+  __typeof__(*kept) *k = &kept[kept_count++];
+  k->queue = number;
+  k->submit = *one;
+  k->commands = one->commands[0];
+  k->fence = fence;
+  if (!one->next) return;
+  k->values = *(const Values *)one->next;
+  for (uint32_t n = 0; n < one->waits; n++) {
+    k->wait[n] = one->wait[n];
+    k->numbers[n] = k->values.wait[n];
+    k->stages[n] = one->stages[n];
+  }
+  k->signal = one->signal[0];
+  k->number = k->values.signal[0];
+}
+
+static void pass_on(void) {
+  for (int passed = 1; passed;) {
+    int left = 0, blocked = 0;
+    passed = 0;
+    for (int n = 0; n < kept_count; n++) {
+      __typeof__(*kept) *k = &kept[n];
+      k->submit.commands = &k->commands;
+      if (k->submit.next) {
+        k->values.wait = k->numbers;
+        k->values.signal = &k->number;
+        k->submit.next = &k->values;
+        k->submit.wait = k->wait;
+        k->submit.stages = k->stages;
+        k->submit.signal = &k->signal;
+      }
+      /* A queue keeps its order. */
+      if (((held | (uint32_t)blocked) >> k->queue & 1) || is_behind(&k->submit)) {
+        blocked |= 1 << k->queue;
+        kept[left++] = *k;
+        continue;
+      }
+      pass(&k->submit, k->fence);
+      passed = 1;
+    }
+    kept_count = left;
+  }
+}
+
+static int keeps(int number) {
+  for (int n = 0; n < kept_count; n++)
+    if (kept[n].queue == number) return 1;
+  return 0;
 }
 
 static uint32_t *named(const char *name) {
@@ -197,16 +266,13 @@ static int submits(void *to, uint32_t count, const Submit *all, uint64_t fence) 
     result = LOST;
   } else if (passing) {
     passing--;
-    result = submit(queue, count, all, fence);
+    result = pass(all, fence);
   } else if (full_in_submit) {
     result = FULL;
-  } else if (held >> number & 1 && count == 1 && kept_count < KEPT) {
-    kept[kept_count].queue = number;
-    kept[kept_count].submit = all[0];
-    kept[kept_count].commands = all[0].commands[0];
-    kept[kept_count++].fence = fence;
+  } else if ((held >> number & 1 || keeps(number) || is_behind(all)) && count == 1 && kept_count < KEPT) {
+    keep(number, all, fence);
   } else {
-    result = submit(queue, count, all, fence);
+    result = pass(all, fence);
   }
   pthread_mutex_unlock(&lock);
   return result;
@@ -228,10 +294,10 @@ static int waits(void *device, uint32_t count, const uint64_t *fences, uint32_t 
   end.tv_nsec += (long)(nanos % 1000000000u);
   if (end.tv_nsec >= 1000000000) { end.tv_sec++; end.tv_nsec -= 1000000000; }
   pthread_mutex_lock(&lock);
-  while (is_kept(fences[0]) && result == SUCCESS)
+  while (is_kept(fences[0]) && result == SUCCESS && !lost_in_wait)
     if (pthread_cond_timedwait(&changed, &lock, &end) == ETIMEDOUT) result = is_kept(fences[0]) ? TIMEOUT : SUCCESS;
   pthread_mutex_unlock(&lock);
-  if (result == SUCCESS) result = wait_fences(device, count, fences, all, nanos);
+  if (result == SUCCESS && !lost_in_wait) result = wait_fences(device, count, fences, all, nanos);
   return lost_in_wait ? LOST : result;
 }
 

@@ -1,0 +1,456 @@
+//! Work: submissions that have not been seen to end, with the objects that they use.
+//!
+//! A [`Work`] holds the memory and the pipelines of a submission, and its claims to memory ([`super::access`]). A call that sees that the
+//! submission has ended *settles* the work: it frees these, and the new tensors that the submission completes get contents. Every call
+//! that needs the memory waits for the work first. [`Works`] lists the work of a device, so that launches and allocations settle what has
+//! ended. Work that has not ended when the device is dropped is leaked, together with the device, because waiting for it might never end,
+//! and freeing objects that a device still uses is undefined behaviour.
+
+use super::access::Claims;
+use super::memory::{Memory, Pool, lock};
+use super::submission::Part;
+use super::timing::Span;
+use super::watch::Watch;
+use crate::error::{Error, Result};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+/// A submission of a backend, with the backend's objects that it uses.
+pub(crate) trait Flight: Send + Sync {
+    /// Runs the submission in this thread, if the backend has no device that runs it. It is called once, without locks.
+    fn run(&self) {}
+
+    /// Waits until the submission has ended, at most for `limit` (`None`: for ever). Returns true if it has ended.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], if the device is lost: the submission has ended, and perhaps not all its commands were executed. After any
+    /// other error it may still be running.
+    fn wait(&self, limit: Option<Duration>) -> Result<bool>;
+
+    /// Returns the spans of a submission that has ended, or its fault. It is called once.
+    fn finish(&self) -> Result<Vec<Span>>;
+
+    /// Notes that a call has waited for the submission until the device's timeout, so that others are not placed behind it.
+    fn set_late(&self) {}
+
+    /// Returns the flight as its own type.
+    fn as_any(&self) -> &dyn std::any::Any;
+}
+
+/// The limit of a call's waits, and the submissions that it left behind when it stopped waiting.
+pub(crate) struct Wait {
+    timeout: Option<Duration>,
+    /// Submissions of the call's own commands, which use memory of the caller.
+    own: Vec<Arc<dyn Flight>>,
+    /// Empty submissions for which the call waited before it could submit its own commands.
+    before: Vec<Arc<dyn Flight>>,
+}
+
+impl Wait {
+    pub(crate) fn new(timeout: Option<Duration>) -> Wait {
+        Wait { timeout, own: Vec::new(), before: Vec::new() }
+    }
+
+    /// Returns the longest time that a wait takes; `None` is for ever.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    /// Returns the time at which a wait that begins now is over; `None` is never.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.timeout.and_then(|t| Instant::now().checked_add(t))
+    }
+
+    /// Returns the error of a wait for `what` that is over.
+    pub(crate) fn over(&self, what: impl Into<String>) -> Error {
+        Error::Timeout { what: what.into(), after: self.timeout.unwrap_or(Duration::MAX) }
+    }
+
+    /// Leaves a submission of the call's own commands, which may not have ended when the call returns.
+    pub(crate) fn leave(&mut self, flight: Arc<dyn Flight>) {
+        self.own.push(flight);
+    }
+
+    /// Leaves an empty submission. The call's own commands were not submitted.
+    pub(crate) fn leave_before(&mut self, flight: Arc<dyn Flight>) {
+        self.before.push(flight);
+    }
+
+    /// Returns the submissions that were left: the call's own, and those before them.
+    pub(crate) fn left(self) -> (Vec<Arc<dyn Flight>>, Vec<Arc<dyn Flight>>) {
+        (self.own, self.before)
+    }
+}
+
+/// The state of a device that its work changes when it ends.
+#[derive(Default)]
+pub(crate) struct Common {
+    /// Memory for temporaries.
+    pub(crate) temporaries: Mutex<Pool>,
+    /// The call during which the device was lost.
+    pub(crate) lost: OnceLock<&'static str>,
+    /// The work that tasks await.
+    watch: Arc<Watch>,
+    /// The errors of work whose handle was dropped. The next call returns one.
+    unseen: Mutex<Vec<Error>>,
+}
+
+impl Common {
+    /// Returns the error of work whose handle was dropped.
+    pub(crate) fn unseen(&self) -> Result<()> {
+        lock(&self.unseen).pop().map_or(Ok(()), Err)
+    }
+}
+
+/// A submission, from the first claim to its memory on.
+pub(crate) struct Work {
+    /// The submission in errors.
+    what: Arc<str>,
+    common: Arc<Common>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    stage: Stage,
+    /// Its claims, which keep other accesses from its memory.
+    claims: Claims,
+    /// Its steps, which keep their pipelines.
+    part: Option<Part>,
+    /// Memory that later launches can use for temporaries once it has ended.
+    temporaries: Vec<Arc<Memory>>,
+    /// The work that writes memory which this work reads.
+    producers: Vec<Arc<Work>>,
+    wakers: Vec<Waker>,
+    /// True if no caller will ask for its result.
+    orphan: bool,
+    /// True if a caller has its error.
+    seen: bool,
+}
+
+enum Stage {
+    /// It claims its memory, and is not submitted.
+    Begun,
+    /// It was submitted.
+    Submitted(Arc<dyn Flight>),
+    /// It was seen to end, or could not be submitted.
+    Ended(Result<Vec<Span>>),
+}
+
+impl Work {
+    /// Begins the work of a part.
+    pub(crate) fn new(common: &Arc<Common>, what: Arc<str>, part: Option<Part>) -> Arc<Work> {
+        let (claims, temporaries, producers, wakers) = (Claims::default(), Vec::new(), Vec::new(), Vec::new());
+        let state = State { stage: Stage::Begun, claims, part, temporaries, producers, wakers, orphan: false, seen: false };
+        Arc::new(Work { what, common: common.clone(), state: Mutex::new(state), changed: Condvar::new() })
+    }
+
+    /// Begins work that was already submitted.
+    pub(crate) fn submitted(common: &Arc<Common>, flight: Arc<dyn Flight>) -> Arc<Work> {
+        let work = Work::new(common, "earlier work".into(), None);
+        work.set_orphan();
+        work.set_submitted(flight, Vec::new());
+        work
+    }
+
+    /// Returns the submission's description in errors.
+    pub(crate) fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// Gives the work its claims. They are released when it ends.
+    pub(crate) fn hold(&self, claims: Claims) {
+        lock(&self.state).claims = claims;
+    }
+
+    /// Notes that it was submitted, after work which writes memory that it reads.
+    pub(crate) fn set_submitted(&self, flight: Arc<dyn Flight>, producers: Vec<Arc<Work>>) {
+        let mut state = lock(&self.state);
+        state.part.iter().for_each(Part::set_in_flight);
+        (state.stage, state.producers) = (Stage::Submitted(flight), producers);
+        self.changed.notify_all();
+    }
+
+    /// Notes that it could not be submitted. The caller has the error.
+    pub(crate) fn set_refused(&self, error: Error) {
+        let mut state = lock(&self.state);
+        let part = state.part.take();
+        state.seen = true;
+        self.end(state, Err(error));
+        drop(part);
+    }
+
+    /// Gives memory that is free for temporaries once the work has ended.
+    pub(crate) fn give_temporaries(&self, memory: impl IntoIterator<Item = Arc<Memory>>) {
+        let mut state = lock(&self.state);
+        if !matches!(state.stage, Stage::Ended(_)) {
+            state.temporaries.extend(memory);
+            return;
+        }
+        drop(state);
+        let excess = lock(&self.common.temporaries).give(memory);
+        // Dropped without the lock, because a driver's message may call a listener that drops a batch.
+        drop(excess);
+    }
+
+    /// Notes that no caller will ask for its result. If it fails, the next call of the device returns the error.
+    pub(crate) fn set_orphan(&self) {
+        let mut state = lock(&self.state);
+        state.orphan = true;
+        if let (Stage::Ended(Err(error)), false) = (&state.stage, state.seen) {
+            lock(&self.common.unseen).push(error.clone());
+        }
+    }
+
+    /// Returns the submission, if it was submitted and has not been seen to end.
+    pub(crate) fn flight(&self) -> Option<Arc<dyn Flight>> {
+        match &lock(&self.state).stage {
+            Stage::Submitted(flight) => Some(flight.clone()),
+            Stage::Begun | Stage::Ended(_) => None,
+        }
+    }
+
+    /// Returns true if it was seen to end.
+    pub(crate) fn has_settled(&self) -> bool {
+        matches!(lock(&self.state).stage, Stage::Ended(_))
+    }
+
+    /// Returns the number of its steps, or 0 if it was seen to end.
+    pub(crate) fn steps(&self) -> usize {
+        lock(&self.state).part.as_ref().map_or(0, |part| part.steps().len())
+    }
+
+    /// Returns its spans or its error. They are empty if it was not seen to end.
+    pub(crate) fn result(&self) -> Result<Vec<Span>> {
+        let mut state = lock(&self.state);
+        state.seen = true;
+        if let Stage::Ended(result) = &state.stage { result.clone() } else { Ok(Vec::new()) }
+    }
+
+    /// Keeps a waker until the work ends. Returns false if it was seen to end.
+    pub(crate) fn wake(&self, waker: &Waker) -> bool {
+        let mut state = lock(&self.state);
+        if matches!(state.stage, Stage::Ended(_)) {
+            return false;
+        }
+        if !state.wakers.iter().any(|known| known.will_wake(waker)) {
+            state.wakers.push(waker.clone());
+        }
+        true
+    }
+
+    /// Drops the wakers.
+    pub(crate) fn forget_wakers(&self) {
+        let wakers = std::mem::take(&mut lock(&self.state).wakers);
+        drop(wakers);
+    }
+
+    /// Wakes the tasks that await it, although it was not seen to end.
+    pub(crate) fn wake_all(&self) {
+        let wakers = std::mem::take(&mut lock(&self.state).wakers);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Returns the awaited work of its device.
+    pub(crate) fn watch(&self) -> &Arc<Watch> {
+        &self.common.watch
+    }
+
+    /// Returns true if a waker is kept.
+    pub(crate) fn is_awaited(&self) -> bool {
+        !lock(&self.state).wakers.is_empty()
+    }
+
+    /// Waits until it has ended, at most until the deadline (`None`: for ever), and settles it. Returns true if it has ended.
+    ///
+    /// # Errors
+    /// Returns the driver's errors of the wait. If the work fails, [`Work::result`] returns the error.
+    pub(crate) fn wait(&self, deadline: Option<Instant>) -> Result<bool> {
+        let left = || deadline.map(|d| d.saturating_duration_since(Instant::now()));
+        let mut state = lock(&self.state);
+        let flight = loop {
+            match (&state.stage, left()) {
+                (Stage::Ended(_), _) => return Ok(true),
+                (Stage::Submitted(flight), _) => break flight.clone(),
+                (Stage::Begun, Some(left)) if left.is_zero() => return Ok(false),
+                (Stage::Begun, None) => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                (Stage::Begun, Some(left)) => {
+                    state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+                }
+            }
+        };
+        drop(state);
+        match flight.wait(left()) {
+            Ok(true) => self.settle(None),
+            Ok(false) => return Ok(false),
+            Err(error @ Error::DeviceLost { .. }) => self.settle(Some(error)),
+            Err(error) => return Err(error),
+        }
+        Ok(true)
+    }
+
+    /// Ends the work after its submission has ended, or after the device was lost.
+    fn settle(&self, lost: Option<Error>) {
+        let producers = lock(&self.state).producers.clone();
+        let mut failed = None;
+        for producer in &producers {
+            // It precedes this submission, so it has ended.
+            let _ = producer.wait(Some(Instant::now()));
+            if let Stage::Ended(Err(error)) = &lock(&producer.state).stage {
+                failed = Some(error.clone());
+            }
+        }
+        let mut state = lock(&self.state);
+        let Stage::Submitted(flight) = &state.stage else { return };
+        let result = match lost {
+            Some(error) => Err(error),
+            None => flight.finish(),
+        };
+        // The producer's error was reported for the producer.
+        state.seen |= failed.is_some();
+        self.end(state, failed.map_or(result, Err));
+    }
+
+    fn end(&self, mut state: MutexGuard<'_, State>, result: Result<Vec<Span>>) {
+        match (&result, &state.part) {
+            (Ok(_), Some(part)) => part.set_written(),
+            (Err(error), Some(part)) => part.set_failed(error),
+            (_, None) => {}
+        }
+        match &result {
+            Err(Error::DeviceLost { during }) => _ = self.common.lost.set(during),
+            Err(error) if state.orphan && !state.seen => lock(&self.common.unseen).push(error.clone()),
+            _ => {}
+        }
+        let ended = std::mem::replace(&mut state.stage, Stage::Ended(result));
+        let (claims, part, producers) =
+            (std::mem::take(&mut state.claims), state.part.take(), std::mem::take(&mut state.producers));
+        let (temporaries, wakers) = (std::mem::take(&mut state.temporaries), std::mem::take(&mut state.wakers));
+        self.changed.notify_all();
+        // Dropped without the lock, because it may take a while, and because a driver's message may call a listener that drops a handle.
+        drop(state);
+        drop((ended, claims));
+        let excess = lock(&self.common.temporaries).give(temporaries);
+        drop((part, producers, excess));
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// The work of a device that was not seen to end, in the order of submission.
+#[derive(Default)]
+pub(crate) struct Works(Mutex<Vec<Arc<Work>>>);
+
+impl Works {
+    pub(crate) fn push(&self, work: Arc<Work>) {
+        lock(&self.0).push(work);
+    }
+
+    pub(crate) fn remove(&self, work: &Arc<Work>) {
+        let mut works = lock(&self.0);
+        let at = works.iter().position(|known| Arc::ptr_eq(known, work));
+        let removed = at.map(|at| works.remove(at));
+        drop(works);
+        drop(removed);
+    }
+
+    /// Settles the work that has ended.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], if a submission says so.
+    pub(crate) fn reap(&self) -> Result<()> {
+        let mut works = lock(&self.0);
+        if works.is_empty() {
+            return Ok(());
+        }
+        let listed = works.clone();
+        drop(works);
+        for work in &listed {
+            // After another error the submission may still be running.
+            let _ = work.wait(Some(Instant::now()));
+        }
+        works = lock(&self.0);
+        let ended: Vec<Arc<Work>> = works.extract_if(.., |work| work.has_settled()).collect();
+        drop(works);
+        let lost = |work: &Arc<Work>| match &lock(&work.state).stage {
+            Stage::Ended(Err(error @ Error::DeviceLost { .. })) => Some(error.clone()),
+            _ => None,
+        };
+        ended.iter().find_map(lost).map_or(Ok(()), Err)
+    }
+
+    /// Returns the oldest work if there are `most` submissions or more, or more than `most_steps` steps in them.
+    pub(crate) fn excess(&self, most: usize, most_steps: usize) -> Option<Arc<Work>> {
+        let works = lock(&self.0);
+        let steps: usize = works.iter().map(|work| work.steps()).sum();
+        works.first().filter(|_| works.len() >= most || steps > most_steps).cloned()
+    }
+}
+
+impl Drop for Works {
+    fn drop(&mut self) {
+        let _ = self.reap();
+        let left = std::mem::take(&mut *lock(&self.0));
+        if !left.is_empty() {
+            log::warn!(
+                "{} submissions have not ended: the memory that they use is leaked, and their device stays open",
+                left.len()
+            );
+            std::mem::forget(left);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    struct Fake {
+        ended: Arc<AtomicBool>,
+        drops: Arc<AtomicUsize>,
+    }
+
+    impl Flight for Fake {
+        fn wait(&self, _: Option<Duration>) -> Result<bool> {
+            Ok(self.ended.load(Ordering::SeqCst))
+        }
+
+        fn finish(&self) -> Result<Vec<Span>> {
+            Ok(Vec::new())
+        }
+
+        fn as_any(&self) -> &dyn std::any::Any {
+            self
+        }
+    }
+
+    impl Drop for Fake {
+        fn drop(&mut self) {
+            self.drops.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn work_that_has_ended_is_freed_and_other_work_never_is() {
+        let (drops, ends) = (Arc::new(AtomicUsize::new(0)), [false; 2].map(|b| Arc::new(AtomicBool::new(b))));
+        let (works, common) = (Works::default(), Arc::default());
+        for ended in &ends {
+            works.push(Work::submitted(&common, Arc::new(Fake { ended: ended.clone(), drops: drops.clone() })));
+        }
+        works.reap().expect("not lost");
+        assert_eq!(drops.load(Ordering::SeqCst), 0);
+        ends[1].store(true, Ordering::SeqCst);
+        works.reap().expect("not lost");
+        assert_eq!(drops.load(Ordering::SeqCst), 1);
+        drop(works);
+        assert_eq!(drops.load(Ordering::SeqCst), 1, "the other one has not ended");
+    }
+
+    #[test]
+    fn a_timeout_beyond_what_clocks_hold_is_none() {
+        assert!(Wait::new(Some(Duration::MAX)).deadline().is_none());
+        assert!(Wait::new(None).deadline().is_none());
+        assert!(Wait::new(Some(Duration::from_secs(60))).deadline().is_some());
+    }
+}
