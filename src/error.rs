@@ -199,6 +199,14 @@ pub enum Error {
         /// The number of elements that were given.
         got: usize,
     },
+    /// A copy between a tensor and a host tensor of different shapes.
+    #[error("a copy needs equal shapes: the tensor has {tensor:?}, and the host tensor has {host:?}")]
+    HostShape {
+        /// The tensor's shape.
+        tensor: Vec<usize>,
+        /// The host tensor's shape.
+        host: Vec<usize>,
+    },
     /// A view selects elements that the tensor does not have, or a shape that the tensor cannot be viewed in.
     #[error("a view of a tensor of shape {shape:?}: {message}")]
     View {

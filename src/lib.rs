@@ -41,6 +41,7 @@ pub use kernel::pending::Pending;
 pub use kernel::recording::Recording;
 pub use kernel::{Kernel, Loaded, Outputs, Packing, Rounding, Variant};
 pub use tensor::element::Element;
+pub use tensor::host::HostTensor;
 pub use tensor::{AnyTensor, Tensor};
 pub use tilewright_launch::{DType, Feature};
 

@@ -34,6 +34,16 @@ pub(crate) trait Backend: Send + Sync {
     /// Allocates at least `bytes` > 0 bytes, aligned to 16 bytes or more, with undefined contents. Tools show the buffer by `name`.
     fn allocate(&self, bytes: u64, name: &str) -> Result<Box<dyn Buffer>>;
 
+    /// Allocates memory of the host that the device can copy from and to, filled with zeros. `None` if the device has no memory of its own.
+    fn allocate_pinned(&self, _bytes: u64, _name: &str) -> Result<Option<Box<dyn Buffer>>> {
+        Ok(None)
+    }
+
+    /// Records a copy of the runs of a region to the runs of another region of as many bytes. One of the buffers is pinned.
+    fn copy(&self, _: [(&dyn Buffer, &Region); 2]) -> Result<Box<dyn Recorded>> {
+        Err(Error::OtherDevice { what: "a buffer".to_owned() })
+    }
+
     /// Writes the contiguous runs of a buffer's region in order. The caller excludes every other access in the meantime.
     fn write(&self, buffer: &dyn Buffer, region: &Region, bytes: &[u8], wait: &mut Wait) -> Result<()>;
 
@@ -102,6 +112,11 @@ pub(crate) struct NotSubmitted {
 pub(crate) trait Buffer: Any + Send + Sync {
     /// The device address that is passed to dispatches that address buffers directly; 0 if the backend does not support addresses.
     fn address(&self) -> u64;
+
+    /// Returns the host's pointer to the bytes of a pinned buffer.
+    fn mapped(&self) -> Option<std::ptr::NonNull<u8>> {
+        None
+    }
 }
 
 /// A dispatch that a backend has compiled.

@@ -396,6 +396,20 @@ impl Device {
         }
     }
 
+    /// Allocates pinned memory of the host. `None` if the device has no memory of its own.
+    pub(crate) fn allocate_pinned(&self, bytes: u64, name: &str) -> Result<Option<Arc<Memory>>> {
+        let bytes = allocated(bytes);
+        self.reap()?;
+        let Some(buffer) = self.call(|backend| backend.allocate_pinned(bytes, name))? else { return Ok(None) };
+        // `Options::memory` limits the device's memory only.
+        Ok(Some(Arc::new(Memory::new(buffer, Quota::new(None).take(bytes)?))))
+    }
+
+    /// Waits until the host can access some memory. `what` names the memory in errors.
+    pub(crate) fn access(&self, memory: &Arc<Memory>, writes: bool, what: impl FnOnce() -> String) -> Result<()> {
+        self.alone(memory, writes, what, |_, _| Ok(()))
+    }
+
     /// True if temporaries of a launch may share memory.
     pub(crate) fn shares_temporaries(&self) -> bool {
         self.0.backend.shares_temporaries()

@@ -8,6 +8,7 @@ use super::Device;
 use super::access::{Claims, Earlier};
 use super::backend::{self, LaunchStep, NotSubmitted, Recorded, Repeatable};
 use super::memory::{Memory, lock};
+use super::region::Region;
 use super::timing::{Span, Timed};
 use super::work::{Flight, Wait, Work};
 use crate::error::{Error, Result};
@@ -147,6 +148,15 @@ impl Device {
         Ok(started)
     }
 
+    /// Submits a copy between two pieces of memory. The target is written as a whole, or had contents before.
+    pub(crate) fn copy(&self, what: String, from: (&Arc<Memory>, &Region), to: (&Arc<Memory>, &Region)) -> Result<Started> {
+        let part = Part::copy(what, from.0, to.0);
+        self.make_room(0, &Wait::new(self.0.timeout))?;
+        let ends = [(from.0.buffer(), from.1), (to.0.buffer(), to.1)];
+        let recorded = self.call(|backend| backend.copy(ends))?;
+        Ok(Started { spans: Vec::new(), work: Some(self.submit(&part, recorded)?) })
+    }
+
     /// Settles work that has ended, and waits for the oldest work if there is too much of it to add `steps` steps.
     fn make_room(&self, steps: usize, wait: &Wait) -> Result<()> {
         self.reap()?;
@@ -227,6 +237,8 @@ struct Inner {
     what: Arc<str>,
     /// Each memory that it accesses, and whether it is read and written.
     accessed: Vec<(Arc<Memory>, [bool; 2])>,
+    /// The new tensors that get contents when it has ended.
+    completes: Vec<Arc<Memory>>,
 }
 
 impl Part {
@@ -246,7 +258,15 @@ impl Part {
             *writes |= used.writes;
         }
         let (what, accessed) = (backend::named(own).into(), accessed.into_values().collect());
-        Part(Arc::new(Inner { steps, range, what, accessed }))
+        let completes = own.iter().flat_map(|step| &step.completes).cloned().collect();
+        Part(Arc::new(Inner { steps, range, what, accessed, completes }))
+    }
+
+    /// Returns a part that is a copy instead of steps. The target gets contents when it has ended.
+    fn copy(what: String, from: &Arc<Memory>, to: &Arc<Memory>) -> Part {
+        let mut accessed = vec![(from.clone(), [true, false]), (to.clone(), [false, true])];
+        accessed.sort_by_key(|(memory, _)| memory.id());
+        Part(Arc::new(Inner { steps: Arc::new([]), range: 0..0, what: what.into(), accessed, completes: vec![to.clone()] }))
     }
 
     pub(crate) fn steps(&self) -> &[LaunchStep] {
@@ -265,23 +285,19 @@ impl Part {
         format!("a tensor of `{}`", self.steps().iter().find(uses).map_or("?", |step| &step.name))
     }
 
-    fn completes(&self) -> impl Iterator<Item = &Memory> {
-        self.steps().iter().flat_map(|step| &step.completes).map(|memory| &**memory)
-    }
-
     /// Notes that the part was submitted.
     pub(crate) fn set_in_flight(&self) {
-        self.completes().for_each(Memory::set_in_flight);
+        self.0.completes.iter().for_each(|memory| memory.set_in_flight());
     }
 
     /// Notes that the part was seen to end.
     pub(crate) fn set_written(&self) {
-        self.completes().for_each(Memory::set_written);
+        self.0.completes.iter().for_each(|memory| memory.set_written());
     }
 
     /// Notes that the part has failed after it was submitted.
     pub(crate) fn set_failed(&self, error: &Error) {
         let error = Arc::new(error.clone());
-        self.completes().for_each(|memory| memory.set_failed(&error));
+        self.0.completes.iter().for_each(|memory| memory.set_failed(&error));
     }
 }

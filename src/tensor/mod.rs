@@ -1,6 +1,7 @@
 //! Tensors in the memory of a device: row-major, or packed for a kernel. Views of them are in [`view`].
 
 pub(super) mod element;
+pub(super) mod host;
 pub(super) mod prepared;
 mod upload;
 pub(super) mod view;

@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex};
 pub(super) enum Purpose {
     /// A tensor.
     Tensor,
+    /// A tensor of the host.
+    Host,
     /// A staging buffer that the host writes and the device copies from.
     Upload,
     /// A staging buffer that the device copies to and the host reads.
@@ -196,6 +198,10 @@ impl backend::Buffer for Buffer {
     fn address(&self) -> u64 {
         self.address
     }
+
+    fn mapped(&self) -> Option<std::ptr::NonNull<u8>> {
+        std::ptr::NonNull::new(self.host(0, 0)?)
+    }
 }
 
 impl Drop for Buffer {
@@ -218,6 +224,7 @@ fn describe(heap: &Heap, purpose: Purpose) -> (vk::BufferUsageFlags, MemoryLocat
     use vk::BufferUsageFlags as Usage;
     match purpose {
         Purpose::Tensor => (Usage::STORAGE_BUFFER | Usage::TRANSFER_SRC | Usage::TRANSFER_DST, heap.tensors, "a tensor"),
+        Purpose::Host => (Usage::TRANSFER_SRC | Usage::TRANSFER_DST, MemoryLocation::GpuToCpu, "a tensor of the host"),
         Purpose::Upload => (Usage::TRANSFER_SRC, MemoryLocation::CpuToGpu, "an upload"),
         Purpose::Download => (Usage::TRANSFER_DST, MemoryLocation::GpuToCpu, "a download"),
         Purpose::Params => (Usage::STORAGE_BUFFER, MemoryLocation::CpuToGpu, "parameters"),

@@ -1,7 +1,7 @@
 //! The Vulkan backend, the only module that uses ash.
 //!
 //! [`instance`] loads Vulkan, [`choose`] finds the device, and [`context`] opens it. The other modules build on these: [`memory`]
-//! (buffers, within the [`budget`]), [`transfer`] (copies from and to the host), [`pipeline`], [`cache`] and [`files`] (compiled
+//! (buffers, within the [`budget`]), [`transfer`] (copies from and to the host, through [`staging`] buffers), [`pipeline`], [`cache`] and [`files`] (compiled
 //! SPIR-V modules), [`session`] (command buffers), [`queues`] (the choice of a queue for each submission) and [`submit`] (steps
 //! recorded with barriers and timestamps). Every object is owned by a struct whose `Drop` destroys it, and keeps the objects that
 //! it was made from. An object that a submission uses is dropped after the submission has ended, or never. Drops do not wait: if
@@ -21,6 +21,7 @@ mod memory;
 mod pipeline;
 mod queues;
 mod session;
+mod staging;
 mod statistics;
 mod submit;
 mod transfer;
@@ -60,7 +61,8 @@ pub(crate) fn open(options: &Options) -> Result<Box<dyn Backend>> {
     let heap = Arc::new(Heap::new(context.clone(), options.staging)?);
     let cache = Arc::new(cache::PipelineCache::open(context.clone(), options.cache.as_deref())?);
     let sessions = Arc::new(Sessions::new(context.clone(), heap.clone()));
-    let device = VulkanDevice { sessions, cache, heap, context, timeout: options.timeout };
+    let staging = staging::Staging::new(heap.clone());
+    let device = VulkanDevice { sessions, staging, cache, heap, context, timeout: options.timeout };
     device.context.check_messages()?;
     Ok(Box::new(device))
 }
@@ -68,6 +70,7 @@ pub(crate) fn open(options: &Options) -> Result<Box<dyn Backend>> {
 /// A Vulkan device that runs launch programs.
 struct VulkanDevice {
     sessions: Arc<Sessions>,
+    staging: staging::Staging,
     cache: Arc<cache::PipelineCache>,
     heap: Arc<Heap>,
     context: Arc<Context>,
@@ -94,6 +97,21 @@ impl Backend for VulkanDevice {
         self.context.name(buffer.raw, name);
         self.context.check_messages()?;
         Ok(Box::new(buffer))
+    }
+
+    fn allocate_pinned(&self, bytes: u64, name: &str) -> Result<Option<Box<dyn Buffer>>> {
+        let buffer = memory::Buffer::new(&self.heap, bytes, memory::Purpose::Host)?;
+        self.context.name(buffer.raw, name);
+        buffer.zero(bytes);
+        self.context.check_messages()?;
+        Ok(Some(Box::new(buffer)))
+    }
+
+    fn copy(&self, ends: [(&dyn Buffer, &Region); 2]) -> Result<Box<dyn Recorded>> {
+        let [(from, taken), (to, given)] = ends;
+        let recorded = transfer::record(self, (own(from)?, taken), (own(to)?, given))?;
+        self.context.check_messages()?;
+        Ok(Box::new(recorded))
     }
 
     fn write(&self, buffer: &dyn Buffer, region: &Region, bytes: &[u8], wait: &mut Wait) -> Result<()> {
@@ -147,6 +165,7 @@ impl Backend for VulkanDevice {
     }
 
     fn reclaim(&self, wait: &Wait) {
+        self.staging.clear();
         self.context.finish_destroying(wait.timeout());
     }
 

@@ -145,7 +145,7 @@ impl Sessions {
     }
 
     /// Waits for a submission as long as `wait` allows. Returns true if it has ended.
-    fn wait(&self, submission: &Submission, wait: &Wait) -> Result<bool> {
+    pub(super) fn wait(&self, submission: &Submission, wait: &Wait) -> Result<bool> {
         let ended = submission.wait(wait.timeout());
         if !matches!(ended, Ok(true)) {
             submission.set_late();

@@ -8,6 +8,7 @@ mod batches;
 mod checks;
 mod devices;
 mod given_up;
+mod hosts;
 mod injector;
 mod launches;
 mod loading;
