@@ -2,7 +2,7 @@
 //!
 //! The host holds an [`Access`] while it reads or writes. [`Work`] holds [`Claims`] from before its submission until it was seen to end. The
 //! host waits for conflicting claims. A submission does not wait for other claims: it is placed behind the work that holds them, and only
-//! waits while the host accesses the memory, or is about to.
+//! waits while the host accesses the memory, or is about to. Commands that are submitted again and again make their claims once, as a group.
 
 use super::memory::{Memory, fresh_id, lock};
 use super::work::Work;
@@ -28,11 +28,34 @@ struct State {
     claims: Vec<Claim>,
 }
 
-/// The access of a submission.
+/// The access of a submission, or of all submissions of the same commands.
 struct Claim {
     id: u64,
-    work: Arc<Work>,
+    holder: Holder,
     writes: bool,
+}
+
+enum Holder {
+    Work(Arc<Work>),
+    Group(Arc<Group>),
+}
+
+/// The unfinished submissions of the same commands, each with an id.
+#[derive(Default)]
+struct Group(Mutex<Vec<(u64, Arc<Work>)>>);
+
+impl Claim {
+    /// Returns the unfinished submissions.
+    fn works(&self) -> Vec<Arc<Work>> {
+        match &self.holder {
+            Holder::Work(work) => vec![work.clone()],
+            Holder::Group(group) => lock(&group.0).iter().map(|(_, work)| work.clone()).collect(),
+        }
+    }
+
+    fn is_of(&self, group: &Arc<Group>) -> bool {
+        matches!(&self.holder, Holder::Group(own) if Arc::ptr_eq(own, group))
+    }
 }
 
 /// The reason for which the host does not get an access.
@@ -79,9 +102,8 @@ impl Gate {
             if !free {
                 break Err(Refusal::Late);
             }
-            let Some(work) = state.claims.iter().find(|claim| claim.writes || writes).map(|claim| claim.work.clone()) else {
-                break Ok(());
-            };
+            let mut conflicts = state.claims.iter().filter(|claim| claim.writes || writes);
+            let Some(work) = conflicts.find_map(|claim| claim.works().pop()) else { break Ok(()) };
             drop(state);
             let ended = work.wait(deadline);
             state = lock(&self.state);
@@ -108,10 +130,24 @@ impl Gate {
         if !state.admits_work(claim.writes) {
             return None;
         }
-        let conflicts = state.claims.iter().filter(|other| other.writes || claim.writes);
-        let earlier = conflicts.map(|other| (other.work.clone(), other.writes)).collect();
+        let earlier = state.conflicts(claim.writes, |_| true);
         state.claims.push(claim);
         Some(earlier)
+    }
+
+    /// Returns the work of other commands that a submission of a group conflicts with, if the host does not access the memory and does not wait
+    /// for it.
+    fn others(&self, group: &Arc<Group>, writes: bool) -> Option<Vec<(Arc<Work>, bool)>> {
+        let state = lock(&self.state);
+        state.admits_work(writes).then(|| state.conflicts(writes, |claim| !claim.is_of(group)))
+    }
+
+    fn remove(&self, id: u64) {
+        let mut state = lock(&self.state);
+        let at = state.claims.iter().position(|claim| claim.id == id);
+        let claim = at.map(|at| state.claims.swap_remove(at));
+        drop(state);
+        drop(claim);
     }
 
     /// Waits until the host does not access the memory, and does not wait for it, or until the deadline. Returns false in the latter case.
@@ -124,6 +160,12 @@ impl State {
     /// Returns the number of waiting readers or writers of the host.
     fn waiting(&mut self, writes: bool) -> &mut usize {
         if writes { &mut self.waiting_writers } else { &mut self.waiting_readers }
+    }
+
+    /// Returns the work whose claims conflict with an access, and whether it writes.
+    fn conflicts(&self, writes: bool, counts: impl Fn(&Claim) -> bool) -> Vec<(Arc<Work>, bool)> {
+        let conflicts = self.claims.iter().filter(|other| (other.writes || writes) && counts(other));
+        conflicts.flat_map(|other| other.works().into_iter().map(|work| (work, other.writes))).collect()
     }
 
     /// True if an access of the host conflicts with no other of the host.
@@ -147,8 +189,8 @@ impl Access {
 
     /// Claims the memory for work of the host that continues after the call.
     pub(crate) fn leave_to(&self, work: &Arc<Work>) {
-        let claim = Claim { id: fresh_id(), work: work.clone(), writes: self.writes };
-        let claims = Claims(vec![(self.memory.clone(), claim.id)]);
+        let claim = Claim { id: fresh_id(), holder: Holder::Work(work.clone()), writes: self.writes };
+        let claims = Claims::Own(vec![(self.memory.clone(), claim.id)]);
         lock(&self.memory.gate().state).claims.push(claim);
         work.hold(claims);
     }
@@ -167,9 +209,19 @@ impl Drop for Access {
     }
 }
 
-/// The accesses of a submission to its memory.
-#[derive(Default)]
-pub(crate) struct Claims(Vec<(Arc<Memory>, u64)>);
+/// The accesses of a submission to its memory. Dropping them releases them.
+pub(crate) enum Claims {
+    /// Claims of its own, by their ids.
+    Own(Vec<(Arc<Memory>, u64)>),
+    /// The claims of its group, and its id in the group.
+    OfGroup(Arc<GroupClaims>, u64),
+}
+
+impl Default for Claims {
+    fn default() -> Self {
+        Claims::Own(Vec::new())
+    }
+}
 
 /// Earlier work that a submission must follow.
 pub(crate) struct Earlier {
@@ -178,29 +230,33 @@ pub(crate) struct Earlier {
     pub(crate) is_producer: bool,
 }
 
+/// A memory that the host accesses, and whether a submission would write it.
+pub(crate) type Busy<'a> = (&'a Arc<Memory>, bool);
+
+/// Adds work to a list without repetitions.
+fn add(all: &mut Vec<Earlier>, work: Arc<Work>, is_producer: bool) {
+    match all.iter_mut().find(|known| Arc::ptr_eq(&known.work, &work)) {
+        Some(known) => known.is_producer |= is_producer,
+        None => all.push(Earlier { work, is_producer }),
+    }
+}
+
 impl Claims {
     /// Claims memory for work, in the order of all submissions of the device. Each memory is given once, and whether it is read and written.
     /// Returns the work that the submission must follow.
     ///
     /// # Errors
     /// Returns the memory that the host accesses. Then no claim is held.
-    pub(crate) fn new<'a>(
-        work: &Arc<Work>,
-        memory: &'a [(Arc<Memory>, [bool; 2])],
-    ) -> Result<(Claims, Vec<Earlier>), (&'a Arc<Memory>, bool)> {
-        let (mut claims, mut all): (Claims, Vec<Earlier>) = Default::default();
+    pub(crate) fn new<'a>(work: &Arc<Work>, memory: &'a [(Arc<Memory>, [bool; 2])]) -> Result<(Claims, Vec<Earlier>), Busy<'a>> {
+        let (mut claims, mut all) = (Claims::default(), Vec::new());
         for (memory, [reads, writes]) in memory {
-            let (reads, writes) = (*reads, *writes);
-            let claim = Claim { id: fresh_id(), work: work.clone(), writes };
+            let claim = Claim { id: fresh_id(), holder: Holder::Work(work.clone()), writes: *writes };
             let id = claim.id;
-            let Some(earlier) = memory.gate().claim(claim) else { return Err((memory, writes)) };
-            claims.0.push((memory.clone(), id));
-            for (work, written) in earlier {
-                match all.iter_mut().find(|known| Arc::ptr_eq(&known.work, &work)) {
-                    Some(known) => known.is_producer |= written && reads,
-                    None => all.push(Earlier { work, is_producer: written && reads }),
-                }
+            let Some(earlier) = memory.gate().claim(claim) else { return Err((memory, *writes)) };
+            if let Claims::Own(own) = &mut claims {
+                own.push((memory.clone(), id));
             }
+            earlier.into_iter().for_each(|(work, written)| add(&mut all, work, written && *reads));
         }
         Ok((claims, all))
     }
@@ -208,15 +264,75 @@ impl Claims {
 
 impl Drop for Claims {
     fn drop(&mut self) {
-        for (memory, id) in &self.0 {
-            let gate = memory.gate();
-            let mut state = lock(&gate.state);
-            let at = state.claims.iter().position(|claim| claim.id == *id);
-            let claim = at.map(|at| state.claims.swap_remove(at));
-            gate.changed.notify_all();
-            drop(state);
-            drop(claim);
+        match self {
+            Claims::Own(claims) => claims.iter().for_each(|(memory, id)| memory.gate().remove(*id)),
+            Claims::OfGroup(claims, id) => {
+                let mut works = lock(&claims.group.0);
+                let at = works.iter().position(|(own, _)| own == id);
+                let work = at.map(|at| works.remove(at));
+                drop(works);
+                drop(work);
+            }
         }
+    }
+}
+
+/// The claims of all submissions of the same commands. They are made once, so that a submission need not visit each memory.
+pub(crate) struct GroupClaims {
+    group: Arc<Group>,
+    /// Each memory, and the id of the claim.
+    claims: Vec<(Arc<Memory>, u64)>,
+    /// True if the commands read memory that they write.
+    has_updates: bool,
+}
+
+impl GroupClaims {
+    /// Claims memory for submissions that are yet to come. Each memory is given once, and whether it is read and written.
+    pub(crate) fn new(memory: &[(Arc<Memory>, [bool; 2])]) -> GroupClaims {
+        let group = Arc::<Group>::default();
+        let claim = |(memory, [_, writes]): &(Arc<Memory>, [bool; 2])| {
+            let claim = Claim { id: fresh_id(), holder: Holder::Group(group.clone()), writes: *writes };
+            let id = claim.id;
+            lock(&memory.gate().state).claims.push(claim);
+            (memory.clone(), id)
+        };
+        let claims = memory.iter().map(claim).collect();
+        let has_updates = memory.iter().any(|(_, [reads, writes])| *reads && *writes);
+        GroupClaims { group, claims, has_updates }
+    }
+
+    /// Adds work to the group, in the order of all submissions of the device. Returns the work that the submission must follow. `is_quiet` returns
+    /// true if the host accesses no memory of the device, and the given work of the group is all its work. Then nothing else can conflict.
+    ///
+    /// # Errors
+    /// Returns the memory that the host accesses. Then the work is not in the group.
+    pub(crate) fn join<'a>(
+        self: &Arc<GroupClaims>,
+        work: &Arc<Work>,
+        memory: &'a [(Arc<Memory>, [bool; 2])],
+        is_quiet: impl FnOnce(&[Earlier]) -> bool,
+    ) -> Result<(Claims, Vec<Earlier>), Busy<'a>> {
+        let id = fresh_id();
+        let mut works = lock(&self.group.0);
+        let before = works.iter().map(|(_, work)| Earlier { work: work.clone(), is_producer: self.has_updates });
+        let mut all: Vec<Earlier> = before.collect();
+        works.push((id, work.clone()));
+        drop(works);
+        let claims = Claims::OfGroup(self.clone(), id);
+        // The host counts its accesses before it looks for claims, and this submission joined the group before it looks at the count.
+        if !is_quiet(&all) {
+            for (memory, [reads, writes]) in memory {
+                let Some(others) = memory.gate().others(&self.group, *writes) else { return Err((memory, *writes)) };
+                others.into_iter().for_each(|(work, written)| add(&mut all, work, written && *reads));
+            }
+        }
+        Ok((claims, all))
+    }
+}
+
+impl Drop for GroupClaims {
+    fn drop(&mut self) {
+        self.claims.iter().for_each(|(memory, id)| memory.gate().remove(*id));
     }
 }
 
@@ -274,14 +390,14 @@ mod tests {
         let (reader, _) = claimed(&m, READS).expect("free");
         assert!(now(&m, false).is_some(), "reads do not conflict");
         assert!(now(&m, true).is_none());
-        reader.set_refused(Error::NothingToLoad);
+        reader.set_refused(None);
         assert!(now(&m, true).is_some(), "the claim has gone");
         let (writer, _) = claimed(&m, WRITES).expect("free");
         assert!(now(&m, false).is_none());
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| Access::new(m.clone(), false, None).is_ok());
             std::thread::sleep(Duration::from_millis(20));
-            writer.set_refused(Error::NothingToLoad);
+            writer.set_refused(None);
             assert!(waits.join().expect("no panic"));
         });
     }
@@ -301,7 +417,7 @@ mod tests {
         let m = memory();
         let reader = now(&m, false).expect("free");
         assert!(claimed(&m, READS).is_some_and(|(work, _)| {
-            work.set_refused(Error::NothingToLoad);
+            work.set_refused(None);
             true
         }));
         assert!(claimed(&m, WRITES).is_none());
@@ -313,12 +429,12 @@ mod tests {
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| Access::new(m.clone(), true, None).is_ok());
             while claimed(&m, READS).is_some_and(|(work, _)| {
-                work.set_refused(Error::NothingToLoad);
+                work.set_refused(None);
                 true
             }) {
                 std::thread::yield_now();
             }
-            work.set_refused(Error::NothingToLoad);
+            work.set_refused(None);
             assert!(waits.join().expect("no panic"));
         });
     }

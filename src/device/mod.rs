@@ -24,6 +24,7 @@ use region::Region;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tilewright_launch::{DType, Dispatch, DotSigns, Feature, Matrices, Program};
@@ -52,6 +53,8 @@ struct Shared {
     quota: Arc<Quota>,
     /// Orders the submissions.
     order: Mutex<()>,
+    /// The number of accesses of the host that run or wait.
+    accesses: AtomicUsize,
     timeout: Option<Duration>,
     backend: Box<dyn Backend>,
 }
@@ -241,10 +244,10 @@ impl Options {
         self
     }
 
-    /// Gives the driver and its tools the source lines of kernels and schedules (`OpLine`), so that debuggers and profilers can
-    /// show them beside instructions. It is on if [`Options::validation`] is. If it is off, the SPIR-V lacks lines, so that a
-    /// comment added above a schedule does not make a driver compile its kernels again. Names and labels (VK_EXT_debug_utils) are
-    /// always given (`docs/debugging.md`).
+    /// Gives the driver and its tools the source lines of kernels and schedules (`OpLine`), and a label around each dispatch, so that
+    /// debuggers and profilers can show them. It is on if [`Options::validation`] is. If it is off, the SPIR-V lacks lines, so that a
+    /// comment added above a schedule does not make a driver compile its kernels again. Objects always have names (VK_EXT_debug_utils,
+    /// `docs/debugging.md`).
     pub fn debug(mut self, on: bool) -> Options {
         self.debug = on;
         self
@@ -362,6 +365,7 @@ impl Device {
             common: Arc::default(),
             quota: Quota::new(options.memory),
             order: Mutex::default(),
+            accesses: AtomicUsize::new(0),
             timeout: options.timeout,
             backend,
         }))
@@ -488,6 +492,7 @@ impl Device {
         call: impl FnOnce(&dyn Backend, &mut Wait) -> Result<()>,
     ) -> Result<()> {
         self.reap()?;
+        let _counted = Counted::new(&self.0.accesses);
         let mut wait = Wait::new(self.0.timeout);
         let access = Access::new(memory.clone(), writes, wait.deadline()).map_err(|refusal| match refusal {
             Refusal::Late => wait.over(format!("other work on {}", what())),
@@ -532,6 +537,22 @@ impl Device {
             let _ = self.0.common.lost.set(during);
         }
         result
+    }
+}
+
+/// A guard that counts an access of the host.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl Counted<'_> {
+    fn new(accesses: &AtomicUsize) -> Counted<'_> {
+        accesses.fetch_add(1, Ordering::SeqCst);
+        Counted(accesses)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

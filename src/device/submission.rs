@@ -5,7 +5,7 @@
 //! claims to each memory is the order of the submissions, and no two submissions wait for each other.
 
 use super::Device;
-use super::access::{Claims, Earlier};
+use super::access::{Claims, Earlier, GroupClaims};
 use super::backend::{self, LaunchStep, NotSubmitted, Recorded, Repeatable};
 use super::memory::{Memory, lock};
 use super::region::Region;
@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// The most submissions of a device that were not seen to end, because each has objects of its own.
@@ -26,6 +27,7 @@ const MOST_PENDING_STEPS: usize = 1 << 15;
 /// A part that is submitted again and again.
 pub(crate) struct Repeated {
     part: Part,
+    claims: Arc<GroupClaims>,
     /// `None` if the part is recorded anew for each submission.
     commands: Option<Arc<dyn Repeatable>>,
 }
@@ -117,7 +119,7 @@ impl Device {
         self.make_room(part.steps().len(), &wait)?;
         let recorded = self.call(|backend| backend.record(part, timed, &mut wait));
         self.leave(wait, None);
-        self.submit(part, recorded?)
+        self.submit(part, recorded?, None)
     }
 
     /// Records steps for any number of submissions.
@@ -126,7 +128,7 @@ impl Device {
             let mut wait = Wait::new(self.0.timeout);
             let commands = self.call(|backend| backend.repeat(&part, &mut wait));
             self.leave(wait, None);
-            Ok(Repeated { part, commands: commands? })
+            Ok(Repeated { claims: Arc::new(GroupClaims::new(&part.0.accessed)), commands: commands?, part })
         };
         Part::all(steps, self.0.backend.most_steps()).map(repeat).collect()
     }
@@ -134,13 +136,13 @@ impl Device {
     /// Submits repeated steps, part by part.
     pub(crate) fn start_again(&self, parts: &[Repeated]) -> Result<Started> {
         let mut started = Started::default();
-        for Repeated { part, commands } in parts {
+        for Repeated { part, claims, commands } in parts {
             // If a later part is not submitted, the next call returns the error of this one.
             started.work.iter().for_each(|work: &Arc<Work>| work.set_orphan());
             started.work = Some(match commands {
                 Some(commands) => {
                     self.make_room(0, &Wait::new(self.0.timeout))?;
-                    self.submit(part, commands.clone().again())?
+                    self.submit(part, commands.clone().again(), Some(claims))?
                 }
                 None => self.begin(part, Timed::Nothing)?,
             });
@@ -154,7 +156,7 @@ impl Device {
         self.make_room(0, &Wait::new(self.0.timeout))?;
         let ends = [(from.0.buffer(), from.1), (to.0.buffer(), to.1)];
         let recorded = self.call(|backend| backend.copy(ends))?;
-        Ok(Started { spans: Vec::new(), work: Some(self.submit(&part, recorded)?) })
+        Ok(Started { spans: Vec::new(), work: Some(self.submit(&part, recorded, None)?) })
     }
 
     /// Settles work that has ended, and waits for the oldest work if there is too much of it to add `steps` steps.
@@ -170,19 +172,25 @@ impl Device {
     }
 
     /// Submits recorded commands behind the work that they conflict with.
-    fn submit(&self, part: &Part, recorded: Box<dyn Recorded>) -> Result<Arc<Work>> {
-        let work = Work::new(&self.0.common, part.0.what.clone(), Some(part.clone()));
+    fn submit(&self, part: &Part, recorded: Box<dyn Recorded>, group: Option<&Arc<GroupClaims>>) -> Result<Arc<Work>> {
         let wait = Wait::new(self.0.timeout);
         let deadline = wait.deadline();
-        let (order, earlier) = loop {
+        let (order, work, earlier) = loop {
+            let work = Work::new(&self.0.common, part.0.what.clone(), Some(part.clone()));
             let order = lock(&self.0.order);
-            match Claims::new(&work, &part.0.accessed) {
+            let claimed = match group {
+                None => Claims::new(&work, &part.0.accessed),
+                Some(group) => group.join(&work, &part.0.accessed, |own| self.is_quiet(own)),
+            };
+            match claimed {
                 Ok((claims, earlier)) => {
                     work.hold(claims);
-                    break (order, earlier);
+                    break (order, work, earlier);
                 }
                 Err((memory, writes)) => {
                     drop(order);
+                    // The host may have seen the claims, and wait for this work.
+                    work.set_refused(None);
                     if !memory.gate().wait_for_host(writes, deadline) {
                         return Err(wait.over(format!("the host's access to {}", part.name_of(memory))));
                     }
@@ -198,11 +206,17 @@ impl Device {
             }
             Err(error) => {
                 if work.flight().is_none() {
-                    work.set_refused(error.clone());
+                    work.set_refused(Some(error.clone()));
                 }
                 Err(error)
             }
         }
+    }
+
+    /// Returns true if the host accesses no memory, and the given work is all work that was not seen to end.
+    fn is_quiet(&self, own: &[Earlier]) -> bool {
+        let is_own = |work: &Arc<Work>| own.iter().any(|earlier| Arc::ptr_eq(&earlier.work, work));
+        self.0.accesses.load(Ordering::SeqCst) == 0 && self.0.works.all(is_own)
     }
 
     /// Submits recorded commands behind other work.
@@ -213,7 +227,9 @@ impl Device {
         recorded: Box<dyn Recorded>,
         earlier: Vec<Earlier>,
     ) -> Result<Arc<dyn Flight>> {
-        part.check_contents()?;
+        if self.0.common.has_failed.load(Ordering::Acquire) {
+            part.check_contents()?;
+        }
         let after: Vec<_> = earlier.iter().filter_map(|earlier| earlier.work.flight()).collect();
         let submitted = self.call(|_| Ok(recorded.submit(&after)))?;
         // If the device was lost, the commands may have been submitted.
@@ -239,6 +255,8 @@ struct Inner {
     accessed: Vec<(Arc<Memory>, [bool; 2])>,
     /// The new tensors that get contents when it has ended.
     completes: Vec<Arc<Memory>>,
+    /// True if they have contents, because a submission of the part was seen to end.
+    is_complete: AtomicBool,
 }
 
 impl Part {
@@ -259,14 +277,15 @@ impl Part {
         }
         let (what, accessed) = (backend::named(own).into(), accessed.into_values().collect());
         let completes = own.iter().flat_map(|step| &step.completes).cloned().collect();
-        Part(Arc::new(Inner { steps, range, what, accessed, completes }))
+        Part(Arc::new(Inner { steps, range, what, accessed, completes, is_complete: AtomicBool::new(false) }))
     }
 
     /// Returns a part that is a copy instead of steps. The target gets contents when it has ended.
     fn copy(what: String, from: &Arc<Memory>, to: &Arc<Memory>) -> Part {
         let mut accessed = vec![(from.clone(), [true, false]), (to.clone(), [false, true])];
         accessed.sort_by_key(|(memory, _)| memory.id());
-        Part(Arc::new(Inner { steps: Arc::new([]), range: 0..0, what: what.into(), accessed, completes: vec![to.clone()] }))
+        let (steps, completes, is_complete) = (Arc::new([]), vec![to.clone()], AtomicBool::new(false));
+        Part(Arc::new(Inner { steps, range: 0..0, what: what.into(), accessed, completes, is_complete }))
     }
 
     pub(crate) fn steps(&self) -> &[LaunchStep] {
@@ -285,19 +304,26 @@ impl Part {
         format!("a tensor of `{}`", self.steps().iter().find(uses).map_or("?", |step| &step.name))
     }
 
+    /// Returns the new tensors, until a submission of the part was seen to end.
+    fn incomplete(&self) -> impl Iterator<Item = &Arc<Memory>> {
+        let is_complete = self.0.is_complete.load(Ordering::Acquire);
+        self.0.completes.iter().filter(move |_| !is_complete)
+    }
+
     /// Notes that the part was submitted.
     pub(crate) fn set_in_flight(&self) {
-        self.0.completes.iter().for_each(|memory| memory.set_in_flight());
+        self.incomplete().for_each(|memory| memory.set_in_flight());
     }
 
     /// Notes that the part was seen to end.
     pub(crate) fn set_written(&self) {
-        self.0.completes.iter().for_each(|memory| memory.set_written());
+        self.incomplete().for_each(|memory| memory.set_written());
+        self.0.is_complete.store(true, Ordering::Release);
     }
 
     /// Notes that the part has failed after it was submitted.
     pub(crate) fn set_failed(&self, error: &Error) {
         let error = Arc::new(error.clone());
-        self.0.completes.iter().for_each(|memory| memory.set_failed(&error));
+        self.incomplete().for_each(|memory| memory.set_failed(&error));
     }
 }

@@ -12,6 +12,7 @@ use super::submission::Part;
 use super::timing::Span;
 use super::watch::Watch;
 use crate::error::{Error, Result};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -90,6 +91,8 @@ pub(crate) struct Common {
     pub(crate) temporaries: Mutex<Pool>,
     /// The call during which the device was lost.
     pub(crate) lost: OnceLock<&'static str>,
+    /// True if work has failed, so that memory may have an error instead of contents.
+    pub(crate) has_failed: AtomicBool,
     /// The work that tasks await.
     watch: Arc<Watch>,
     /// The errors of work whose handle was dropped. The next call returns one.
@@ -172,12 +175,13 @@ impl Work {
         self.changed.notify_all();
     }
 
-    /// Notes that it could not be submitted. The caller has the error.
-    pub(crate) fn set_refused(&self, error: Error) {
+    /// Notes that it is not submitted, because of an error that the caller has, or because its claims were withdrawn. Calls that wait for it look
+    /// for other conflicts.
+    pub(crate) fn set_refused(&self, error: Option<Error>) {
         let mut state = lock(&self.state);
         let part = state.part.take();
         state.seen = true;
-        self.end(state, Err(error));
+        self.end(state, error.map_or_else(|| Ok(Vec::new()), Err));
         drop(part);
     }
 
@@ -315,7 +319,10 @@ impl Work {
     fn end(&self, mut state: MutexGuard<'_, State>, result: Result<Vec<Span>>) {
         match (&result, &state.part) {
             (Ok(_), Some(part)) => part.set_written(),
-            (Err(error), Some(part)) => part.set_failed(error),
+            (Err(error), Some(part)) => {
+                part.set_failed(error);
+                self.common.has_failed.store(true, Ordering::Release);
+            }
             (_, None) => {}
         }
         match &result {
@@ -344,6 +351,11 @@ pub(crate) struct Works(Mutex<Vec<Arc<Work>>>);
 impl Works {
     pub(crate) fn push(&self, work: Arc<Work>) {
         lock(&self.0).push(work);
+    }
+
+    /// Returns true if a condition holds for all work.
+    pub(crate) fn all(&self, condition: impl Fn(&Arc<Work>) -> bool) -> bool {
+        lock(&self.0).iter().all(condition)
     }
 
     pub(crate) fn remove(&self, work: &Arc<Work>) {
@@ -404,7 +416,7 @@ impl Drop for Works {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     struct Fake {
         ended: Arc<AtomicBool>,

@@ -27,7 +27,7 @@ use tilewright_launch::{self as program};
 /// ```
 /// # use tilewright::{Device, kernel};
 /// # kernel! {
-/// #     pub fn step<N>(rate: f32, g: f32[N], mut w: f32[N]) { w[i] = w[i] - rate * g[i]; }
+/// #     pub fn step<N>(rate: f32, g: f32[N], w: &mut f32[N]) { w[i] = w[i] - rate * g[i]; }
 /// # }
 /// # fn main() -> tilewright::Result<()> {
 /// let device = Device::open()?;

@@ -54,7 +54,6 @@ impl Sessions {
         let refused = |error| NotSubmitted { error, flight: None };
         // This session gives only its fence.
         let session = self.take().map_err(refused)?;
-        session.reset_fence().map_err(refused)?;
         let (queues, kept) = (points(after), commands.clone());
         let read = Box::new(move |_: &Session| {
             drop(kept);
@@ -66,7 +65,7 @@ impl Sessions {
     /// Submits the commands that a session has recorded, behind other submissions. `read` reads their results when they have ended.
     pub(super) fn submit(&self, session: Session, after: &[&Submission], read: Read) -> Result<Submission, NotSubmitted> {
         let refused = |error| NotSubmitted { error, flight: None };
-        session.end().and_then(|()| session.reset_fence()).map_err(refused)?;
+        session.end().map_err(refused)?;
         let (queues, commands) = (points(after), session.commands);
         self.submit_to(self.context.queues.place(&queues), (session, commands), &queues, read)
     }
@@ -79,7 +78,7 @@ impl Sessions {
         after: &[Point],
         read: Read,
     ) -> Result<Submission, NotSubmitted> {
-        // SAFETY: the commands were ended, and the fence was reset; the session is not in use.
+        // SAFETY: the commands were ended; the session is not in use, so its fence is not signalled.
         let result = unsafe { self.context.queues.submit(&self.context.device, &ticket, after, (commands, session.fence)) };
         let (fence, context, point) = (session.fence, self.context.clone(), result.ok());
         let parts = Mutex::new(Some(Parts { ticket, session, read }));
@@ -100,7 +99,7 @@ impl Sessions {
     pub(super) fn catch_up(&self, since: Moment, wait: &mut Wait, what: impl Fn() -> String) -> Result<()> {
         while let Some(ticket) = self.context.queues.behind(since) {
             let session = self.begin()?;
-            session.end().and_then(|()| session.reset_fence())?;
+            session.end()?;
             let commands = session.commands;
             let submission =
                 self.submit_to(ticket, (session, commands), &[], Box::new(|_| Ok(Vec::new()))).map_err(|refused| refused.error)?;
@@ -241,7 +240,11 @@ impl Flight for Submission {
 
 impl Drop for Submission {
     fn drop(&mut self) {
-        lock(&self.idle).extend(lock(&self.ended).take());
+        let Some(session) = lock(&self.ended).take() else { return };
+        // No other thread waits for the fence.
+        if session.reset_fence().is_ok() {
+            lock(&self.idle).push(session);
+        }
     }
 }
 

@@ -219,3 +219,42 @@ fn a_recording_keeps_its_kernels() {
     recording.submit().expect("submitted");
     assert_eq!(z.download::<f32>().expect("downloads"), [3.0, 6.0]);
 }
+
+/// Threads that submit a recording, launch other work on its tensors, and read and write these on the host.
+#[test]
+fn a_recording_and_other_accesses_exclude_each_other() {
+    let injected = Injector::open(4, |options| options.staging(true));
+    for device in [device(), injected.1] {
+        let (x, mut y) = (upload(&device, &[1.0; 3000]), upload(&device, &[0.0; 3000]));
+        let (mut recording, z) = recorded(&device, PLAIN, &x, &mut y);
+        let bump = load(&device, vec![bump(PLAIN)]).expect("loads");
+        let mut other = y.reshape([3000]).expect("as many");
+        std::thread::scope(|scope| {
+            let submits = scope.spawn(|| {
+                for n in 0..100 {
+                    let pending = recording.submit().expect("submitted");
+                    if n % 7 == 0 {
+                        pending.wait().expect("right");
+                    }
+                }
+            });
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    drop(bump.submit([Argument::from(&x), (&mut other).into(), 1.0f32.into()]).expect("submitted"));
+                }
+            });
+            while !submits.is_finished() {
+                let seen = z.download::<f32>();
+                if matches!(seen, Err(Error::NotSubmitted { .. })) {
+                    continue;
+                }
+                let seen = seen.expect("downloads");
+                assert!(seen.iter().all(|v| *v == seen[0]), "a submission ran while the host read");
+            }
+        });
+        assert_eq!(y.download::<f32>().expect("downloads"), [150.0; 3000]);
+        let last = z.download::<f32>().expect("downloads");
+        assert!(last[0] >= 300.0 && last.iter().all(|v| *v == last[0]), "{}", last[0]);
+    }
+    injected.0.assert_quiet();
+}

@@ -1,0 +1,182 @@
+//! Measures what calls cost: launches beside the same dispatches by Vulkan alone, and copies between host and device.
+//!
+//! ```text
+//! cargo run --release --example calls [-- --runs 200 --megabytes 256]
+//! ```
+//!
+//! Times are the host's, and medians. The kernel adds 1,024 numbers, which takes a GPU about two microseconds. Both sides are measured in turn.
+
+#![allow(clippy::print_stdout, reason = "a program that prints its results")]
+#![allow(unreachable_pub, reason = "a program: its items are not used elsewhere")]
+
+mod floor;
+mod kernel;
+
+use clap::Parser;
+use floor::Floor;
+use kernel::add;
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use tilewright::{Batch, Device, Loaded, Recording, Tensor};
+
+/// Measures what calls cost.
+#[derive(Parser)]
+struct Options {
+    /// The number of runs of each measurement.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// The megabytes (2^20 bytes) that are copied.
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..1024))]
+    megabytes: u32,
+}
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let all = || -> Result<()> {
+        let device = Device::open()?;
+        println!("device: {}", device.info());
+        launches(&device, options.runs)?;
+        copies(&device, options.megabytes as usize)
+    };
+    match all() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("calls: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The number of launches of a long recording.
+const MANY: usize = 1000;
+
+fn launches(device: &Device, runs: u32) -> Result<()> {
+    let add = device.load(&[add::DEFAULT])?;
+    let x = device.upload([1024], &[1.0f32; 1024])?;
+    let mut y = device.upload([1024], &[0.0f32; 1024])?;
+    // Without a driver there is nothing to compare with.
+    let floor = Floor::open(&device.info().name, &add::DEFAULT.program()?).ok();
+    let mut single = recording(device, &add, &x, std::slice::from_mut(&mut y), 1)?;
+    let mut own: Vec<Tensor<f32>> = (0..MANY).map(|_| device.upload([1024], &[0.0f32; 1024])).collect::<tilewright::Result<_>>()?;
+    let mut independent = recording(device, &add, &x, &mut own, MANY)?;
+    let mut dependent = recording(device, &add, &x, &mut own[..1], MANY)?;
+
+    println!("\n{:<46} {:>12} {:>12} {:>8}", "microseconds", "Vulkan", "Tilewright", "ratio");
+    let one = floor.as_ref().map(|floor| floor.record(1, true)).transpose()?;
+    let bare = || floor.as_ref().zip(one).map_or(Ok([Duration::ZERO; 2]), |(floor, one)| floor.run(one));
+    row("a launch and its wait: run", runs, 1, || Ok(bare()?[1]), || timed(|| add.run((&x, &mut y))))?;
+    row("a recorded launch and its wait", runs, 1, || Ok(bare()?[1]), || timed(|| single.submit()?.wait()))?;
+    row(
+        "the submission of a recorded launch",
+        runs,
+        1,
+        || Ok(bare()?[0]),
+        || {
+            let begin = Instant::now();
+            let pending = single.submit()?;
+            let time = begin.elapsed();
+            pending.wait()?;
+            Ok(time)
+        },
+    )?;
+    for (name, recording, is_dependent) in [
+        ("each of 1,000 dependent launches", &mut dependent, true),
+        ("each of 1,000 independent launches", &mut independent, false),
+    ] {
+        let many = floor.as_ref().map(|floor| floor.record(MANY, is_dependent)).transpose()?;
+        let bare = || floor.as_ref().zip(many).map_or(Ok(Duration::ZERO), |(floor, many)| Ok(floor.run(many)?[1]));
+        row(name, runs.div_ceil(4), MANY as u32, bare, || timed(|| recording.submit()?.wait()))?;
+    }
+    row(
+        "each of 1,000 launches, added to a batch",
+        runs.div_ceil(10),
+        MANY as u32,
+        || Ok(Duration::ZERO),
+        || timed(|| batch(device, &add, &x, &mut own[..1], MANY).map(drop)),
+    )?;
+    Ok(())
+}
+
+/// Adds `count` launches to a batch, each of which updates the next of `targets`.
+fn batch(
+    device: &Device,
+    add: &Loaded<add::Kernel>,
+    x: &Tensor<f32>,
+    targets: &mut [Tensor<f32>],
+    count: usize,
+) -> tilewright::Result<Batch> {
+    let mut batch = device.batch();
+    for n in 0..count {
+        let at = n % targets.len();
+        batch.run(add, (x, &mut targets[at]))?;
+    }
+    Ok(batch)
+}
+
+fn recording(
+    device: &Device,
+    add: &Loaded<add::Kernel>,
+    x: &Tensor<f32>,
+    targets: &mut [Tensor<f32>],
+    count: usize,
+) -> tilewright::Result<Recording> {
+    batch(device, add, x, targets, count)?.record()
+}
+
+fn timed<T>(call: impl FnOnce() -> tilewright::Result<T>) -> Result<Duration> {
+    let begin = Instant::now();
+    call()?;
+    Ok(begin.elapsed())
+}
+
+/// Measures two sides in turn, and prints the medians of their times, divided by `count`.
+fn row(
+    name: &str,
+    runs: u32,
+    count: u32,
+    mut bare: impl FnMut() -> Result<Duration>,
+    mut ours: impl FnMut() -> Result<Duration>,
+) -> Result<()> {
+    let mut times = [Vec::new(), Vec::new()];
+    // The first runs warm both up.
+    for n in 0..runs + runs.div_ceil(5) {
+        let pair = [bare()?, ours()?];
+        if n >= runs.div_ceil(5) {
+            times.iter_mut().zip(pair).for_each(|(times, time)| times.push(time));
+        }
+    }
+    let [bare, ours] = times.map(|mut times| {
+        times.sort_unstable();
+        times[times.len() / 2].as_secs_f64() * 1e6 / f64::from(count)
+    });
+    if bare > 0.0 {
+        println!("{name:<46} {bare:>12.2} {ours:>12.2} {:>8.2}", ours / bare);
+    } else {
+        println!("{name:<46} {:>12} {ours:>12.2}", "");
+    }
+    Ok(())
+}
+
+fn copies(device: &Device, megabytes: usize) -> Result<()> {
+    let count = megabytes << 18;
+    let values = vec![1.0f32; count];
+    let mut tensor = device.upload([count], &values)?;
+    let mut host = device.host::<f32>([count])?;
+    host.write()?.fill(2.0);
+    println!("\n{:<46} {:>12}", "GiB/s", "Tilewright");
+    let mut rate = |name: &str, call: &mut dyn FnMut() -> tilewright::Result<()>| -> Result<()> {
+        let mut times = (0..7).map(|_| timed(&mut *call)).collect::<Result<Vec<_>>>()?;
+        times.sort_unstable();
+        println!("{name:<46} {:>12.1}", megabytes as f64 / 1024.0 / times[3].as_secs_f64());
+        Ok(())
+    };
+    rate("from a slice to the device: write", &mut || tensor.write(&values))?;
+    rate("from the device to a new vector: download", &mut || tensor.download().map(drop))?;
+    rate("from a host tensor: copy_from", &mut || tensor.copy_from(&host)?.wait())?;
+    rate("to a host tensor: copy_to", &mut || tensor.copy_to(&mut host)?.wait())?;
+    assert!(host.read()?.iter().all(|v| *v == 2.0), "the last copies were of the host tensor");
+    Ok(())
+}
