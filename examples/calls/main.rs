@@ -100,7 +100,7 @@ fn launches(device: &Device, runs: u32) -> Result<()> {
     Ok(())
 }
 
-/// Adds `count` launches to a batch, each of which updates the next of `targets`.
+/// Adds `count` launches to a batch. They update `targets` in turn.
 fn batch(
     device: &Device,
     add: &Loaded<add::Kernel>,

@@ -302,7 +302,8 @@ impl GroupClaims {
     }
 
     /// Adds work to the group, in the order of all submissions of the device. Returns the work that the submission must follow. `is_quiet` returns
-    /// true if the host accesses no memory of the device, and the given work of the group is all its work. Then nothing else can conflict.
+    /// true if the host does not access memory of the device, and all work of the device is the given work of the group. Then there are no other
+    /// conflicts.
     ///
     /// # Errors
     /// Returns the memory that the host accesses. Then the work is not in the group.

@@ -34,7 +34,7 @@ pub(crate) trait Backend: Send + Sync {
     /// Allocates at least `bytes` > 0 bytes, aligned to 16 bytes or more, with undefined contents. Tools show the buffer by `name`.
     fn allocate(&self, bytes: u64, name: &str) -> Result<Box<dyn Buffer>>;
 
-    /// Allocates memory of the host that the device can copy from and to, filled with zeros. `None` if the device has no memory of its own.
+    /// Allocates memory of the host that the device can copy from and to, filled with zeros. `None` if the device shares the host's memory.
     fn allocate_pinned(&self, _bytes: u64, _name: &str) -> Result<Option<Box<dyn Buffer>>> {
         Ok(None)
     }

@@ -400,7 +400,7 @@ impl Device {
         }
     }
 
-    /// Allocates pinned memory of the host. `None` if the device has no memory of its own.
+    /// Allocates pinned memory of the host. `None` if the device shares the host's memory.
     pub(crate) fn allocate_pinned(&self, bytes: u64, name: &str) -> Result<Option<Arc<Memory>>> {
         let bytes = allocated(bytes);
         self.reap()?;
@@ -506,11 +506,11 @@ impl Device {
 
     /// Keeps the submissions that a call left behind. `access` is the call's access to memory that they use.
     fn leave(&self, wait: Wait, access: Option<Access>) {
-        let (own, before) = wait.left();
-        for flight in before {
+        let left = wait.left();
+        for flight in left.before {
             self.0.works.push(Work::submitted(&self.0.common, flight));
         }
-        for flight in own {
+        for flight in left.own {
             let work = Work::submitted(&self.0.common, flight);
             self.0.works.push(work.clone());
             access.iter().for_each(|access| access.leave_to(&work));

@@ -37,7 +37,7 @@ pub(crate) struct Repeated {
 pub(crate) struct Started {
     /// The spans of all parts but the last, which have ended.
     spans: Vec<Span>,
-    /// The last part. `None` if there are no steps.
+    /// The last part. `None` without steps.
     pub(crate) work: Option<Arc<Work>>,
 }
 
@@ -213,7 +213,7 @@ impl Device {
         }
     }
 
-    /// Returns true if the host accesses no memory, and the given work is all work that was not seen to end.
+    /// Returns true if the host does not access memory, and all unfinished work is in the given list.
     fn is_quiet(&self, own: &[Earlier]) -> bool {
         let is_own = |work: &Arc<Work>| own.iter().any(|earlier| Arc::ptr_eq(&earlier.work, work));
         self.0.accesses.load(Ordering::SeqCst) == 0 && self.0.works.all(is_own)

@@ -19,7 +19,7 @@ struct Watched {
     has_thread: bool,
 }
 
-/// Watches work that has a waker, until it has ended or has no waker any more.
+/// Watches work that has a waker, until it has ended or its waker was dropped.
 pub(crate) fn watch(work: &Arc<Work>) {
     let watch = work.watch();
     let mut watched = lock(&watch.0);

@@ -2,7 +2,7 @@
 //!
 //! A [`Work`] holds the memory and the pipelines of a submission, and its claims to memory ([`super::access`]). A call that sees that the
 //! submission has ended *settles* the work: it frees these, and the new tensors that the submission completes get contents. Every call
-//! that needs the memory waits for the work first. [`Works`] lists the work of a device, so that launches and allocations settle what has
+//! that needs the memory waits for the work first. [`Works`] lists the work of a device, so that launches and allocations settle work that has
 //! ended. Work that has not ended when the device is dropped is leaked, together with the device, because waiting for it might never end,
 //! and freeing objects that a device still uses is undefined behaviour.
 
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// A submission of a backend, with the backend's objects that it uses.
 pub(crate) trait Flight: Send + Sync {
-    /// Runs the submission in this thread, if the backend has no device that runs it. It is called once, without locks.
+    /// Runs the submission in this thread, if the backend does not run it elsewhere. It is called once, without locks.
     fn run(&self) {}
 
     /// Waits until the submission has ended, at most for `limit` (`None`: for ever). Returns true if it has ended.
@@ -42,15 +42,21 @@ pub(crate) trait Flight: Send + Sync {
 /// The limit of a call's waits, and the submissions that it left behind when it stopped waiting.
 pub(crate) struct Wait {
     timeout: Option<Duration>,
+    left: Left,
+}
+
+/// Submissions that a call stopped waiting for.
+#[derive(Default)]
+pub(crate) struct Left {
     /// Submissions of the call's own commands, which use memory of the caller.
-    own: Vec<Arc<dyn Flight>>,
+    pub(crate) own: Vec<Arc<dyn Flight>>,
     /// Empty submissions for which the call waited before it could submit its own commands.
-    before: Vec<Arc<dyn Flight>>,
+    pub(crate) before: Vec<Arc<dyn Flight>>,
 }
 
 impl Wait {
     pub(crate) fn new(timeout: Option<Duration>) -> Wait {
-        Wait { timeout, own: Vec::new(), before: Vec::new() }
+        Wait { timeout, left: Left::default() }
     }
 
     /// Returns the longest time that a wait takes; `None` is for ever.
@@ -70,17 +76,17 @@ impl Wait {
 
     /// Leaves a submission of the call's own commands, which may not have ended when the call returns.
     pub(crate) fn leave(&mut self, flight: Arc<dyn Flight>) {
-        self.own.push(flight);
+        self.left.own.push(flight);
     }
 
     /// Leaves an empty submission. The call's own commands were not submitted.
     pub(crate) fn leave_before(&mut self, flight: Arc<dyn Flight>) {
-        self.before.push(flight);
+        self.left.before.push(flight);
     }
 
-    /// Returns the submissions that were left: the call's own, and those before them.
-    pub(crate) fn left(self) -> (Vec<Arc<dyn Flight>>, Vec<Arc<dyn Flight>>) {
-        (self.own, self.before)
+    /// Returns the submissions that were left.
+    pub(crate) fn left(self) -> Left {
+        self.left
     }
 }
 

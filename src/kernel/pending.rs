@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// host waits first. So most programs need this handle only to know when the work has ended, and whether it has failed.
 ///
 /// It is a future: `pending.await` returns when the work has ended. A thread of the device, which exists only while futures are polled, wakes
-/// the task. A future has no timeout.
+/// the task. [`Options::timeout`](crate::Options::timeout) does not limit a future.
 ///
 /// Dropping the handle neither waits for the work nor cancels it. If the work then fails, the next call of the device returns the error.
 ///

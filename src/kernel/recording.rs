@@ -115,7 +115,7 @@ impl Recording {
         self.launches.len()
     }
 
-    /// Returns true if there are no launches.
+    /// Returns true if it is empty.
     pub fn is_empty(&self) -> bool {
         self.launches.is_empty()
     }

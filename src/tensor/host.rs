@@ -122,7 +122,7 @@ impl<T: Element + Pod> HostTensor<T> {
     /// Waits for the copies from this tensor and to it, and returns its elements.
     ///
     /// # Errors
-    /// As those of [`HostTensor::read`].
+    /// The same as [`HostTensor::read`].
     pub fn write(&mut self) -> Result<&mut [T]> {
         let (count, described) = (self.len(), self.described());
         match &mut self.elements {

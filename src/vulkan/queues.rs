@@ -1,8 +1,8 @@
 //! The queues of a device, and the choice of a queue for each submission.
 //!
 //! All queues are of one family. A submission that follows others is placed in a queue that has one of them, where it runs after it. It waits
-//! for those of other queues by timeline semaphores. Any other submission is placed in the queue with the fewest running submissions, so
-//! that it waits for another thread's only if there are more submissions than queues. A queue with a late submission takes no further ones
+//! for submissions of other queues by timeline semaphores. Any other submission is placed in the queue with the fewest running submissions, so
+//! that it waits for a submission of another thread only if there are more submissions than queues. A queue with a late submission takes no further ones
 //! unless all are late, because a submission for which a call has waited until the timeout might never end.
 
 use crate::device::memory::lock;

@@ -168,7 +168,7 @@ fn dropping_a_handle_neither_waits_nor_cancels() {
     injector.assert_quiet();
 }
 
-/// Tensors that a lost submission was to write are never readable, and neither are those of work that depends on it.
+/// The tensors of a lost submission are never readable. The tensors of dependent work are not readable either.
 #[test]
 fn work_of_a_lost_device_fails_with_its_error() {
     let (injector, device) = Injector::open(1, |options| options);
@@ -188,7 +188,7 @@ fn work_of_a_lost_device_fails_with_its_error() {
     drop((kernel, x, y, z, first, second, device));
 }
 
-/// On the reference device, a fault is the error of the work, and of each use of what it was to write.
+/// A handle returns the error of its work again and again. Without a handle, the next call returns it once.
 #[test]
 fn a_fault_is_the_error_of_the_work_and_of_all_that_needs_it() {
     let device = Options::new().device("reference").timeout(Some(Duration::from_millis(20))).open().expect("opens");
