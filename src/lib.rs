@@ -26,6 +26,7 @@ mod kernel;
 mod launch;
 pub mod layout;
 mod open;
+pub mod program;
 mod reference;
 mod tensor;
 mod vulkan;

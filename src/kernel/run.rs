@@ -5,17 +5,18 @@ use super::batch::Spare;
 use super::load::{DynKernel, Loadable};
 use super::pending::Pending;
 use crate::device::Device;
-use crate::device::backend::{LaunchStep, Piece, Use};
+use crate::device::backend::{LaunchStep, Use};
 use crate::device::memory::{Memory, allocated};
 use crate::device::region::Region;
 use crate::device::statistics::Statistics;
 use crate::device::timing::{Span, Timed, Timing};
-use crate::error::{Cause, Error, Refusal, Result};
-use crate::launch::strides::{self, Given};
-use crate::launch::{check, grid, params, solve};
+use crate::error::{Error, Refusal, Result};
+use crate::launch::strides::Given;
+use crate::launch::work::{self, LaunchLimits, Request, Solved};
+use crate::launch::{check, params};
 use crate::tensor::{AnyTensor, elements};
 use std::sync::Arc;
-use tilewright_launch::{self as program, Dispatch, MOST, Program, Role, Temporaries};
+use tilewright_launch::{self as program, MOST, Program, Role, Temporaries};
 
 /// The destination of a launch's outputs.
 pub(crate) enum Target<'a> {
@@ -197,7 +198,7 @@ fn check_tensor(kernel: &DynKernel, wanted: &program::Tensor, got: &AnyTensor) -
     if got.device().is(kernel.device()) { Ok(()) } else { Err(Error::OtherDevice { what: format!("`{name}` of `{kernel_name}`") }) }
 }
 
-fn bind_scalar(wanted: &program::Scalar, got: Argument<'_>) -> Result<Scalar, String> {
+pub(crate) fn bind_scalar(wanted: &program::Scalar, got: Argument<'_>) -> Result<Scalar, String> {
     let name = &wanted.name;
     match got {
         Argument::Scalar(s) if s.dtype() == wanted.dtype => Ok(s),
@@ -209,7 +210,7 @@ fn bind_scalar(wanted: &program::Scalar, got: Argument<'_>) -> Result<Scalar, St
     }
 }
 
-fn bind_size(name: &str, got: &Argument<'_>) -> Result<i64, String> {
+pub(crate) fn bind_size(name: &str, got: &Argument<'_>) -> Result<i64, String> {
     match got {
         Argument::Size(n) => match i64::try_from(*n) {
             Ok(size) if size <= MOST => Ok(size),
@@ -232,55 +233,20 @@ fn choose_variant(kernel: &DynKernel, bound: &BoundArguments<'_>, target: &Targe
     let mut refusals: Vec<(bool, String, Refusal)> = Vec::new();
     // All variants have the same arguments and outputs, which come first among their tensors.
     let given = kernel.loadable(0).map_or_else(Vec::new, |v| bound.given(&v.program, target));
+    let (shapes, limits) = (bound.shapes(), LaunchLimits::from(&kernel.device().info().limits));
     for (at, Loadable { program, specialized, variant, .. }) in kernel.loadables().iter().enumerate() {
-        let tried = try_variant(kernel, program, bound, &given).and_then(|(dims, shapes)| {
+        let request = Request { shapes: &shapes, sizes: &bound.sizes, scalars: &bound.scalars, given: &given };
+        let tried = request.solve(program, &limits).and_then(|solved| {
             prepared(program, *variant, bound)?;
-            Ok((dims, shapes))
+            Ok(solved)
         });
         match tried {
-            Ok((dims, shapes)) => return Ok(Choice { at, dims, shapes }),
+            Ok(Solved { dims, shapes }) => return Ok(Choice { at, dims, shapes }),
             Err(refusal) => refusals.push((*specialized, program.variant.clone(), refusal)),
         }
     }
-    // Variants with the same parameters share the facts that the kernel needs.
-    if let Some((.., needed)) = refusals.iter().find(|(.., refusal)| refusal.cause == Cause::Need)
-        && kernel.variants().is_sorted_by(|a, b| a.parameters == b.parameters)
-    {
-        return Err(Error::Needs { kernel: kernel.name().to_owned(), message: needed.message.clone() });
-    }
-    // The refusal of a variant's plain version is enough, because its other versions have the same requirements and more.
-    let all_specialized = refusals.iter().all(|(specialized, ..)| *specialized);
-    let told = refusals.into_iter().filter(|(specialized, ..)| all_specialized || !specialized);
-    let refusals: Vec<(String, Refusal)> = told.map(|(_, variant, refusal)| (variant, refusal)).collect();
-    let kernel = kernel.name().to_owned();
-    match refusals.first() {
-        // If the shapes are wrong for all variants in the same way, they are wrong for the kernel.
-        Some((_, first)) if first.cause == Cause::Shape && refusals.iter().all(|(_, r)| r == first) => {
-            Err(Error::Shape { kernel, message: first.message.clone() })
-        }
-        _ => Err(Error::NoVariant { kernel, reasons: refusals }),
-    }
-}
-
-fn try_variant(
-    kernel: &DynKernel,
-    program: &Program,
-    bound: &BoundArguments<'_>,
-    given: &[Option<Given<'_>>],
-) -> Result<(Vec<i64>, Vec<Vec<usize>>), Refusal> {
-    let shapes = bound.shapes();
-    let mut dims = solve::solve(program, &shapes, &bound.sizes)?;
-    let shapes = check::shapes(program, &dims, &shapes)?;
-    strides::strides(program, &mut dims, &shapes, given)?;
-    check::facts(program, &dims, &bound.scalars)?;
-    if !is_idle(program, &shapes) {
-        let has_groups = |dispatch: &Dispatch| dispatch.grid.iter().all(|size| size.eval(&dims) != Some(0));
-        let runs = |dispatch: &Dispatch| has_groups(dispatch) && !writes_nothing(dispatch, &shapes);
-        let limits = &kernel.device().info().limits;
-        check::bytes(program, &shapes, given, limits.storage_buffer_bytes, runs)?;
-        strides::alignment(program, given, limits.storage_buffer_offset, runs)?;
-    }
-    Ok((dims, shapes))
+    let same_parameters = kernel.variants().is_sorted_by(|a, b| a.parameters == b.parameters);
+    Err(work::refused(kernel.name(), refusals, same_parameters))
 }
 
 /// Returns the tensors that were precomputed for a variant, with the indices of the program's tensors.
@@ -346,13 +312,14 @@ fn build(
     check_overlap(program, &placed)?;
     let addresses: Vec<u64> = placed.iter().map(|p| p.memory.buffer().address() + p.region.start).collect();
     let sources = params::Sources { dims: &choice.dims, addresses: &addresses, scalars: &bound.scalars };
-    let idle = is_idle(program, &choice.shapes);
+    let (idle, limits) = (work::is_idle(program, &choice.shapes), LaunchLimits::from(&kernel.device().info().limits));
     for (dispatch, pipelines) in program.dispatches.iter().zip(&variant.pipelines) {
-        let pieces = pieces(kernel, dispatch, &sources)?;
-        if pieces.is_empty() || idle || writes_nothing(dispatch, &choice.shapes) {
+        let pieces = work::pieces(kernel.name(), dispatch, &sources, limits.grid)?;
+        if pieces.is_empty() || idle || work::writes_nothing(dispatch, &choice.shapes) {
             continue;
         }
-        let constants = params::constants(dispatch, &choice.dims).ok_or_else(|| too_large(kernel, dispatch, u64::MAX))?;
+        let constants =
+            params::constants(dispatch, &choice.dims).ok_or_else(|| work::too_large(kernel.name(), dispatch, u64::MAX))?;
         let pipeline = pipelines.get(kernel.device(), program, dispatch, &constants)?;
         let uses = dispatch.buffers.iter().filter_map(|u| {
             let p = placed.get(u.tensor as usize)?;
@@ -403,9 +370,9 @@ fn place(
     );
     let prepared = prepared(program, variant, bound).unwrap_or_default();
     let mut placed = Vec::with_capacity(program.tensors.len());
-    let idle = is_idle(program, &choice.shapes);
+    let idle = work::is_idle(program, &choice.shapes);
     let laid: Vec<Vec<usize>> =
-        program.tensors.iter().zip(&choice.shapes).map(|(tensor, shape)| in_memory(tensor, shape)).collect();
+        program.tensors.iter().zip(&choice.shapes).map(|(tensor, shape)| work::in_memory(tensor, shape)).collect();
     let sizes = program.tensors.iter().zip(&laid);
     let sizes =
         sizes.map(|(tensor, laid)| Ok(elements(laid)? as u64 * u64::from(tensor.dtype.bytes()))).collect::<Result<Vec<_>>>()?;
@@ -438,17 +405,12 @@ fn place(
             }
         };
         // A result without elements needs memory if another dispatch reads it.
-        placed.push(match bytes == 0 && !idle && is_read(program, n) {
+        placed.push(match bytes == 0 && !idle && work::is_read(program, n) {
             true => nothing(&launch.device, tensor, laid)?,
             false => Placed { memory, region, given: caller.is_some() },
         });
     }
     Ok(placed)
-}
-
-/// Returns the shape of a tensor in memory.
-fn in_memory(tensor: &program::Tensor, shape: &[usize]) -> Vec<usize> {
-    tensor.layout.as_ref().and_then(|layout| layout.memory(shape)).unwrap_or_else(|| shape.to_vec())
 }
 
 /// The memory of a launch's temporaries, which share it where their lives allow it.
@@ -482,28 +444,10 @@ impl Shared {
     }
 }
 
-/// Returns true if a dispatch reads a tensor.
-fn is_read(program: &Program, tensor: usize) -> bool {
-    program.dispatches.iter().flat_map(|d| &d.buffers).any(|used| used.reads && used.tensor as usize == tensor)
-}
-
-/// Returns true if no tensor that a dispatch writes has elements.
-fn writes_nothing(dispatch: &Dispatch, shapes: &[Vec<usize>]) -> bool {
-    let mut written = dispatch.buffers.iter().filter(|u| u.writes).map(|u| shapes.get(u.tensor as usize));
-    written.all(|shape| shape.is_some_and(|shape| shape.contains(&0)))
-}
-
-/// Returns true if no result of a launch has elements.
-fn is_idle(program: &Program, shapes: &[Vec<usize>]) -> bool {
-    let results = program.tensors.iter().zip(shapes).filter(|(t, _)| matches!(t.role, Role::Output | Role::Update));
-    results.into_iter().all(|(_, shape)| shape.contains(&0))
-}
-
 /// Allocates memory for a tensor without elements. A read whose index may be out of bounds still loads an element near the first
 /// one, and then replaces it by the fill. So there must be memory, as far as the other dimensions reach.
 fn nothing(device: &Device, tensor: &program::Tensor, shape: &[usize]) -> Result<Placed> {
-    let shape: Vec<usize> = shape.iter().map(|n| *n.max(&1)).collect();
-    let zeros = device.zeros_any(tensor.dtype, &shape)?;
+    let zeros = device.zeros_any(tensor.dtype, work::loaded_shape(shape))?;
     Ok(Placed { memory: zeros.memory().clone(), region: zeros.region(), given: false })
 }
 
@@ -515,46 +459,4 @@ fn check_overlap(program: &Program, placed: &[Placed]) -> Result<()> {
     check::overlap(&places).map_or(Ok(()), |(written, other)| {
         Err(Error::Overlap { kernel: program.kernel.clone(), written: written.to_owned(), other: other.to_owned() })
     })
-}
-
-/// Returns the error for a parameter that does not fit 32 bits.
-fn too_large(kernel: &DynKernel, dispatch: &Dispatch, size: u64) -> Error {
-    let what = format!("a parameter of `{}` of `{}`", dispatch.name, kernel.name());
-    Error::TooLarge { what, size, limit: i32::MAX as u64 }
-}
-
-/// The most parts of a grid. A grid with a workgroup for each of 2^31 elements has less than a tenth of it.
-const MOST_PIECES: u64 = 1 << 20;
-
-/// Splits a dispatch's grid by the device's limits, and builds the parameter block of each part.
-fn pieces(kernel: &DynKernel, dispatch: &Dispatch, sources: &params::Sources<'_>) -> Result<Vec<Piece>> {
-    let name = || format!("`{}` of `{}`", dispatch.name, kernel.name());
-    let mut grid = [0u32; 3];
-    let sizes = dispatch.grid.each_ref().map(|size| size.eval(sources.dims).map_or(u64::MAX, |v| v.max(0).cast_unsigned()));
-    if sizes.contains(&0) {
-        return Ok(Vec::new());
-    }
-    for (n, size) in grid.iter_mut().zip(sizes) {
-        let too_large = |_| Error::TooLarge { what: format!("the workgroups of {}", name()), size, limit: u64::from(u32::MAX) };
-        *n = u32::try_from(size).map_err(too_large)?;
-    }
-    let limit = kernel.device().info().limits.grid;
-    let has_base = |axis: usize| dispatch.params.iter().any(|p| p.value == program::ParamValue::GroupBase(axis as u8));
-    for (axis, (n, limit)) in grid.into_iter().zip(limit).enumerate() {
-        if n > limit && !has_base(axis) {
-            let letter = ["x", "y", "z"].get(axis).copied().unwrap_or_default();
-            let what = format!("the workgroups in {letter} of {}", name());
-            return Err(Error::TooLarge { what, size: u64::from(n), limit: u64::from(limit) });
-        }
-    }
-    let count = grid::count(grid, limit);
-    if count > MOST_PIECES {
-        let what = format!("the dispatches that the grid of {} takes", name());
-        return Err(Error::TooLarge { what, size: count, limit: MOST_PIECES });
-    }
-    let piece = |part: grid::Part| {
-        let params = params::block(dispatch, sources, part.base);
-        Ok(Piece { groups: part.groups, params: params.ok_or_else(|| too_large(kernel, dispatch, u64::MAX))? })
-    };
-    grid::parts(grid, limit).into_iter().map(piece).collect()
 }

@@ -2,16 +2,19 @@
 //!
 //! [`validate`] checks a program once, when it is loaded. Each launch then uses [`solve`] (dims from shapes), [`strides`] (strides
 //! and alignment of tensors), [`check`] (shapes, facts, limits, overlap), [`grid`] (pieces within the device's limits) and
-//! [`params`] (parameter blocks). [`hazards`] decides where barriers are needed.
+//! [`params`] (parameter blocks); [`work`] calls them in this order. [`interface`] describes pipelines, and [`hazards`] decides where
+//! barriers are needed.
 
 pub(crate) mod check;
 pub(crate) mod grid;
 pub(crate) mod hazards;
+pub(crate) mod interface;
 pub(crate) mod params;
 pub(crate) mod solve;
 pub(crate) mod strides;
 mod text;
 pub(crate) mod validate;
+pub(crate) mod work;
 
 #[cfg(test)]
 pub(crate) mod samples;

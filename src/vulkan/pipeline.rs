@@ -10,6 +10,7 @@ use crate::device::backend;
 use crate::device::statistics::Statistic;
 use crate::device::work::Wait;
 use crate::error::{Error, Result};
+use crate::launch::interface;
 use ash::vk;
 use std::borrow::Cow;
 use std::ffi::CString;
@@ -136,18 +137,14 @@ impl ComputePipeline {
         let by_descriptor = dispatch.addressing == Addressing::Descriptor;
         let mut sets = Vec::new();
         if by_descriptor {
-            self.set_layout = set_layout(device, dispatch.buffers.len() as u32 + u32::from(dispatch.spilled))?;
+            self.set_layout = set_layout(device, interface::bindings(dispatch))?;
             sets.push(self.set_layout);
         }
         if let Some(checked) = &self.checked {
             self.check_layout = set_layout(device, checked.bindings())?;
             sets.push(self.check_layout);
         }
-        let bytes = match (dispatch.spilled, by_descriptor) {
-            (false, _) => dispatch.param_bytes,
-            (true, false) => 8,
-            (true, true) => 0,
-        };
+        let bytes = interface::push_bytes(dispatch);
         let push = [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::COMPUTE).size(bytes)];
         let mut info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets);
         if bytes > 0 {
@@ -175,8 +172,7 @@ impl ComputePipeline {
         if let Some(size) = *subgroup {
             required = required.required_subgroup_size(size);
             stage = stage.push_next(&mut required);
-            // Vulkan allows full subgroups only if the local size in x is a multiple of the subgroup size.
-            if dispatch.local[0].checked_rem(size) == Some(0) {
+            if interface::has_full_subgroups(dispatch, size) {
                 stage = stage.flags(vk::PipelineShaderStageCreateFlags::REQUIRE_FULL_SUBGROUPS);
             }
         }
