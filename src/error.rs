@@ -249,6 +249,28 @@ pub enum Error {
         /// The limit.
         limit: u64,
     },
+    /// A Vulkan device of the caller cannot be used: see [`Device::from_ash`](crate::Device::from_ash).
+    #[error("the Vulkan device cannot be used: {reason}")]
+    AshDevice {
+        /// The reason, and the change that is needed.
+        reason: String,
+    },
+    /// A buffer of the caller cannot hold a tensor: see [`Device::tensor_over`](crate::Device::tensor_over).
+    #[error("the buffer cannot hold a tensor of shape {shape:?}: {reason}")]
+    AshBuffer {
+        /// The tensor's shape.
+        shape: Vec<usize>,
+        /// The reason, and the change that is needed.
+        reason: String,
+    },
+    /// The tensor's buffer is the caller's and lacks the usage that a copy needs.
+    #[error("the tensor's buffer was created without `BufferUsageFlags::{usage}`, which `{call}` needs")]
+    BufferUsage {
+        /// The missing usage.
+        usage: &'static str,
+        /// The function.
+        call: &'static str,
+    },
     /// A launch uses objects of two devices.
     #[error("{what} belongs to another device")]
     OtherDevice {
@@ -259,6 +281,12 @@ pub enum Error {
     #[error("{what} is uninitialized: the batch that writes it has not run")]
     NotSubmitted {
         /// The tensor.
+        what: String,
+    },
+    /// The memory is in use by a batch in a command buffer of the program: see [`BatchCommands`](crate::BatchCommands).
+    #[error("{what} is in use by a command buffer: call `BatchCommands::ended` once it has ended")]
+    InCommands {
+        /// The memory that is in use.
         what: String,
     },
     /// The tensor will never have contents, because its batch ended with an error before the launch that writes it was seen to end.

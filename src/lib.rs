@@ -31,8 +31,10 @@ mod reference;
 mod tensor;
 mod vulkan;
 
+/// The Vulkan bindings of the functions that take Vulkan objects: ash 0.38.
+pub use ash;
 pub use device::checks::Checks;
-pub use device::{Device, DeviceInfo, DeviceKind, Limits, Options};
+pub use device::{Device, DeviceInfo, DeviceKind, Disabled, Limits, Options};
 pub use error::{Cause, Error, Refusal, Result};
 pub use half::{bf16, f16};
 pub use kernel::argument::{Argument, Scalar};
@@ -45,6 +47,8 @@ pub use tensor::element::Element;
 pub use tensor::host::HostTensor;
 pub use tensor::{AnyTensor, Tensor};
 pub use tilewright_launch::{DType, Feature};
+pub use vulkan::foreign::{AshBuffer, AshDevice, SharedQueue};
+pub use vulkan::record::BatchCommands;
 
 /// Defines a kernel, the computation that schedules implement.
 ///

@@ -22,7 +22,7 @@ use tilewright_reference::field::Element;
 /// No function waits for the device longer than its [`Wait`] allows. A function that stops waiting leaves the work that may still
 /// run, and everything that the backend itself made for it, in that [`Wait`]. The caller keeps the buffers, pipelines and steps.
 /// Dropping buffers and pipelines never waits.
-pub(crate) trait Backend: Send + Sync {
+pub(crate) trait Backend: Any + Send + Sync {
     /// The name, kind, features and limits of the device.
     fn info(&self) -> &DeviceInfo;
 
@@ -116,6 +116,11 @@ pub(crate) trait Buffer: Any + Send + Sync {
     /// Returns the host's pointer to the bytes of a pinned buffer.
     fn mapped(&self) -> Option<std::ptr::NonNull<u8>> {
         None
+    }
+
+    /// False if the buffer lacks an address although the backend supports addresses: it is the caller's, and was created without one.
+    fn has_address(&self) -> bool {
+        true
     }
 }
 

@@ -60,10 +60,13 @@ impl Drop for Share {
 pub(crate) struct Memory {
     id: u64,
     buffer: Box<dyn Buffer>,
-    share: Share,
+    bytes: u64,
+    _share: Share,
     /// Controls the accesses of the device and the host to the contents.
     gate: Gate,
     contents: Mutex<Contents>,
+    /// The batches in command buffers of the caller that read it, and those that write it.
+    recorded: Mutex<(usize, usize)>,
 }
 
 /// The state of a memory's contents. Memory begins as [`Contents::Nothing`], because it may hold the bytes of a tensor that was dropped.
@@ -83,7 +86,19 @@ enum Contents {
 
 impl Memory {
     pub(crate) fn new(buffer: Box<dyn Buffer>, share: Share) -> Memory {
-        Memory { id: fresh_id(), buffer, share, gate: Gate::default(), contents: Mutex::new(Contents::Nothing) }
+        let bytes = share.bytes;
+        Memory::of(buffer, bytes, share, Contents::Nothing)
+    }
+
+    /// Wraps memory of the caller, which has contents and is not counted in a quota.
+    pub(crate) fn foreign(buffer: Box<dyn Buffer>, bytes: u64) -> Memory {
+        let share = Share { bytes: 0, of: Quota::new(None) };
+        Memory::of(buffer, bytes, share, Contents::Written)
+    }
+
+    fn of(buffer: Box<dyn Buffer>, bytes: u64, share: Share, contents: Contents) -> Memory {
+        let (gate, contents) = (Gate::default(), Mutex::new(contents));
+        Memory { id: fresh_id(), buffer, bytes, _share: share, gate, contents, recorded: Mutex::default() }
     }
 
     pub(crate) fn id(&self) -> u64 {
@@ -92,7 +107,7 @@ impl Memory {
 
     /// Returns the number of allocated bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.share.bytes
+        self.bytes
     }
 
     pub(crate) fn buffer(&self) -> &dyn Buffer {
@@ -137,6 +152,24 @@ impl Memory {
     /// Notes that the submission that was to write it has failed.
     pub(crate) fn set_failed(&self, error: &Arc<Error>) {
         self.replace(|contents| matches!(contents, Contents::InFlight), Contents::Failed(error.clone()));
+    }
+
+    /// Counts a batch in a command buffer of the caller that accesses it. No other access overlaps the call.
+    pub(crate) fn record(&self, writes: bool) {
+        let (readers, writers) = &mut *lock(&self.recorded);
+        *(if writes { writers } else { readers }) += 1;
+    }
+
+    /// Ends the access that [`Memory::record`] began.
+    pub(crate) fn end_record(&self, writes: bool) {
+        let (readers, writers) = &mut *lock(&self.recorded);
+        *(if writes { writers } else { readers }) -= 1;
+    }
+
+    /// True if an access conflicts with a batch in a command buffer of the caller.
+    pub(crate) fn is_recorded(&self, writes: bool) -> bool {
+        let (readers, writers) = *lock(&self.recorded);
+        writers > 0 || (writes && readers > 0)
     }
 
     /// Notes that the batch that was to write it was not submitted.

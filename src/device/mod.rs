@@ -7,6 +7,7 @@ mod environment;
 pub(super) mod folder;
 pub(super) mod listening;
 pub(super) mod memory;
+pub(super) mod recording;
 pub(super) mod region;
 pub(super) mod statistics;
 pub(super) mod submission;
@@ -75,12 +76,24 @@ pub struct DeviceInfo {
     pub api_version: (u32, u32),
     /// The features that it has, out of those that a variant can require.
     pub features: Vec<Feature>,
+    /// The features that it could have, but that the program that opened it did not enable. Empty, unless the device comes from
+    /// [`Device::from_ash`].
+    pub disabled: Vec<Disabled>,
     /// The cooperative matrices that it multiplies; `None` if it multiplies all that a variant can require.
     pub matrices: Option<Vec<Matrices>>,
     /// The dot products of bytes that it reports as faster than their products and sums.
     pub fast_dots: Vec<DotSigns>,
     /// Its limits.
     pub limits: Limits,
+}
+
+/// A feature that a device could have, and that is not enabled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disabled {
+    /// The feature.
+    pub feature: Feature,
+    /// The reason, and the line that enables it.
+    pub enable: String,
 }
 
 /// The limits of a device that matter to kernels.
@@ -376,6 +389,12 @@ impl Device {
         self.0.backend.info()
     }
 
+    /// Returns the backend as its own type, if it is of this type.
+    pub(crate) fn backend<B: Backend>(&self) -> Option<&B> {
+        let backend: &dyn std::any::Any = &*self.0.backend;
+        backend.downcast_ref()
+    }
+
     pub(crate) fn is(&self, other: &Device) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -494,10 +513,14 @@ impl Device {
         self.reap()?;
         let _counted = Counted::new(&self.0.accesses);
         let mut wait = Wait::new(self.0.timeout);
-        let access = Access::new(memory.clone(), writes, wait.deadline()).map_err(|refusal| match refusal {
-            Refusal::Late => wait.over(format!("other work on {}", what())),
-            Refusal::Failed(error) => error,
-        })?;
+        let access = match Access::new(memory.clone(), writes, wait.deadline()) {
+            Ok(access) => access,
+            Err(Refusal::Late) => return Err(wait.over(format!("other work on {}", what()))),
+            Err(Refusal::Failed(error)) => return Err(error),
+        };
+        if memory.is_recorded(writes) {
+            return Err(Error::InCommands { what: what() });
+        }
         memory.check_contents()?;
         let result = self.call(|backend| call(backend, &mut wait));
         self.leave(wait, Some(access));

@@ -230,6 +230,9 @@ impl Device {
         if self.0.common.has_failed.load(Ordering::Acquire) {
             part.check_contents()?;
         }
+        if self.0.common.has_recorded.load(Ordering::Acquire) {
+            part.check_recorded()?;
+        }
         let after: Vec<_> = earlier.iter().filter_map(|earlier| earlier.work.flight()).collect();
         let submitted = self.call(|_| Ok(recorded.submit(&after)))?;
         // If the device was lost, the commands may have been submitted.
@@ -298,8 +301,19 @@ impl Part {
         read.try_for_each(|(memory, _)| memory.check_contents())
     }
 
+    /// Checks that no batch in a command buffer of the caller conflicts with the part.
+    fn check_recorded(&self) -> Result<()> {
+        let recorded = self.0.accessed.iter().find(|(memory, [_, writes])| memory.is_recorded(*writes));
+        recorded.map_or(Ok(()), |(memory, _)| Err(Error::InCommands { what: self.name_of(memory) }))
+    }
+
+    /// Returns each memory that it accesses, and whether it is written.
+    pub(crate) fn accessed(&self) -> impl Iterator<Item = (&Arc<Memory>, bool)> {
+        self.0.accessed.iter().map(|(memory, [_, writes])| (memory, *writes))
+    }
+
     /// Describes a memory in errors.
-    fn name_of(&self, memory: &Arc<Memory>) -> String {
+    pub(crate) fn name_of(&self, memory: &Arc<Memory>) -> String {
         let uses = |step: &&LaunchStep| step.uses.iter().any(|used| Arc::ptr_eq(&used.memory, memory));
         format!("a tensor of `{}`", self.steps().iter().find(uses).map_or("?", |step| &step.name))
     }

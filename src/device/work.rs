@@ -99,6 +99,8 @@ pub(crate) struct Common {
     pub(crate) lost: OnceLock<&'static str>,
     /// True if work has failed, so that memory may have an error instead of contents.
     pub(crate) has_failed: AtomicBool,
+    /// True if a batch was recorded into a command buffer of the caller, so that memory may be in use by it.
+    pub(crate) has_recorded: AtomicBool,
     /// The work that tasks await.
     watch: Arc<Watch>,
     /// The errors of work whose handle was dropped. The next call returns one.

@@ -134,6 +134,12 @@ impl Batch {
         Recording::new(self.device.clone(), self.id, launches, temporaries)
     }
 
+    /// Returns the device, the steps of all launches, and their temporaries.
+    pub(crate) fn into_steps(mut self) -> (Device, Arc<[LaunchStep]>, Vec<Arc<Memory>>) {
+        let (steps, _) = self.steps();
+        (self.device.clone(), steps, self.temporaries.take_all())
+    }
+
     /// Returns the steps of all launches, and the number of steps of each.
     fn steps(&mut self) -> (Arc<[LaunchStep]>, Vec<usize>) {
         let launches = std::mem::take(&mut self.launches);
@@ -179,7 +185,7 @@ impl Batch {
 }
 
 /// Notes that new tensors do not get contents, unless their submission was seen to end or may still run.
-pub(super) fn abandon(steps: &[LaunchStep]) {
+pub(crate) fn abandon(steps: &[LaunchStep]) {
     steps.iter().flat_map(|step| &step.completes).for_each(|memory| memory.abandon());
 }
 

@@ -9,7 +9,7 @@ use super::run::{Launch, Target};
 use super::{Kernel, Loaded, Variant};
 use crate::device::statistics::Statistics;
 use crate::device::timing::Timing;
-use crate::device::{Device, DeviceInfo};
+use crate::device::{Device, DeviceInfo, Disabled};
 use crate::error::{Error, Result};
 use crate::launch::validate::validate;
 use crate::tensor::AnyTensor;
@@ -235,7 +235,11 @@ fn unmet(program: &Program, info: &DeviceInfo) -> Option<String> {
     let within =
         |what: &str, wanted: u32, limit: u32| (wanted > limit).then(|| format!("needs {wanted} {what}, the device has {limit}"));
     if let Some(f) = r.features.iter().find(|f| !info.features.contains(f)) {
-        return Some(format!("needs the feature `{}`, which the device lacks", f.name()));
+        let disabled = info.disabled.iter().find(|disabled| disabled.feature == *f);
+        return Some(match disabled {
+            Some(Disabled { enable, .. }) => format!("needs the feature `{}`: {enable}", f.name()),
+            None => format!("needs the feature `{}`, which the device lacks", f.name()),
+        });
     }
     within("invocations in a workgroup", r.invocations, l.invocations)
         .or_else(|| {
@@ -393,7 +397,7 @@ mod tests {
         let (name, driver) = ("Small".into(), "d".into());
         let (kind, api_version) = (DeviceKind::Other, (1, 1));
         let (matrices, fast_dots) = (Some(vec![]), vec![]);
-        DeviceInfo { index: 0, name, kind, driver, api_version, features, matrices, fast_dots, limits }
+        DeviceInfo { index: 0, name, kind, driver, api_version, features, disabled: vec![], matrices, fast_dots, limits }
     }
 
     fn with_dispatch(change: impl FnOnce(&mut Dispatch)) -> Program {

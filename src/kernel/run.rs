@@ -154,7 +154,8 @@ impl<'a> BoundArguments<'a> {
                 Role::Prepared | Role::Temporary => return None,
             };
             let region = tensor.region();
-            Some(Given { shape: tensor.shape(), strides: tensor.gaps(), start: region.start, bytes: region.bytes() })
+            let has_address = tensor.memory().buffer().has_address();
+            Some(Given { shape: tensor.shape(), strides: tensor.gaps(), start: region.start, bytes: region.bytes(), has_address })
         };
         program.tensors.iter().map(given).collect()
     }

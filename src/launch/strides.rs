@@ -13,6 +13,8 @@ pub(crate) struct Given<'a> {
     /// The offset in its memory and the length, in bytes.
     pub(crate) start: u64,
     pub(crate) bytes: u64,
+    /// True if its memory has a device address, if the device has any.
+    pub(crate) has_address: bool,
 }
 
 /// Reads the dims that stand for strides from the given tensors, and compares all other strides with those that the variant
@@ -108,6 +110,9 @@ pub(crate) fn alignment(
         for used in &dispatch.buffers {
             let at = used.tensor as usize;
             let Some((tensor, given)) = program.tensors.get(at).zip(given.get(at).copied().flatten()) else { continue };
+            if dispatch.addressing == Addressing::Address && !given.has_address {
+                return Err(Refusal::new(Cause::View, unaddressed(&tensor.name)));
+            }
             let words = u64::from(used.align);
             let bound = if dispatch.addressing == Addressing::Descriptor { by_descriptor } else { 1 };
             let wanted = words.max(bound);
@@ -136,6 +141,13 @@ pub(crate) fn alignment(
     Ok(())
 }
 
+fn unaddressed(name: &str) -> String {
+    format!(
+        "`{name}` is in a buffer without a device address, but the variant accesses buffers by address: create the buffer with \
+         `BufferUsageFlags::SHADER_DEVICE_ADDRESS`"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::samples::{conv, dim, lit};
@@ -145,7 +157,7 @@ mod tests {
     const SHAPES: [&[usize]; 3] = [&[1, 9, 9, 3], &[3, 3, 3, 8], &[1, 4, 4, 8]];
 
     fn given(n: usize, strides: &[usize], start: u64) -> Vec<Option<Given<'_>>> {
-        let one = Given { shape: SHAPES[n], strides: Some(strides), start, bytes: 4 };
+        let one = Given { shape: SHAPES[n], strides: Some(strides), start, bytes: 4, has_address: true };
         (0..SHAPES.len()).map(|m| (m == n).then_some(one)).collect()
     }
 

@@ -297,7 +297,7 @@ impl<'a> Bound<'a> {
             return Err(format!("`{name}` reaches element {reach} of its buffer, and the limit is {}", launch::MOST));
         }
         let region = Region::of(offset, laid, steps, wanted.dtype.bytes());
-        self.given.push(Given { shape, strides, start: region.start, bytes: region.bytes() });
+        self.given.push(Given { shape, strides, start: region.start, bytes: region.bytes(), has_address: true });
         self.tensors.push(GivenTensor { shape, region });
         Ok(())
     }

@@ -191,6 +191,7 @@ fn described(name: &str, profile: &Profile, index: usize) -> DeviceInfo {
         driver: format!("Tilewright {}", env!("CARGO_PKG_VERSION")),
         api_version: if least { (1, 1) } else { (1, 3) },
         features,
+        disabled: Vec::new(),
         matrices: None,
         fast_dots: Vec::new(),
         limits: Limits {

@@ -45,6 +45,11 @@ impl PipelineCache {
         Ok(PipelineCache { raw, file, stored: Mutex::new(Stored { sum, at: None }) })
     }
 
+    /// Uses the caller's cache object, which is neither saved nor destroyed.
+    pub(super) fn foreign(context: Arc<Context>, raw: vk::PipelineCache) -> PipelineCache {
+        PipelineCache { raw: OwnCache { raw, destroyed: false, context }, file: None, stored: Mutex::default() }
+    }
+
     pub(super) fn raw(&self) -> vk::PipelineCache {
         self.raw.raw
     }
@@ -94,9 +99,11 @@ impl Drop for PipelineCache {
     }
 }
 
-/// An owned Vulkan cache object.
+/// A Vulkan cache object.
 struct OwnCache {
     raw: vk::PipelineCache,
+    /// True if it is destroyed with this struct.
+    destroyed: bool,
     context: Arc<Context>,
 }
 
@@ -105,7 +112,7 @@ impl OwnCache {
         let info = vk::PipelineCacheCreateInfo::default().initial_data(data);
         // SAFETY: the device lives.
         let raw = unsafe { context.device.create_pipeline_cache(&info, None) }.map_err(failed("vkCreatePipelineCache"))?;
-        Ok(OwnCache { raw, context: context.clone() })
+        Ok(OwnCache { raw, destroyed: true, context: context.clone() })
     }
 
     fn data(&self) -> Result<Vec<u8>> {
@@ -116,6 +123,9 @@ impl OwnCache {
 
 impl Drop for OwnCache {
     fn drop(&mut self) {
+        if !self.destroyed {
+            return;
+        }
         let raw = self.raw;
         // SAFETY: made by `new`, destroyed once.
         self.context.free(move |device| unsafe { device.destroy_pipeline_cache(raw, None) });

@@ -6,7 +6,7 @@ use super::matrices;
 use crate::device::{DeviceInfo, DeviceKind, Limits};
 use crate::error::{Error, Result};
 use ash::{ext, khr, vk};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use tilewright_launch::{DotSigns, Feature};
 
 /// A physical device that could be opened.
@@ -100,11 +100,24 @@ fn examine(owner: &Instance, raw: vk::PhysicalDevice) -> Result<Option<Candidate
     let Some((index, family)) = family.filter(|_| properties.api_version >= vk::API_VERSION_1_1) else { return Ok(None) };
     let extensions = unsafe { instance.enumerate_device_extension_properties(raw) };
     let extensions = extensions.map_err(failed("vkEnumerateDeviceExtensionProperties"))?;
-    let api = properties.api_version.min(NEWEST);
-    let support = Support { api, extensions: &extensions };
-    let mut more = More::default();
-    more.query(instance, raw, &support);
+    let support = Support { api: properties.api_version.min(NEWEST), extensions: &extensions };
     let features = Features::query(instance, raw, &support);
+    described(owner, raw, (index, family), &support, features).map(Some)
+}
+
+/// Describes a device with a family of queues, and with these features of those that are supported.
+fn described(
+    owner: &Instance,
+    raw: vk::PhysicalDevice,
+    (index, family): (usize, &vk::QueueFamilyProperties),
+    support: &Support<'_>,
+    features: Features,
+) -> Result<Candidate> {
+    let instance = owner.raw();
+    // SAFETY: see `candidates`.
+    let properties = unsafe { instance.get_physical_device_properties(raw) };
+    let mut more = More::default();
+    more.query(instance, raw, support);
     let limits = limits(&properties.limits, &more, &features, family.timestamp_valid_bits);
     let info = DeviceInfo {
         index: 0,
@@ -115,11 +128,12 @@ fn examine(owner: &Instance, raw: vk::PhysicalDevice) -> Result<Option<Candidate
         features: features.list(&more),
         matrices: Some(if features.cooperative_matrix { matrices::of(owner, raw)? } else { Vec::new() }),
         fast_dots: more.fast_dots.clone(),
+        disabled: Vec::new(),
         limits,
     };
     let bits = family.timestamp_valid_bits;
     let details = Details {
-        api,
+        api: support.api,
         extensions: support.enabled(&features),
         features,
         timestamp_period: f64::from(properties.limits.timestamp_period),
@@ -129,7 +143,63 @@ fn examine(owner: &Instance, raw: vk::PhysicalDevice) -> Result<Option<Candidate
         is_nvidia: more.driver_id == vk::DriverId::NVIDIA_PROPRIETARY,
         properties,
     };
-    Ok(Some(Candidate { raw, family: index as u32, queues: family.queue_count, info, details }))
+    Ok(Candidate { raw, family: index as u32, queues: family.queue_count, info, details })
+}
+
+/// Describes a device that the caller opened. Features that the caller did not enable are listed as disabled.
+pub(super) fn foreign(owner: &Instance, raw: vk::PhysicalDevice, family: u32, enabled: &Enabled) -> Result<Candidate> {
+    let refused = |reason: String| Err(Error::AshDevice { reason });
+    let instance = owner.raw();
+    // SAFETY (this function): the caller's physical device is of its instance, which lives: that is the contract of `from_ash`.
+    let properties = unsafe { instance.get_physical_device_properties(raw) };
+    let families = unsafe { instance.get_physical_device_queue_family_properties(raw) };
+    let extensions = unsafe { instance.enumerate_device_extension_properties(raw) };
+    let extensions = extensions.map_err(failed("vkEnumerateDeviceExtensionProperties"))?;
+    let api = properties.api_version.min(enabled.api).min(NEWEST);
+    if api < vk::API_VERSION_1_1 {
+        let show = |v| format!("{}.{}", vk::api_version_major(v), vk::api_version_minor(v));
+        let (has, asked) = (show(properties.api_version), show(enabled.api));
+        return refused(format!(
+            "it needs Vulkan 1.1, the device has {has}, and the application asked for {asked}: set `ApplicationInfo::api_version`"
+        ));
+    }
+    let Some(properties) = families.get(family as usize) else {
+        return refused(format!("it has {} queue families, so family {family} does not exist", families.len()));
+    };
+    if !properties.queue_flags.contains(vk::QueueFlags::COMPUTE) {
+        return refused(format!("queue family {family} does not have `QueueFlags::COMPUTE`"));
+    }
+    if let Some(unknown) = enabled.extensions.iter().find(|name| !has(&extensions, name)) {
+        return refused(format!("it does not have the extension `{}`", unknown.to_string_lossy()));
+    }
+    let listed: Vec<vk::ExtensionProperties> = extensions.iter().copied().filter(|e| enabled.lists(e)).collect();
+    let (all, support) = (Support { api, extensions: &extensions }, Support { api, extensions: &listed });
+    let (potential, supported) = (Features::query(instance, raw, &all), Features::query(instance, raw, &support));
+    let features = supported.both(&enabled.features).settled(&potential);
+    let mut candidate = described(owner, raw, (family as usize, properties), &support, features)?;
+    let mut more = More::default();
+    more.query(instance, raw, &all);
+    let missing = potential.list(&more).into_iter().filter(|f| !candidate.info.features.contains(f));
+    candidate.info.disabled = missing.map(|feature| super::foreign::disabled(feature, api, &listed)).collect();
+    // SAFETY: the instance is the caller's, and lives.
+    let devices = unsafe { instance.enumerate_physical_devices() }.map_err(failed("vkEnumeratePhysicalDevices"))?;
+    candidate.info.index = devices.iter().position(|device| *device == raw).unwrap_or_default();
+    Ok(candidate)
+}
+
+/// The parts of a device that the caller enabled.
+pub(super) struct Enabled {
+    /// The Vulkan version that the application asked for.
+    pub(super) api: u32,
+    pub(super) extensions: Vec<CString>,
+    pub(super) features: Features,
+}
+
+impl Enabled {
+    /// True if an extension of the device is in the list.
+    fn lists(&self, extension: &vk::ExtensionProperties) -> bool {
+        self.extensions.iter().any(|name| extension.extension_name_as_c_str() == Ok(name))
+    }
 }
 
 /// Returns a key that orders compute families by preference, the best first. Families with timestamps are best. Then follow
@@ -321,6 +391,8 @@ pub(super) struct Features {
     pub(super) int64: bool,
     pub(super) statistics: bool,
     pub(super) timeline: bool,
+    /// True if subgroup operations cannot be used, because the caller of the device did not enable them for all types.
+    pub(super) subgroup_operations_off: bool,
 }
 
 impl Features {
@@ -345,6 +417,7 @@ impl Features {
             int64: false,
             statistics: has(support.extensions, khr::pipeline_executable_properties::NAME),
             timeline: support.has(vk::API_VERSION_1_2, khr::timeline_semaphore::NAME),
+            subgroup_operations_off: false,
         };
         let mut chain = Chain::default();
         let mut all = chain.link(&known);
@@ -359,6 +432,44 @@ impl Features {
         known
     }
 
+    /// Returns the features that are on in both.
+    fn both(&self, other: &Features) -> Features {
+        Features {
+            address: self.address && other.address,
+            storage_16: self.storage_16 && other.storage_16,
+            storage_8: self.storage_8 && other.storage_8,
+            f16: self.f16 && other.f16,
+            i8: self.i8 && other.i8,
+            i16: self.i16 && other.i16,
+            memory_model: self.memory_model && other.memory_model,
+            memory_model_device: self.memory_model_device && other.memory_model_device,
+            subgroup_size: self.subgroup_size && other.subgroup_size,
+            subgroup_types: self.subgroup_types && other.subgroup_types,
+            cooperative_matrix: self.cooperative_matrix && other.cooperative_matrix,
+            matrix_reductions: self.matrix_reductions && other.matrix_reductions,
+            matrix_conversions: self.matrix_conversions && other.matrix_conversions,
+            matrix_bf16: self.matrix_bf16 && other.matrix_bf16,
+            atomic_f32_add: self.atomic_f32_add && other.atomic_f32_add,
+            integer_dot_product: self.integer_dot_product && other.integer_dot_product,
+            int64: self.int64 && other.int64,
+            statistics: self.statistics && other.statistics,
+            timeline: self.timeline && other.timeline,
+            subgroup_operations_off: self.subgroup_operations_off || other.subgroup_operations_off,
+        }
+    }
+
+    /// Switches features off that depend on others. The runtime enables all of `potential` on its own devices, so compiled modules may
+    /// use device scope with the memory model, and halves in subgroups, wherever the device has them.
+    fn settled(mut self, potential: &Features) -> Features {
+        self.memory_model &= self.memory_model_device || !potential.memory_model_device;
+        self.subgroup_operations_off = potential.subgroup_types && !self.subgroup_types;
+        self.cooperative_matrix &= self.memory_model;
+        self.matrix_reductions &= self.cooperative_matrix;
+        self.matrix_conversions &= self.cooperative_matrix;
+        self.matrix_bf16 &= self.cooperative_matrix;
+        self
+    }
+
     /// Returns the features under the names that variants use.
     fn list(&self, more: &More) -> Vec<Feature> {
         let has = |f: Feature| match f {
@@ -368,8 +479,8 @@ impl Features {
             Feature::Storage8 => self.storage_8,
             Feature::I8 => self.i8,
             Feature::I16 => self.i16,
-            Feature::SubgroupArithmetic => more.subgroup_arithmetic,
-            Feature::SubgroupShuffle => more.subgroup_shuffle,
+            Feature::SubgroupArithmetic => more.subgroup_arithmetic && !self.subgroup_operations_off,
+            Feature::SubgroupShuffle => more.subgroup_shuffle && !self.subgroup_operations_off,
             Feature::SubgroupSize => self.subgroup_size && more.required_in_compute,
             Feature::MemoryModel => self.memory_model,
             Feature::CooperativeMatrix => self.cooperative_matrix,
@@ -497,6 +608,7 @@ impl Chain {
             i16: false,
             statistics: on(self.statistics.pipeline_executable_info),
             timeline: on(self.timeline.timeline_semaphore),
+            subgroup_operations_off: false,
         }
     }
 }
@@ -510,7 +622,7 @@ mod tests {
         let limits = limits(&vk::PhysicalDeviceLimits::default(), &more, &Features::default(), 0);
         let (api_version, features, matrices) = ((1, 3), vec![], Some(vec![]));
         let (name, driver, fast_dots) = (name.into(), "d".into(), vec![]);
-        DeviceInfo { index, name, kind, driver, api_version, features, matrices, fast_dots, limits }
+        DeviceInfo { index, name, kind, driver, api_version, features, disabled: vec![], matrices, fast_dots, limits }
     }
 
     #[test]

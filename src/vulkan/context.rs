@@ -10,6 +10,7 @@ use crate::device::listening::is_listening;
 use crate::device::{DeviceInfo, DeviceKind, Options};
 use crate::error::Result;
 use ash::{ext, khr, vk};
+use std::any::Any;
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,6 +43,16 @@ pub(super) struct Context {
     destroyer: Destroyer,
     // Dropped after the device is destroyed in `Drop`.
     pub(super) instance: Instance,
+    // Dropped last, because it may destroy the device.
+    owner: DeviceOwner,
+}
+
+/// The owner of an open device.
+pub(super) enum DeviceOwner {
+    /// The device is destroyed with its context.
+    Runtime,
+    /// The caller destroys the device after this value was dropped.
+    Caller(#[expect(dead_code, reason = "it is only dropped")] Option<Arc<dyn Any + Send + Sync>>),
 }
 
 impl Context {
@@ -63,6 +74,20 @@ impl Context {
         let device = unsafe { instance.raw().create_device(physical, &create, None) }.map_err(failed("vkCreateDevice"))?;
         // SAFETY: the device was made for this, and is destroyed once.
         let queues = open_queues(&device, family, priorities.len()).inspect_err(|_| unsafe { device.destroy_device(None) })?;
+        let candidate = Candidate { raw: physical, family, queues: available, info, details };
+        Ok(Context::over(instance, candidate, device, queues, options, DeviceOwner::Runtime))
+    }
+
+    /// Wraps a device that is open, with queues of the candidate's family.
+    pub(super) fn over(
+        instance: Instance,
+        candidate: Candidate,
+        device: ash::Device,
+        queues: Queues,
+        options: &Options,
+        owner: DeviceOwner,
+    ) -> Context {
+        let Candidate { raw: physical, family, info, details, .. } = candidate;
         let by_extension = details.features.address && details.api < vk::API_VERSION_1_2;
         let address_khr = by_extension.then(|| khr::buffer_device_address::Device::new(instance.raw(), &device));
         let names = has_names(&instance, &device).then(|| ext::debug_utils::Device::new(instance.raw(), &device));
@@ -70,7 +95,7 @@ impl Context {
         let (checks, statistics) = (options.checks, details.features.statistics);
         let (compiling, destroyer) = (AtomicUsize::new(0), Destroyer::default());
         let spins = if info.kind == DeviceKind::Cpu { Duration::ZERO } else { SPINS };
-        Ok(Context {
+        Context {
             device,
             info,
             details,
@@ -86,7 +111,8 @@ impl Context {
             compiling,
             destroyer,
             instance,
-        })
+            owner,
+        }
     }
 
     /// Returns the messages of the validation layers since the last call as an error.
@@ -195,7 +221,7 @@ fn open_queues(device: &ash::Device, family: u32, count: usize) -> Result<Queues
 }
 
 /// Creates a timeline semaphore.
-fn timeline(device: &ash::Device) -> Result<vk::Semaphore> {
+pub(super) fn timeline(device: &ash::Device) -> Result<vk::Semaphore> {
     let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
     let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
     // SAFETY: the device lives, and has the feature.
@@ -225,7 +251,9 @@ impl Drop for Context {
         // ended, so no submission is running. A lost device is destroyed like any other.
         unsafe {
             self.queues.timelines().for_each(|timeline| self.device.destroy_semaphore(timeline, None));
-            self.device.destroy_device(None);
+            if matches!(self.owner, DeviceOwner::Runtime) {
+                self.device.destroy_device(None);
+            }
         }
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Instance {
     messenger: Option<Messenger>,
     /// True if it has VK_EXT_debug_utils.
     names: bool,
+    /// True if it is destroyed with this struct.
+    owned: bool,
     raw: ash::Instance,
     /// Kept as long as the messenger can write to it.
     messages: Arc<Messages>,
@@ -32,11 +34,16 @@ impl Instance {
         let raw = check_version(&entry).and_then(|()| create(&entry, options, &messages));
         let (raw, names) = raw.map_err(|e| explained(&entry, e))?;
         // Built before anything can fail, so that the instance is destroyed if something does.
-        let mut instance = Instance { messenger: None, names, raw, messages, entry };
+        let mut instance = Instance { messenger: None, names, owned: true, raw, messages, entry };
         if options.validation {
             instance.messenger = Some(Messenger::new(&instance.entry, &instance.raw, &instance.messages)?);
         }
         Ok(instance)
+    }
+
+    /// Wraps an instance of the caller, who destroys it. `names` is true if VK_EXT_debug_utils is enabled.
+    pub(super) fn foreign(entry: ash::Entry, raw: ash::Instance, names: bool) -> Instance {
+        Instance { messenger: None, names, owned: false, raw, messages: Messages::new(None), entry }
     }
 
     pub(super) fn raw(&self) -> &ash::Instance {
@@ -66,8 +73,10 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         self.messenger = None;
-        // SAFETY: devices hold the instance, so none is left.
-        unsafe { self.raw.destroy_instance(None) };
+        if self.owned {
+            // SAFETY: devices hold the instance, so none is left.
+            unsafe { self.raw.destroy_instance(None) };
+        }
     }
 }
 

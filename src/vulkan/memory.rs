@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use ash::vk;
 use gpu_allocator::vulkan::{Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationError, AllocationSizes, MemoryLocation};
+use std::any::Any;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -100,10 +101,17 @@ pub(super) struct Buffer {
     /// 0 if the device does not support addresses.
     pub(super) address: u64,
     pub(super) bytes: u64,
+    /// The offset of the first byte in `raw`: 0, unless it is a part of the caller's buffer.
+    pub(super) base: u64,
+    /// The usage of a buffer of the caller, and its owner.
+    foreign: Option<(vk::BufferUsageFlags, Owner)>,
     /// True if the host can access the memory without staging.
     direct: bool,
     heap: Arc<Heap>,
 }
+
+/// A value that keeps a buffer of the caller alive.
+pub(super) type Owner = Arc<dyn Any + Send + Sync>;
 
 impl Buffer {
     pub(super) fn new(heap: &Arc<Heap>, bytes: u64, purpose: Purpose) -> Result<Buffer> {
@@ -120,7 +128,9 @@ impl Buffer {
         // SAFETY: the device lives.
         let raw = unsafe { context.device.create_buffer(&info, None) }.map_err(failed("vkCreateBuffer"))?;
         // From here on, an early return destroys the buffer.
-        let mut buffer = Buffer { raw, allocation: Allocation::default(), address: 0, bytes, direct: false, heap: heap.clone() };
+        let (allocation, heap) = (Allocation::default(), heap.clone());
+        let mut buffer = Buffer { raw, allocation, address: 0, bytes, base: 0, foreign: None, direct: false, heap };
+        let heap = buffer.heap.clone();
         // SAFETY: the buffer was just made.
         let mut requirements = unsafe { context.device.get_buffer_memory_requirements(raw) };
         requirements.alignment = requirements.alignment.max(16);
@@ -148,6 +158,28 @@ impl Buffer {
             buffer.address = context.address_of(raw);
         }
         Ok(buffer)
+    }
+
+    /// Wraps a part of a buffer of the caller, from `base` on. It is not destroyed. The owner is dropped when no submission uses it.
+    ///
+    /// The buffer must be the device's, and live as long as the owner. With SHADER_DEVICE_ADDRESS in `usage`, the device must have
+    /// addresses.
+    pub(super) fn foreign(
+        heap: &Arc<Heap>,
+        raw: vk::Buffer,
+        (base, bytes): (u64, u64),
+        usage: vk::BufferUsageFlags,
+        owner: Owner,
+    ) -> Buffer {
+        let is_addressed = usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
+        let address = if is_addressed { heap.context.address_of(raw).wrapping_add(base) } else { 0 };
+        let (allocation, heap) = (Allocation::default(), heap.clone());
+        Buffer { raw, allocation, address, bytes, base, foreign: Some((usage, owner)), direct: false, heap }
+    }
+
+    /// Returns true if the buffer was created with a usage. The runtime's own buffers have all that their purpose needs.
+    pub(super) fn has_usage(&self, wanted: vk::BufferUsageFlags) -> bool {
+        self.foreign.as_ref().is_none_or(|(usage, _)| usage.contains(wanted))
     }
 
     /// Returns true if the host can access the memory without staging.
@@ -202,10 +234,17 @@ impl backend::Buffer for Buffer {
     fn mapped(&self) -> Option<std::ptr::NonNull<u8>> {
         std::ptr::NonNull::new(self.host(0, 0)?)
     }
+
+    fn has_address(&self) -> bool {
+        self.has_usage(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS)
+    }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
+        if let Some((_, owner)) = self.foreign.take() {
+            return self.heap.context.free(move |_| drop(owner));
+        }
         let (raw, allocation, heap) = (self.raw, std::mem::take(&mut self.allocation), self.heap.clone());
         self.heap.context.free(move |device| {
             // SAFETY: made by `new`, destroyed once; a buffer that a submission uses is not dropped before the submission has ended.

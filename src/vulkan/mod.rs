@@ -1,7 +1,8 @@
 //! The Vulkan backend, the only module that uses ash.
 //!
-//! [`instance`] loads Vulkan, [`choose`] finds the device, and [`context`] opens it. The other modules build on these: [`memory`]
-//! (buffers, within the [`budget`]), [`transfer`] (copies from and to the host, through [`staging`] buffers), [`pipeline`], [`cache`] and [`files`] (compiled
+//! [`instance`] loads Vulkan, [`choose`] finds the device, and [`context`] opens it; or the caller did these steps ([`foreign`]). The other
+//! modules build on these: [`memory`] (buffers, within the [`budget`]), [`transfer`] (copies from and to the host, through [`staging`]
+//! buffers), [`pipeline`], [`cache`] and [`files`] (compiled
 //! SPIR-V modules), [`session`] (command buffers), [`queues`] (the choice of a queue for each submission) and [`submit`] (steps
 //! recorded with barriers and timestamps). Every object is owned by a struct whose `Drop` destroys it, and keeps the objects that
 //! it was made from. An object that a submission uses is dropped after the submission has ended, or never. Drops do not wait: if
@@ -14,12 +15,14 @@ mod choose;
 mod context;
 mod destroy;
 mod files;
+pub(crate) mod foreign;
 mod instance;
 mod manifests;
 mod matrices;
 mod memory;
 mod pipeline;
 mod queues;
+pub(crate) mod record;
 mod session;
 mod staging;
 mod statistics;
@@ -109,23 +112,28 @@ impl Backend for VulkanDevice {
 
     fn copy(&self, ends: [(&dyn Buffer, &Region); 2]) -> Result<Box<dyn Recorded>> {
         let [(from, taken), (to, given)] = ends;
-        let recorded = transfer::record(self, (own(from)?, taken), (own(to)?, given))?;
+        let from = foreign::with_usage(own(from)?, vk::BufferUsageFlags::TRANSFER_SRC, "download")?;
+        let to = foreign::with_usage(own(to)?, vk::BufferUsageFlags::TRANSFER_DST, "write")?;
+        let recorded = transfer::record(self, (from, taken), (to, given))?;
         self.context.check_messages()?;
         Ok(Box::new(recorded))
     }
 
     fn write(&self, buffer: &dyn Buffer, region: &Region, bytes: &[u8], wait: &mut Wait) -> Result<()> {
-        transfer::write(self, own(buffer)?, region, bytes, wait)?;
+        let buffer = foreign::with_usage(own(buffer)?, vk::BufferUsageFlags::TRANSFER_DST, "write")?;
+        transfer::write(self, buffer, region, bytes, wait)?;
         self.context.check_messages()
     }
 
     fn read(&self, buffer: &dyn Buffer, region: &Region, bytes: &mut [u8], wait: &mut Wait) -> Result<()> {
-        transfer::read(self, own(buffer)?, region, bytes, wait)?;
+        let buffer = foreign::with_usage(own(buffer)?, vk::BufferUsageFlags::TRANSFER_SRC, "download")?;
+        transfer::read(self, buffer, region, bytes, wait)?;
         self.context.check_messages()
     }
 
     fn clear(&self, buffer: &dyn Buffer, bytes: u64, wait: &mut Wait) -> Result<()> {
-        transfer::clear(self, own(buffer)?, bytes, wait)?;
+        let buffer = foreign::with_usage(own(buffer)?, vk::BufferUsageFlags::TRANSFER_DST, "clear")?;
+        transfer::clear(self, buffer, bytes, wait)?;
         self.context.check_messages()
     }
 

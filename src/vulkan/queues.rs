@@ -5,6 +5,7 @@
 //! that it waits for a submission of another thread only if there are more submissions than queues. A queue with a late submission takes no further ones
 //! unless all are late, because a submission for which a call has waited until the timeout might never end.
 
+use super::foreign::SharedQueue;
 use crate::device::memory::lock;
 use ash::vk;
 use std::num::NonZeroU32;
@@ -23,7 +24,7 @@ pub(super) struct Queues {
 }
 
 struct Queue {
-    raw: vk::Queue,
+    raw: Arc<dyn SharedQueue>,
     /// The semaphore that each submission sets to its number. Null if there is only one queue.
     timeline: vk::Semaphore,
     /// The number of the last submission.
@@ -68,6 +69,12 @@ impl Queues {
 
     /// Creates the queues. Each has a timeline semaphore, which is null if there is only one queue.
     pub(super) fn new(queues: impl IntoIterator<Item = (vk::Queue, vk::Semaphore)>) -> Queues {
+        let own = |raw| Arc::new(Mutex::new(raw)) as Arc<dyn SharedQueue>;
+        Queues::shared(queues.into_iter().map(|(raw, timeline)| (own(raw), timeline)))
+    }
+
+    /// Uses queues that the caller may use, too.
+    pub(super) fn shared(queues: impl IntoIterator<Item = (Arc<dyn SharedQueue>, vk::Semaphore)>) -> Queues {
         let queues: Vec<_> = queues.into_iter().map(|(raw, timeline)| Mutex::new(Queue { raw, timeline, last: 0 })).collect();
         let loads = Arc::new(Mutex::new(vec![Load::default(); queues.len()]));
         Queues { queues, loads, clock: AtomicU64::new(1) }
@@ -153,8 +160,13 @@ impl Queues {
             submit =
                 submit.wait_semaphores(&waits).wait_dst_stage_mask(&stages).signal_semaphores(&signals).push_next(&mut timeline);
         }
-        // SAFETY: by this function's contract; the queue is locked, and the semaphores are the device's.
-        unsafe { device.queue_submit(queue.raw, &[submit], fence) }?;
+        let mut submitted = None;
+        queue.raw.with(&mut |raw| {
+            // Only once, because the fence is signalled once.
+            // SAFETY: by this function's contract; the queue is locked, and the semaphores are the device's.
+            submitted.get_or_insert_with(|| unsafe { device.queue_submit(raw, &[submit], fence) });
+        });
+        submitted.unwrap_or(Err(vk::Result::ERROR_UNKNOWN))?;
         queue.last = number;
         Ok(Point { queue: ticket.queue, number })
     }

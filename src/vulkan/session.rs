@@ -269,19 +269,7 @@ pub(super) struct Session {
 impl Session {
     fn new(context: Arc<Context>, heap: Arc<Heap>) -> Result<Session> {
         // Built before anything can fail, so that whatever was made is destroyed: destroying a null handle does nothing.
-        let mut session = Session {
-            commands_pool: vk::CommandPool::null(),
-            commands: vk::CommandBuffer::null(),
-            fence: vk::Fence::null(),
-            descriptors: vk::DescriptorPool::null(),
-            descriptor_room: (0, 0),
-            queries: vk::QueryPool::null(),
-            query_room: 0,
-            kept: Vec::new(),
-            holds: Vec::new(),
-            context,
-            heap,
-        };
+        let mut session = Session::over(context, heap, vk::CommandBuffer::null());
         let context = session.context.clone();
         let device = &context.device;
         let pool =
@@ -294,6 +282,24 @@ impl Session {
         session.commands = buffers.first().copied().unwrap_or_default();
         session.fence = fence?;
         Ok(session)
+    }
+
+    /// Returns a session that records into a command buffer of the caller, who submits it. It only owns the objects that the commands
+    /// use.
+    pub(super) fn over(context: Arc<Context>, heap: Arc<Heap>, commands: vk::CommandBuffer) -> Session {
+        Session {
+            commands_pool: vk::CommandPool::null(),
+            commands,
+            fence: vk::Fence::null(),
+            descriptors: vk::DescriptorPool::null(),
+            descriptor_room: (0, 0),
+            queries: vk::QueryPool::null(),
+            query_room: 0,
+            kept: Vec::new(),
+            holds: Vec::new(),
+            context,
+            heap,
+        }
     }
 
     fn begin(&self, usage: vk::CommandBufferUsageFlags) -> Result<()> {
@@ -414,6 +420,8 @@ pub(super) enum Stages {
     Compute,
     /// The host.
     Host,
+    /// All stages, including the host: the caller's commands before and after a batch in its command buffer.
+    Any,
 }
 
 impl Stages {
@@ -422,6 +430,7 @@ impl Stages {
             Stages::Device => vk::PipelineStageFlags::COMPUTE_SHADER | vk::PipelineStageFlags::TRANSFER,
             Stages::Compute => vk::PipelineStageFlags::COMPUTE_SHADER,
             Stages::Host => vk::PipelineStageFlags::HOST,
+            Stages::Any => vk::PipelineStageFlags::ALL_COMMANDS | vk::PipelineStageFlags::HOST,
         }
     }
 
@@ -430,6 +439,7 @@ impl Stages {
             Stages::Device => vk::AccessFlags::SHADER_WRITE | vk::AccessFlags::TRANSFER_WRITE,
             Stages::Compute => vk::AccessFlags::SHADER_WRITE,
             Stages::Host => vk::AccessFlags::HOST_WRITE,
+            Stages::Any => vk::AccessFlags::MEMORY_WRITE,
         }
     }
 
@@ -438,6 +448,7 @@ impl Stages {
             Stages::Device => vk::AccessFlags::SHADER_READ | vk::AccessFlags::TRANSFER_READ,
             Stages::Compute => vk::AccessFlags::SHADER_READ,
             Stages::Host => return vk::AccessFlags::HOST_READ,
+            Stages::Any => vk::AccessFlags::MEMORY_READ,
         };
         self.writes() | reads
     }

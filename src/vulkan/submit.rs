@@ -47,6 +47,28 @@ pub(super) fn repeat(device: &VulkanDevice, part: &Part, wait: &mut Wait) -> Res
     Ok(RepeatablePart { commands: Arc::new(session), _part: part.clone(), sessions: device.sessions.clone() })
 }
 
+/// Records a part into a command buffer of the caller, between barriers that order it with all other commands of the queue.
+pub(super) fn record_into(
+    device: &VulkanDevice,
+    part: &Part,
+    commands: vk::CommandBuffer,
+    wait: &mut Wait,
+) -> Result<(Session, Checkup)> {
+    let steps = own_steps(part)?;
+    let checkup = Checkup::plan(&steps, device.context.details.storage_offset_alignment)?;
+    let_pipelines_settle(device, part, &steps, wait)?;
+    let mut session = Session::over(device.context.clone(), device.heap.clone(), commands);
+    session.barrier(Stages::Any, Stages::Device);
+    record_steps(device, &mut session, (&steps, &checkup), Timed::Nothing)?;
+    session.barrier(Stages::Device, Stages::Any);
+    Ok((session, checkup))
+}
+
+/// Returns the fault that the checks of a part have found, after its commands have ended.
+pub(super) fn check(part: &Part, session: &Session, checkup: &Checkup) -> Result<()> {
+    checkup.result(session, &own_steps(part)?)
+}
+
 /// Waits until pipelines that were just made can be launched. With NVIDIA's driver a pipeline that is launched at once may run the code of
 /// another one (`docs/drivers.md`).
 fn let_pipelines_settle(device: &VulkanDevice, part: &Part, steps: &[Own<'_>], wait: &mut Wait) -> Result<()> {
@@ -269,7 +291,7 @@ fn bind(session: &Session, own: &Own<'_>, pool: vk::DescriptorPool, params: Opti
     let sets = unsafe { device.allocate_descriptor_sets(&allocate) }.map_err(failed("vkAllocateDescriptorSets"))?;
     let one = |(buffer, used): (&&Buffer, &Use)| {
         let info = vk::DescriptorBufferInfo::default().buffer(buffer.raw);
-        [info.offset(used.region.start).range(used.bound_bytes())]
+        [info.offset(buffer.base + used.region.start).range(used.bound_bytes())]
     };
     let mut infos: Vec<[vk::DescriptorBufferInfo; 1]> = own.buffers.iter().zip(&own.step.uses).map(one).collect();
     infos.extend(

@@ -158,7 +158,7 @@ pub(super) fn clear(device: &VulkanDevice, buffer: &Buffer, bytes: u64, wait: &m
         || format!("filling {bytes} bytes"),
         |session| {
             // SAFETY: recording; the buffer is this device's, lives until the submission has ended, and has as many bytes.
-            unsafe { session.context.device.cmd_fill_buffer(session.commands, buffer.raw, 0, bytes, 0) };
+            unsafe { session.context.device.cmd_fill_buffer(session.commands, buffer.raw, buffer.base, bytes, 0) };
             Ok(())
         },
     )
@@ -197,8 +197,13 @@ impl Recorded for RecordedCopy {
 
 /// Records copies of regions from one buffer to another. Both live until the submission has ended, and hold the regions.
 fn copy(session: &Session, (from, to): (&Buffer, &Buffer), regions: &[vk::BufferCopy]) {
+    let placed = |region: &vk::BufferCopy| {
+        let (src, dst) = (from.base + region.src_offset, to.base + region.dst_offset);
+        vk::BufferCopy::default().src_offset(src).dst_offset(dst).size(region.size)
+    };
+    let regions: Vec<_> = regions.iter().map(placed).collect();
     // SAFETY: recording; the buffers are this device's.
-    unsafe { session.context.device.cmd_copy_buffer(session.commands, from.raw, to.raw, regions) };
+    unsafe { session.context.device.cmd_copy_buffer(session.commands, from.raw, to.raw, &regions) };
 }
 
 /// Checks that the host could access the memory. A staging buffer guarantees it.

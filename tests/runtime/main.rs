@@ -7,6 +7,7 @@
 mod batches;
 mod checks;
 mod devices;
+mod embedded;
 mod given_up;
 mod hosts;
 mod injector;
