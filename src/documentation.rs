@@ -32,6 +32,10 @@ mod quantized {}
 #[doc = include_str!("../docs/safety.md")]
 mod safety {}
 
+/// `docs/in-a-program.md`.
+#[doc = include_str!("../docs/in-a-program.md")]
+mod in_a_program {}
+
 /// `docs/directives/`.
 mod directives {
     #[doc = include_str!("../docs/directives/clone.md")]
