@@ -8,6 +8,11 @@ mod readme {}
 #[doc = include_str!("../docs/language.md")]
 mod language {}
 
+/// `docs/data.md`.
+#[cfg(feature = "ndarray")]
+#[doc = include_str!("../docs/data.md")]
+mod data {}
+
 /// `docs/instead.md`.
 #[doc = include_str!("../docs/instead.md")]
 mod instead {}

@@ -1,6 +1,7 @@
 //! The errors of the runtime.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -206,6 +207,40 @@ pub enum Error {
         tensor: Vec<usize>,
         /// The host tensor's shape.
         host: Vec<usize>,
+    },
+    /// Bytes are not the elements of a tensor: see [`Device::upload_bytes`](crate::Device::upload_bytes).
+    #[error("a tensor of {dtype} and shape {shape:?}: {reason}")]
+    Bytes {
+        /// The element type.
+        dtype: tilewright_launch::DType,
+        /// The shape.
+        shape: Vec<usize>,
+        /// The difference.
+        reason: String,
+    },
+    /// The shape of an array is not the tensor's, or an array cannot have the tensor's shape.
+    #[error("the tensor has shape {shape:?}, and the array {array}")]
+    Array {
+        /// The tensor's shape.
+        shape: Vec<usize>,
+        /// The array's shape or number of dimensions.
+        array: String,
+    },
+    /// A `.npy` file has contents that no tensor has, or a tensor has elements that no `.npy` file has.
+    #[error("cannot {action} a .npy file: {reason}")]
+    Npy {
+        /// `read` or `write`.
+        action: &'static str,
+        /// The reason, and where possible what to do.
+        reason: String,
+    },
+    /// Reading or writing a file failed.
+    #[error("cannot {action} a .npy file: {source}")]
+    File {
+        /// `read` or `write`.
+        action: &'static str,
+        /// The system's error.
+        source: Arc<std::io::Error>,
     },
     /// A view selects elements that the tensor does not have, or a shape that the tensor cannot be viewed in.
     #[error("a view of a tensor of shape {shape:?}: {message}")]

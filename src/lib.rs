@@ -12,6 +12,13 @@
 //! [`Device::load`] keeps the variants that the device can run. [`Loaded::run`] solves the kernel's dims from the shapes of its
 //! arguments, chooses the first variant that takes them, and runs it. A [`Batch`] submits many launches at once. [`DynKernel`] does
 //! the same for programs that are compiled at run time.
+//!
+//! # Features
+//!
+//! `ndarray` adds `Device::upload_array`, `Tensor::download_array` and others, for arrays and views of the crate `ndarray`. It is off by
+//! default.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // The macros refer to this crate by its name, also inside of it.
 extern crate self as tilewright;

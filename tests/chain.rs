@@ -376,3 +376,21 @@ fn results_have_names() -> tilewright::Result<()> {
     assert_eq!(into.download()?, [0.5, 0.75]);
     Ok(())
 }
+
+/// A crate that depends on Tilewright under another name only.
+#[test]
+fn a_crate_that_renames_tilewright() {
+    is(renamed_kernels::PACKED, "product", "PACKED", "board");
+    let device = tilewright::Device::open().expect("a device");
+    let load = |values: &[f32]| device.upload([2, 3], values).expect("the input uploads");
+    let (a, mut b) = (load(&[1.0, 5.0, 3.0, -4.0, -6.0, -5.0]), load(&[1.0; 6]));
+    let mixed = device.load(&[renamed_kernels::mixed::DEFAULT]).expect("the variant loads");
+    let renamed_kernels::mixed::Outputs { rows, best } = mixed.run((0.5, &a, &mut b)).expect("the kernel runs").into();
+    assert_eq!(rows.download().expect("downloads"), [9.0, -15.0]);
+    assert_eq!(best.download().expect("downloads"), [1, 0]);
+    assert_eq!(b.download().expect("downloads"), [2.0, 6.0, 4.0, -3.0, -5.0, -4.0]);
+    let product = device.load(&[renamed_kernels::PACKED]).expect("the variant loads");
+    let weights = device.upload([3, 2], &[1.0, 0.0, 0.0, 1.0, 1.0, 1.0]).expect("the weights upload");
+    let weights = product.pack_b(&weights).expect("the weights are packed");
+    assert_eq!(product.run((&a, &weights)).expect("the kernel runs").download().expect("downloads"), [4.0, 8.0, -9.0, -11.0]);
+}

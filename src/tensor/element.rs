@@ -25,6 +25,10 @@ pub trait Element: sealed::Sealed + Copy + Default + Send + Sync + 'static {
     #[doc(hidden)]
     fn from_device(count: usize, read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Vec<Self>>;
 
+    /// Overwrites elements with those that `read` copies from device memory. `read` fills a slice with bytes.
+    #[doc(hidden)]
+    fn overwrite(values: &mut [Self], read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()>;
+
     /// Returns the 32 bits in which a scalar of this type is passed to a kernel.
     #[doc(hidden)]
     fn scalar_bits(self) -> u32;
@@ -38,7 +42,7 @@ pub(crate) fn reserved<T>(count: usize) -> Result<Vec<T>> {
 }
 
 /// Returns `count` zeros on the host. They usually cost no time until they are accessed.
-fn zeros<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
+pub(crate) fn zeros<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
     bytemuck::allocation::try_zeroed_vec(count).map_err(|()| lacking::<T>(count))
 }
 
@@ -58,8 +62,12 @@ macro_rules! plain {
 
             fn from_device(count: usize, read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Vec<Self>> {
                 let mut values: Vec<$t> = zeros(count)?;
-                read(bytemuck::cast_slice_mut(&mut values))?;
+                Self::overwrite(&mut values, read)?;
                 Ok(values)
+            }
+
+            fn overwrite(values: &mut [Self], read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
+                read(bytemuck::cast_slice_mut(values))
             }
 
             fn scalar_bits(self) -> u32 {
@@ -96,11 +104,16 @@ impl Element for bool {
     }
 
     fn from_device(count: usize, read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Vec<Self>> {
-        let mut words: Vec<u32> = zeros(count)?;
-        read(bytemuck::cast_slice_mut(&mut words))?;
+        let words = u32::from_device(count, read)?;
         let mut values = reserved(count)?;
         values.extend(words.into_iter().map(|w| w != 0));
         Ok(values)
+    }
+
+    fn overwrite(values: &mut [Self], read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
+        let words = u32::from_device(values.len(), read)?;
+        values.iter_mut().zip(words).for_each(|(value, word)| *value = word != 0);
+        Ok(())
     }
 
     fn scalar_bits(self) -> u32 {

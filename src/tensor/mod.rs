@@ -1,7 +1,12 @@
-//! Tensors in the memory of a device: row-major, or packed for a kernel. Views of them are in [`view`].
+//! Tensors in the memory of a device: row-major, or packed for a kernel. Views of them are in [`view`]. Their elements come from slices
+//! (`upload`), bytes (`bytes`), files (`npy`) and arrays of the crate `ndarray` (`array`), and return in the same forms.
 
+#[cfg(feature = "ndarray")]
+mod array;
+mod bytes;
 pub(super) mod element;
 pub(super) mod host;
+mod npy;
 pub(super) mod prepared;
 mod upload;
 pub(super) mod view;
@@ -182,13 +187,41 @@ impl AnyTensor {
     pub fn download<T: Element>(&self) -> Result<Vec<T>> {
         self.check_dtype::<T>()?;
         self.check_ready()?;
-        let places = T::from_device(self.places(), |bytes| {
-            if bytes.is_empty() { Ok(()) } else { self.device.read(&self.memory, &self.region(), bytes, || self.described()) }
-        })?;
+        let places = T::from_device(self.places(), |bytes| self.read(bytes))?;
         let Some(layout) = &self.layout else { return Ok(places) };
         let mut elements = reserved(self.len())?;
         elements.extend(layout.places(&self.shape).filter_map(|at| places.get(at).copied()));
         Ok(elements)
+    }
+
+    /// Copies the elements to a slice in row-major order, regardless of their layout or strides, and allocates no memory for a row-major
+    /// tensor or a view. (Elements of `bool` need a temporary list of words.) `T` must be the tensor's dtype, and the slice must have as many
+    /// elements as the tensor.
+    ///
+    /// # Errors
+    /// [`Error::DType`] and [`Error::Elements`] leave the slice as it was. Other errors may leave a part of it overwritten.
+    pub fn download_into<T: Element>(&self, values: &mut [T]) -> Result<()> {
+        self.check_dtype::<T>()?;
+        self.check_count(values.len())?;
+        self.check_ready()?;
+        let Some(layout) = &self.layout else { return T::overwrite(values, |bytes| self.read(bytes)) };
+        let places = T::from_device(self.places(), |bytes| self.read(bytes))?;
+        let elements = layout.places(&self.shape).filter_map(|at| places.get(at).copied());
+        values.iter_mut().zip(elements).for_each(|(value, element)| *value = element);
+        Ok(())
+    }
+
+    /// Reads the bytes of all places in memory.
+    fn read(&self, bytes: &mut [u8]) -> Result<()> {
+        if bytes.is_empty() { Ok(()) } else { self.device.read(&self.memory, &self.region(), bytes, || self.described()) }
+    }
+
+    /// Checks that the caller has given a number of elements that is the tensor's.
+    fn check_count(&self, count: usize) -> Result<()> {
+        if count == self.len() {
+            return Ok(());
+        }
+        Err(Error::Elements { shape: self.shape.clone(), wanted: self.len().to_string(), got: count })
     }
 
     /// Reads all elements, in row-major order, from a device of [exact arithmetic](crate::exact). An integer is the number of
@@ -207,9 +240,7 @@ impl AnyTensor {
     pub fn write<T: Element>(&mut self, values: &[T]) -> Result<()> {
         self.check_dtype::<T>()?;
         self.row_major("written by the host")?;
-        if values.len() != self.len() {
-            return Err(Error::Elements { shape: self.shape.clone(), wanted: self.len().to_string(), got: values.len() });
-        }
+        self.check_count(values.len())?;
         self.check_ready()?;
         self.put(values)
     }
@@ -217,6 +248,13 @@ impl AnyTensor {
     /// Writes all elements of a new tensor that does not share its memory. Afterwards the tensor has contents.
     pub(crate) fn fill<T: Element>(&self, values: &[T]) -> Result<()> {
         self.put(values)?;
+        self.memory.set_written();
+        Ok(())
+    }
+
+    /// Writes all elements of a new tensor, as [`AnyTensor::fill`] does, given as they are in device memory.
+    pub(crate) fn fill_bytes(&self, bytes: &[u8]) -> Result<()> {
+        self.put_bytes(bytes)?;
         self.memory.set_written();
         Ok(())
     }
@@ -229,8 +267,12 @@ impl AnyTensor {
     }
 
     fn put<T: Element>(&self, values: &[T]) -> Result<()> {
-        let bytes = T::to_device(values)?;
-        if bytes.is_empty() { Ok(()) } else { self.device.write(&self.memory, &self.region(), &bytes, || self.described()) }
+        self.put_bytes(&T::to_device(values)?)
+    }
+
+    /// Writes all elements, given as they are in device memory.
+    fn put_bytes(&self, bytes: &[u8]) -> Result<()> {
+        if bytes.is_empty() { Ok(()) } else { self.device.write(&self.memory, &self.region(), bytes, || self.described()) }
     }
 
     /// Checks that the tensor has contents.
@@ -314,6 +356,24 @@ impl<T: Element, L: Layout> Tensor<T, L> {
     /// Copies the elements to the host in row-major order, regardless of their layout.
     pub fn download(&self) -> Result<Vec<T>> {
         self.any.download()
+    }
+
+    /// Copies the elements to a slice in row-major order, regardless of their layout: see [`AnyTensor::download_into`].
+    ///
+    /// ```
+    /// # fn main() -> tilewright::Result<()> {
+    /// # let device = tilewright::Options::new().device("reference").open()?;
+    /// let tensor = device.upload([2, 2], &[1.0f32, 2.0, 3.0, 4.0])?;
+    /// let mut frame = [0.0; 4];
+    /// tensor.download_into(&mut frame)?;
+    /// assert_eq!(frame, [1.0, 2.0, 3.0, 4.0]);
+    /// let error = tensor.download_into(&mut frame[..3]).expect_err("the slice is too short");
+    /// assert_eq!(error.to_string(), "shape [2, 2] has 4 elements, but there are 3");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn download_into(&self, values: &mut [T]) -> Result<()> {
+        self.any.download_into(values)
     }
 
     /// Returns this tensor as one whose types are known at run time only.

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use tilewright_launch::DType;
 
 /// The name by which tools show a caller's tensor.
-fn named(dtype: DType, shape: &[usize]) -> String {
+pub(super) fn named(dtype: DType, shape: &[usize]) -> String {
     format!("{dtype}{shape:?}")
 }
 
