@@ -1,5 +1,6 @@
 //! The errors of the runtime.
 
+use std::env::consts::OS;
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,13 +22,13 @@ pub enum Error {
         wanted: &'static str,
     },
     /// This machine has no Vulkan loader.
-    #[error("no Vulkan loader was found ({reason}); {INSTALL}")]
+    #[error("no Vulkan loader was found ({reason}); {}", install(OS))]
     NoLoader {
         /// The system's message.
         reason: String,
     },
     /// The Vulkan loader found no driver that it can use.
-    #[error("the Vulkan loader found no driver ({reason}); {INSTALL}")]
+    #[error("the Vulkan loader found no driver ({reason}); {}", install(OS))]
     NoDriver {
         /// The loader's message.
         reason: String,
@@ -404,8 +405,18 @@ pub enum Error {
     },
 }
 
-const INSTALL: &str =
-    "install one: on Debian and Ubuntu `apt install mesa-vulkan-drivers libvulkan1`, or the driver of the GPU's vendor";
+/// Returns how to install a loader and a driver on an operating system, named as in [`OS`].
+fn install(os: &str) -> &'static str {
+    match os {
+        "macos" => {
+            "install MoltenVK and the loader: the Vulkan SDK from vulkan.lunarg.com, or `brew install molten-vk vulkan-loader`; the loader is \
+             libvulkan.dylib, and programs find Homebrew's with DYLD_FALLBACK_LIBRARY_PATH=/opt/homebrew/lib (on Intel: /usr/local/lib)"
+        }
+        "windows" => "install the driver of the GPU's vendor, which brings the loader vulkan-1.dll",
+        "android" => "the loader libvulkan.so and the driver are parts of the system: this device or emulator has no Vulkan",
+        _ => "install one: on Debian and Ubuntu `apt install mesa-vulkan-drivers libvulkan1`, or the driver of the GPU's vendor",
+    }
+}
 
 /// The reason for which a variant does not take the arguments of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -475,5 +486,27 @@ impl fmt::Display for Listed<'_> {
                 more.iter().try_for_each(|d| write!(f, "\n  {d}"))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_system_has_its_own_advice() {
+        for (os, advice) in [
+            ("linux", "apt install mesa-vulkan-drivers libvulkan1"),
+            ("freebsd", "the driver of the GPU's vendor"),
+            ("macos", "brew install molten-vk vulkan-loader"),
+            ("macos", "DYLD_FALLBACK_LIBRARY_PATH=/opt/homebrew/lib"),
+            ("windows", "vulkan-1.dll"),
+            ("android", "libvulkan.so"),
+        ] {
+            assert!(install(os).contains(advice), "{os}: {}", install(os));
+        }
+        let error = Error::NoLoader { reason: "libvulkan.so.1: cannot open".to_owned() }.to_string();
+        assert!(error.starts_with("no Vulkan loader was found (libvulkan.so.1: cannot open); "), "{error}");
+        assert!(error.ends_with(install(OS)), "{error}");
     }
 }

@@ -24,6 +24,7 @@ mod compile;
 mod computes;
 mod context;
 mod control;
+pub mod defects;
 mod drivers;
 mod function;
 mod invocations;

@@ -17,6 +17,7 @@ mod bars;
 mod bench;
 mod check;
 mod cost;
+mod defects;
 mod devices;
 mod doctor;
 mod example;

@@ -115,7 +115,7 @@ pub(crate) struct Devices {
     pub(crate) json: bool,
 }
 
-/// Prints the installed and the missing tools, and the profiles that each device meets.
+/// Prints the devices that can be used, the missing tools, and for each device the known defects of its driver and the profiles that it meets.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  tilewright doctor\n  tilewright doctor src/schedules/board.rs --runner \"ssh board tilewright-runner\"\n\nExit code 1: the loader or a driver is missing, or no device meets a profile of FILE."
@@ -146,8 +146,8 @@ pub(crate) struct New {
     /// The crate's name, if it differs from the folder's.
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// The checkout of Tilewright that the crate depends on; by default the one that this program was built from, or else the public
-    /// repository.
+    /// The checkout of Tilewright that the crate depends on; by default the one that this program was built from. A program from the registry
+    /// takes the release of its version, and any other the public repository.
     #[arg(long, value_name = "FOLDER", conflicts_with = "git")]
     pub(crate) checkout: Option<PathBuf>,
     /// The git repository that the crate depends on instead.

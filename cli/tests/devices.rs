@@ -24,7 +24,9 @@ fn without_a_driver_that_is_said() {
     let report = none(&["doctor", "--json"]).ends(1).json();
     assert!(report[0]["loader"].as_str().or(report[0]["driver"].as_str()).unwrap().contains("install"), "{report}");
     assert_eq!(report[0]["well"], false);
-    assert!(none(&["doctor"]).ends(1).out.contains("missing:"));
+    let text = none(&["doctor"]).ends(1).out;
+    assert!(text.starts_with("here (") && text.contains("): you can use only the reference device, which interprets"), "{text}");
+    assert!(text.contains("missing:"), "{text}");
 }
 
 #[test]
@@ -45,6 +47,27 @@ fn doctor_compares_profiles_with_devices() {
     assert_eq!(of["giant"][1], "invocations in x: 1024 of 60000");
     let text = run(&["doctor", &file.arg("src/lib.rs")]).ends(1).out;
     assert!(text.contains("lacks giant (of the file): invocations in a workgroup: 1024 of 60000"), "{text}");
+    // The reference device lacks a driver, so it lacks an entry.
+    assert!(report[0]["defects"].get(&reference).is_none(), "{report}");
+}
+
+#[test]
+fn doctor_begins_with_what_can_be_used() {
+    let report = run(&["doctor", "--json"]).json();
+    let usable = report[0]["usable"].as_str().unwrap();
+    assert!(usable.starts_with("you can use ") && usable.ends_with("; and the reference device"), "{usable}");
+    let (vulkan, _) = report[0]["devices"].as_array().unwrap().split_last().map(|(last, rest)| (rest, last)).unwrap();
+    for device in vulkan {
+        let (name, index) = (device["name"].as_str().unwrap(), device["index"].to_string());
+        let met: Vec<_> =
+            report[0]["profiles"][&index].as_object().unwrap().iter().filter(|(_, l)| l == &&serde_json::json!([])).collect();
+        assert!(usable.contains(name) && met.iter().all(|(profile, _)| usable.contains(profile.as_str())), "{usable}");
+        let of_driver = report[0]["defects"][&index].as_array().unwrap();
+        let is_known = ["Mesa", "NVIDIA"].iter().any(|driver| device["driver"].as_str().unwrap().contains(driver));
+        assert_eq!(of_driver.is_empty(), !is_known, "{device}");
+    }
+    let text = run(&["doctor"]).out;
+    assert!(text.lines().next().unwrap().ends_with(usable), "{text}");
 }
 
 #[test]

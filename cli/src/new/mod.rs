@@ -69,6 +69,9 @@ fn dependency(options: &New) -> Result<String, Problem> {
     if let Some(url) = &options.git {
         return Ok(format!("{{ git = {} }}", quoted(url)));
     }
+    if options.checkout.is_none() && is_package(Path::new(env!("CARGO_MANIFEST_DIR"))) {
+        return Ok(quoted(env!("CARGO_PKG_VERSION")));
+    }
     // Returns the checkout from which this program was built, if it still exists.
     let built = || Path::new(env!("CARGO_MANIFEST_DIR")).parent().filter(|p| is_checkout(p)).map(Path::to_path_buf);
     let path: Option<PathBuf> = match &options.checkout {
@@ -81,6 +84,11 @@ fn dependency(options: &New) -> Result<String, Problem> {
     Ok(format!("{{ path = {} }}", quoted(&path.to_string_lossy())))
 }
 
+/// True if this is the folder of a package from the registry. There it has the version in its name.
+fn is_package(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name == concat!(env!("CARGO_PKG_NAME"), "-", env!("CARGO_PKG_VERSION")))
+}
+
 fn is_checkout(path: &Path) -> bool {
     std::fs::read_to_string(path.join("Cargo.toml")).is_ok_and(|text| text.contains("\nname = \"tilewright\"\n"))
 }
@@ -88,4 +96,21 @@ fn is_checkout(path: &Path) -> bool {
 /// Returns a string of TOML. JSON's escapes are valid in TOML too.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_of_the_registry_have_a_version_in_their_path() {
+        let folder =
+            format!("/home/a/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/tilewright-cli-{}", env!("CARGO_PKG_VERSION"));
+        assert!(is_package(Path::new(&folder)));
+        for checkout in
+            [env!("CARGO_MANIFEST_DIR"), "/home/a/.cargo/git/checkouts/tilewright-0123/4567/cli", "/src/tilewright-cli-0.0.1"]
+        {
+            assert!(!is_package(Path::new(checkout)), "{checkout}");
+        }
+    }
 }

@@ -1,5 +1,5 @@
 //! Predicts what the compiler of a driver does with a value. The rules that avoid faults of drivers depend on it.
-//! The module `drivers` of the backend has a table of these rules.
+//! The module `defects` of the backend has a table of these rules.
 
 pub mod class;
 mod found;
