@@ -1,10 +1,10 @@
 //! The same dispatches by Vulkan alone: recorded once, submitted again and again, on the device's first queue for compute. It is the least time
 //! that a launch takes on a machine.
 
-use ash::vk;
 use std::error::Error;
 use std::time::{Duration, Instant};
-use tilewright_launch::Program;
+use tilewright::ash::{self, vk};
+use tilewright::program::Program;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

@@ -167,7 +167,7 @@ fn copies(device: &Device, megabytes: usize) -> Result<()> {
     let mut host = device.host::<f32>([count])?;
     host.write()?.fill(2.0);
     println!("\n{:<46} {:>12}", "GiB/s", "Tilewright");
-    let mut rate = |name: &str, call: &mut dyn FnMut() -> tilewright::Result<()>| -> Result<()> {
+    let rate = |name: &str, call: &mut dyn FnMut() -> tilewright::Result<()>| -> Result<()> {
         let mut times = (0..7).map(|_| timed(&mut *call)).collect::<Result<Vec<_>>>()?;
         times.sort_unstable();
         println!("{name:<46} {:>12.1}", megabytes as f64 / 1024.0 / times[3].as_secs_f64());

@@ -315,7 +315,8 @@ impl Part {
     /// Describes a memory in errors.
     pub(crate) fn name_of(&self, memory: &Arc<Memory>) -> String {
         let uses = |step: &&LaunchStep| step.uses.iter().any(|used| Arc::ptr_eq(&used.memory, memory));
-        format!("a tensor of `{}`", self.steps().iter().find(uses).map_or("?", |step| &step.name))
+        let step = self.steps().iter().find(uses);
+        step.map_or_else(|| format!("a tensor of {}", self.0.what), |step| format!("a tensor of `{}`", step.name))
     }
 
     /// Returns the new tensors, until a submission of the part was seen to end.
