@@ -1,8 +1,9 @@
 //! An open device and its queues.
 
-use super::choose::{Candidate, Chain, Details};
+use super::choose::{Candidate, Details};
 use super::destroy::Destroyer;
 use super::failed;
+use super::features::Chain;
 use super::instance::Instance;
 use super::queues::Queues;
 use crate::device::checks::Checks;

@@ -3,8 +3,9 @@
 //! The runtime uses these objects and never destroys them. It finds out by itself all that Vulkan can be asked for. The rest (the queues,
 //! the enabled extensions and features, the usage of a buffer) is the caller's statement, because Vulkan cannot be asked for it.
 
-use super::choose::{self, Enabled, Features};
+use super::choose::{self, Enabled};
 use super::context::{Context, DeviceOwner, timeline};
+use super::features::Features;
 use super::instance::{Instance, has};
 use super::memory::{self, Heap, Owner};
 use super::queues::Queues;
