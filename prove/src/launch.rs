@@ -173,7 +173,7 @@ fn unpacked(kernel: &DynKernel, algorithm: &Program, outputs: Vec<AnyTensor>) ->
         let unpacked = kernel.unpack(&buffer.name, &output)?;
         let texts = |t: &AnyTensor| Ok::<_, Error>(download(buffer.dtype, t)?.iter().map(|v| format!("{v:?}")).collect::<Vec<_>>());
         let (mut host, mut device) = (texts(&output)?, texts(&unpacked)?);
-        // In exact arithmetic, an element that is not known has no bits.
+        // In exact arithmetic, elements that are not known do not have bits.
         if let (Ok(packed), Ok(elements)) = (output.elements(), unpacked.elements()) {
             let is_known = |n: &usize| ![packed[*n], elements[*n]].iter().any(|e| matches!(e, Element::Unknown(_)));
             let known = |texts: &[String]| (0..texts.len()).filter(is_known).map(|n| texts[n].clone()).collect();

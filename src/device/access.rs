@@ -302,7 +302,7 @@ impl GroupClaims {
     }
 
     /// Adds work to the group, in the order of all submissions of the device. Returns the work that the submission must follow. `is_quiet` returns
-    /// true if the host does not access memory of the device, and all work of the device is the given work of the group. Then there are no other
+    /// true if the host does not access memory of the device, and the device's only work is the given work of the group. Then only that work
     /// conflicts.
     ///
     /// # Errors

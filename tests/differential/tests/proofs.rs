@@ -176,7 +176,7 @@ fn a_difference_names_the_element() {
     assert_ne!(wanted, got);
 }
 
-/// Integers of floats are not known in exact arithmetic. The host and the device unpack what is known of them.
+/// Integers of floats are not known in exact arithmetic. The host and the device agree on the known elements.
 #[test]
 fn packed_results_that_are_not_known_are_unpacked() {
     let kernel = "fn k<N>(x: f32[N, 4]) -> y: i8[N, N] { y[i, j] = x.clamp()[i, j] as i8; }";
