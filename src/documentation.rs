@@ -37,6 +37,10 @@ mod quantized {}
 #[doc = include_str!("../docs/safety.md")]
 mod safety {}
 
+/// `docs/calls.md`.
+#[doc = include_str!("../docs/calls.md")]
+mod calls {}
+
 /// `docs/in-a-program.md`.
 #[doc = include_str!("../docs/in-a-program.md")]
 mod in_a_program {}

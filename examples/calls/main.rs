@@ -175,6 +175,8 @@ fn copies(device: &Device, megabytes: usize) -> Result<()> {
     };
     rate("from a slice to the device: write", &mut || tensor.write(&values))?;
     rate("from the device to a new vector: download", &mut || tensor.download().map(drop))?;
+    let mut warm = vec![1.0f32; count];
+    rate("from the device to a slice: download_into", &mut || tensor.download_into(&mut warm))?;
     rate("from a host tensor: copy_from", &mut || tensor.copy_from(&host)?.wait())?;
     rate("to a host tensor: copy_to", &mut || tensor.copy_to(&mut host)?.wait())?;
     assert!(host.read()?.iter().all(|v| *v == 2.0), "the last copies were of the host tensor");

@@ -1,4 +1,5 @@
-//! Runs a trained network on handwritten digits: weights from a safetensors file, images from a `.npy` file, and all images in one launch.
+//! Runs a trained network on handwritten digits: weights from a safetensors file, and images from a `.npy` file. The launch is recorded once, and
+//! submitted for each part of the images, as a server does.
 //!
 //! ```text
 //! cargo run --release -p tilewright-digits
@@ -24,6 +25,9 @@ use tilewright::{DType, Device, Tensor};
 /// The greatest difference from scikit-learn's logarithms of probabilities, which are from -33 to 0. scikit-learn computes in f64, and
 /// sums of 128 products in f32 are off by less than this.
 const TOLERANCE: f32 = 1e-4;
+
+/// The images of a launch.
+const PART: usize = 128;
 
 /// The folder of the files that `train.py` writes.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/digits");
@@ -63,7 +67,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Classifies all images in one launch.
+/// Classifies all images, part by part.
 fn report(device: &Device) -> Result<Report, Box<dyn Error>> {
     let path = Path::new(FOLDER).join("network.safetensors");
     let file = fs::read(&path).map_err(|e| about(&path, e))?;
@@ -74,11 +78,29 @@ fn report(device: &Device) -> Result<Report, Box<dyn Error>> {
 
     let images: Tensor<u8> = array(device, "images.npy")?;
     let &[count, height, width] = images.shape() else { return Err("the images have three dimensions".into()) };
-    let images = images.reshape([count, height * width])?;
+    let (images, pixels) = (images.download()?, height * width);
     let kernel = device.load(&[kernel::PLANNED])?;
-    let classify::Outputs { log_probability, class } = kernel.run((&images, weight_1, bias_1, weight_2, bias_2))?.into();
+    let mut x = device.zeros::<u8>([PART, pixels])?;
+    let mut batch = device.batch();
+    let outputs = batch.run(&kernel, (&x, weight_1, bias_1, weight_2, bias_2))?;
+    let classify::Outputs { log_probability, class } = outputs.into();
+    let mut recording = batch.record()?;
 
-    let (got, classes): (Array2<f32>, Array1<i32>) = (log_probability.download_array()?, class.download_array()?);
+    let mut input = device.host::<u8>(x.shape())?;
+    let (mut logarithms, mut digits) = (device.host::<f32>(log_probability.shape())?, device.host::<i32>(class.shape())?);
+    let (mut got, mut classes) = (Vec::new(), Vec::new());
+    for part in images.chunks(PART * pixels) {
+        let count = part.len() / pixels;
+        input.write()?[..part.len()].copy_from_slice(part);
+        // The device runs these one after another. Only `read` waits.
+        x.copy_from(&input)?;
+        recording.submit()?;
+        log_probability.copy_to(&mut logarithms)?;
+        class.copy_to(&mut digits)?;
+        got.extend_from_slice(&logarithms.read()?[..count * logarithms.len() / PART]);
+        classes.extend_from_slice(&digits.read()?[..count]);
+    }
+    let (got, classes) = (Array2::from_shape_vec((count, got.len() / count.max(1)), got)?, Array1::from(classes));
     let expected: Array2<f32> = array(device, "log-probabilities.npy")?.download_array()?;
     let labels: Array1<u8> = array(device, "labels.npy")?.download_array()?;
     if got.dim() != expected.dim() || classes.dim() != labels.dim() {

@@ -3,11 +3,11 @@
 pub(super) mod access;
 pub(super) mod backend;
 pub(super) mod checks;
+pub(super) mod commands;
 mod environment;
 pub(super) mod folder;
 pub(super) mod listening;
 pub(super) mod memory;
-pub(super) mod recording;
 pub(super) mod region;
 pub(super) mod statistics;
 pub(super) mod submission;

@@ -10,9 +10,12 @@ use tilewright_launch::Program;
 
 /// Returns the options of all tests: the device that the environment selects, validation on, and no cache on disk.
 pub fn options() -> Options {
-    // A machine with a GPU may lack the layers.
-    let validation = std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0");
-    Options::from_env().expect("the environment is right").validation(validation).cache(None)
+    Options::from_env().expect("the environment is right").validation(has_layers()).cache(None)
+}
+
+/// Returns false if the environment says that the validation layers are missing, as on a machine that is rented for its GPU.
+pub fn has_layers() -> bool {
+    std::env::var("TILEWRIGHT_VALIDATION").as_deref() != Ok("0")
 }
 
 /// Returns a device that the tests share.

@@ -1,5 +1,6 @@
 //! A Vulkan program: it opens its own device, allocates its own buffers, and records its own commands.
 
+use crate::support::has_layers;
 use std::any::Any;
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +35,8 @@ pub struct Vulkan {
 const LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
 impl Vulkan {
-    pub fn open(setup: Setup) -> Arc<Vulkan> {
+    pub fn open(mut setup: Setup) -> Arc<Vulkan> {
+        setup.validation &= has_layers();
         let messages: Box<Mutex<Vec<String>>> = Box::default();
         // SAFETY (this file): this is a Vulkan program, whose calls the validation layers check.
         let entry = unsafe { ash::Entry::load() }.expect("a loader");
