@@ -41,13 +41,14 @@ mod vulkan;
 /// The Vulkan bindings of the functions that take Vulkan objects: ash 0.38.
 pub use ash;
 pub use device::checks::Checks;
+pub use device::pending::Pending;
 pub use device::{Device, DeviceInfo, DeviceKind, Disabled, Limits, Options};
 pub use error::{Cause, Error, Refusal, Result};
 pub use half::{bf16, f16};
 pub use kernel::argument::{Argument, Scalar};
 pub use kernel::batch::Batch;
+pub use kernel::commands::BatchCommands;
 pub use kernel::load::DynKernel;
-pub use kernel::pending::Pending;
 pub use kernel::recording::Recording;
 pub use kernel::{Kernel, Loaded, Outputs, Packing, Rounding, Variant};
 pub use tensor::element::Element;
@@ -55,7 +56,6 @@ pub use tensor::host::HostTensor;
 pub use tensor::{AnyTensor, Tensor};
 pub use tilewright_launch::{DType, Feature};
 pub use vulkan::foreign::{AshBuffer, AshDevice, SharedQueue};
-pub use vulkan::record::BatchCommands;
 
 /// Defines a kernel, the computation that schedules implement.
 ///

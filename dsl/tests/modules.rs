@@ -15,7 +15,7 @@ const ORDERED: [(&str, &str, &[&str]); 5] = [
     ("src", "facts", &["polynomials", "refutation", "sources", "proof"]),
     ("src", "verify", &["loops", "reductions", "memory", "values"]),
     ("../codegen/src", "", &["values", "formulas", "drivers", "cost"]),
-    ("../src", "", &["device", "tensor", "launch", "reference", "vulkan", "kernel"]),
+    ("../src", "", &["device", "tensor", "launch", "reference", "vulkan", "kernel", "program"]),
 ];
 
 fn files(at: &Path, found: &mut Vec<PathBuf>) {

@@ -8,6 +8,7 @@ mod environment;
 pub(super) mod folder;
 pub(super) mod listening;
 pub(super) mod memory;
+pub(super) mod pending;
 pub(super) mod region;
 pub(super) mod statistics;
 pub(super) mod submission;

@@ -2,12 +2,12 @@
 
 use super::argument::Argument;
 use super::load::DynKernel;
-use super::pending::Pending;
 use super::recording::{Kept, RecordedLaunch, Recording};
 use super::run::{InBatch, Launch, Target, timing};
 use crate::device::Device;
 use crate::device::backend::LaunchStep;
 use crate::device::memory::{Memory, fresh_id};
+use crate::device::pending::Pending;
 use crate::device::timing::{Span, Timed, Timing};
 use crate::error::{Error, Result};
 use crate::kernel::{Arguments, Kernel, Loaded, Outputs};

@@ -2,11 +2,11 @@
 
 use super::argument::Argument;
 use super::conversion::Conversion;
-use super::pending::Pending;
 use super::pipelines::Pipelines;
 use super::preparation::Preparation;
 use super::run::{Launch, Target};
 use super::{Kernel, Loaded, Variant};
+use crate::device::pending::Pending;
 use crate::device::statistics::Statistics;
 use crate::device::timing::Timing;
 use crate::device::{Device, DeviceInfo, Disabled};

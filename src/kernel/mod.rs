@@ -2,14 +2,16 @@
 
 pub(super) mod argument;
 pub(super) mod batch;
+pub(super) mod commands;
 mod conversion;
 pub(super) mod load;
-pub(super) mod pending;
+
 pub(super) mod pipelines;
 pub(super) mod preparation;
 pub(super) mod recording;
 pub(super) mod run;
 
+use crate::device::pending::Pending;
 use crate::device::statistics::Statistics;
 use crate::device::timing::Timing;
 use crate::error::{Error, Result};
@@ -18,7 +20,6 @@ use crate::tensor::element::Element;
 use crate::tensor::{AnyTensor, Tensor};
 use argument::Argument;
 use load::DynKernel;
-use pending::Pending;
 use std::fmt;
 use std::marker::PhantomData;
 use tilewright_launch::Program;

@@ -3,10 +3,10 @@
 use super::argument::{Argument, Scalar};
 use super::batch::{Spare, abandon};
 use super::load::DynKernel;
-use super::pending::Pending;
 use super::run::{InBatch, Launch, Target};
 use crate::device::Device;
 use crate::device::backend::LaunchStep;
+use crate::device::pending::Pending;
 use crate::device::submission::Repeated;
 use crate::error::{Error, Result};
 use crate::tensor::AnyTensor;

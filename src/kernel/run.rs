@@ -3,10 +3,10 @@
 use super::argument::{Argument, Scalar};
 use super::batch::Spare;
 use super::load::{DynKernel, Loadable};
-use super::pending::Pending;
 use crate::device::Device;
 use crate::device::backend::{LaunchStep, Use};
 use crate::device::memory::{Memory, allocated};
+use crate::device::pending::Pending;
 use crate::device::region::Region;
 use crate::device::statistics::Statistics;
 use crate::device::timing::{Span, Timed, Timing};
