@@ -20,7 +20,7 @@ pub(crate) struct RecordedCommands {
     _accesses: RecordedAccesses,
 }
 
-/// Records steps into a command buffer of the caller. `None` if there are no steps.
+/// Records steps into a command buffer of the caller. Returns `None` for an empty list.
 ///
 /// # Safety
 /// The contract of [`Batch::record_into`](crate::Batch::record_into).
