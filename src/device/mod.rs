@@ -536,8 +536,9 @@ impl Device {
         }
         for flight in left.own {
             let work = Work::submitted(&self.0.common, flight);
-            self.0.works.push(work.clone());
+            // Before another thread can settle the work.
             access.iter().for_each(|access| access.leave_to(&work));
+            self.0.works.push(work);
         }
     }
 
@@ -561,6 +562,13 @@ impl Device {
             let _ = self.0.common.lost.set(during);
         }
         result
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Its thread may still hold work, which keeps the device open.
+        self.common.finish_watching();
     }
 }
 

@@ -32,6 +32,14 @@ pub(crate) struct Repeated {
     commands: Option<Arc<dyn Repeatable>>,
 }
 
+/// A submission of a repeated part.
+#[derive(Clone, Copy)]
+struct Again<'a> {
+    claims: &'a Arc<GroupClaims>,
+    /// The part before it.
+    before: Option<&'a Arc<Work>>,
+}
+
 /// Steps that were submitted.
 #[derive(Default)]
 pub(crate) struct Started {
@@ -136,23 +144,43 @@ impl Device {
     /// Submits repeated steps, part by part.
     pub(crate) fn start_again(&self, parts: &[Repeated]) -> Result<Started> {
         let mut started = Started::default();
-        for Repeated { part, claims, commands } in parts {
-            // If a later part is not submitted, the next call returns the error of this one.
-            started.work.iter().for_each(|work: &Arc<Work>| work.set_orphan());
-            started.work = Some(match commands {
-                Some(commands) => {
-                    self.make_room(0, &Wait::new(self.0.timeout))?;
-                    self.submit(part, commands.clone().again(), Some(claims))?
+        for part in parts {
+            let before = started.work.take();
+            match self.submit_again(part, before.as_ref()) {
+                Ok(work) => {
+                    // Its error becomes an error of the later part.
+                    before.iter().for_each(|before| before.set_seen());
+                    started.work = Some(work);
                 }
-                None => self.begin(part, Timed::Nothing)?,
-            });
+                Err(error) => {
+                    before.iter().for_each(|before| before.set_orphan());
+                    return Err(error);
+                }
+            }
         }
         Ok(started)
     }
 
-    /// Submits a copy between two pieces of memory. The target is written as a whole, or had contents before.
-    pub(crate) fn copy(&self, what: String, from: (&Arc<Memory>, &Region), to: (&Arc<Memory>, &Region)) -> Result<Started> {
-        let part = Part::copy(what, from.0, to.0);
+    /// Submits a repeated part behind the part before it.
+    fn submit_again(&self, Repeated { part, claims, commands }: &Repeated, before: Option<&Arc<Work>>) -> Result<Arc<Work>> {
+        let Some(commands) = commands else {
+            // These parts are short, because their accesses are checked, or are not on a device.
+            before.map_or(Ok(()), |before| self.finish(before).map(drop))?;
+            return self.begin(part, Timed::Nothing);
+        };
+        self.make_room(0, &Wait::new(self.0.timeout))?;
+        self.submit(part, commands.clone().again(), Some(Again { claims, before }))
+    }
+
+    /// Submits a copy between two pieces of memory. If `keeps` is true, it fails with unfinished work that writes the target.
+    pub(crate) fn copy(
+        &self,
+        what: String,
+        from: (&Arc<Memory>, &Region),
+        to: (&Arc<Memory>, &Region),
+        keeps: bool,
+    ) -> Result<Started> {
+        let part = Part::copy(what, from.0, (to.0, keeps));
         self.make_room(0, &Wait::new(self.0.timeout))?;
         let ends = [(from.0.buffer(), from.1), (to.0.buffer(), to.1)];
         let recorded = self.call(|backend| backend.copy(ends))?;
@@ -164,26 +192,29 @@ impl Device {
         self.reap()?;
         let deadline = wait.deadline();
         while let Some(oldest) = self.0.works.excess(MOST_PENDING, MOST_PENDING_STEPS.saturating_sub(steps)) {
-            if !self.finish_until(&oldest, deadline)? {
+            if !self.call(|_| oldest.wait(deadline))? {
                 return Err(wait.over(oldest.what()));
             }
+            self.0.works.remove(&oldest);
         }
         Ok(())
     }
 
     /// Submits recorded commands behind the work that they conflict with.
-    fn submit(&self, part: &Part, recorded: Box<dyn Recorded>, group: Option<&Arc<GroupClaims>>) -> Result<Arc<Work>> {
+    fn submit(&self, part: &Part, recorded: Box<dyn Recorded>, again: Option<Again<'_>>) -> Result<Arc<Work>> {
         let wait = Wait::new(self.0.timeout);
         let deadline = wait.deadline();
         let (order, work, earlier) = loop {
             let work = Work::new(&self.0.common, part.0.what.clone(), Some(part.clone()));
             let order = lock(&self.0.order);
-            let claimed = match group {
+            let claimed = match &again {
                 None => Claims::new(&work, &part.0.accessed),
-                Some(group) => group.join(&work, &part.0.accessed, |own| self.is_quiet(own)),
+                Some(again) => again.claims.join(&work, &part.0.accessed, |own| self.is_quiet(own)),
             };
             match claimed {
-                Ok((claims, earlier)) => {
+                Ok((claims, mut earlier)) => {
+                    let before = again.and_then(|again| again.before);
+                    earlier.extend(before.map(|work| Earlier { work: work.clone(), is_producer: true }));
                     work.hold(claims);
                     break (order, work, earlier);
                 }
@@ -197,20 +228,15 @@ impl Device {
                 }
             }
         };
-        let submitted = self.submit_after(&work, part, recorded, earlier);
+        let submitted = self.submit_after(&work, part, recorded, earlier).inspect_err(|error| {
+            // Before later submissions find the claims.
+            if work.flight().is_none() {
+                work.set_refused(Some(error.clone()));
+            }
+        });
         drop(order);
-        match submitted {
-            Ok(flight) => {
-                flight.run();
-                Ok(work)
-            }
-            Err(error) => {
-                if work.flight().is_none() {
-                    work.set_refused(Some(error.clone()));
-                }
-                Err(error)
-            }
-        }
+        submitted?.run();
+        Ok(work)
     }
 
     /// Returns true if the host does not access memory, and all unfinished work is in the given list.
@@ -283,11 +309,12 @@ impl Part {
         Part(Arc::new(Inner { steps, range, what, accessed, completes, is_complete: AtomicBool::new(false) }))
     }
 
-    /// Returns a part that is a copy instead of steps. The target gets contents when it has ended.
-    fn copy(what: String, from: &Arc<Memory>, to: &Arc<Memory>) -> Part {
-        let mut accessed = vec![(from.clone(), [true, false]), (to.clone(), [false, true])];
+    /// Returns a part that is a copy instead of steps. The target has contents, or work that gives it contents. If `keeps` is true, the copy
+    /// may keep a part of these, and fails with that work.
+    fn copy(what: String, from: &Arc<Memory>, (to, keeps): (&Arc<Memory>, bool)) -> Part {
+        let mut accessed = vec![(from.clone(), [true, false]), (to.clone(), [keeps, true])];
         accessed.sort_by_key(|(memory, _)| memory.id());
-        let (steps, completes, is_complete) = (Arc::new([]), vec![to.clone()], AtomicBool::new(false));
+        let (steps, completes, is_complete) = (Arc::new([]), Vec::new(), AtomicBool::new(false));
         Part(Arc::new(Inner { steps, range: 0..0, what: what.into(), accessed, completes, is_complete }))
     }
 

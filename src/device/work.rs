@@ -108,6 +108,11 @@ pub(crate) struct Common {
 }
 
 impl Common {
+    /// Waits until no thread watches work. No work is awaited.
+    pub(crate) fn finish_watching(&self) {
+        self.watch.finish();
+    }
+
     /// Returns the error of work whose handle was dropped.
     pub(crate) fn unseen(&self) -> Result<()> {
         lock(&self.unseen).pop().map_or(Ok(()), Err)
@@ -172,7 +177,13 @@ impl Work {
 
     /// Gives the work its claims. They are released when it ends.
     pub(crate) fn hold(&self, claims: Claims) {
-        lock(&self.state).claims = claims;
+        let mut state = lock(&self.state);
+        if matches!(state.stage, Stage::Ended(_)) {
+            drop(state);
+            drop(claims);
+        } else {
+            state.claims = claims;
+        }
     }
 
     /// Notes that it was submitted, after work which writes memory that it reads.
@@ -215,6 +226,11 @@ impl Work {
         }
     }
 
+    /// Notes that later work of the same caller has its error.
+    pub(crate) fn set_seen(&self) {
+        lock(&self.state).seen = true;
+    }
+
     /// Returns the submission, if it was submitted and has not been seen to end.
     pub(crate) fn flight(&self) -> Option<Arc<dyn Flight>> {
         match &lock(&self.state).stage {
@@ -246,9 +262,10 @@ impl Work {
         if matches!(state.stage, Stage::Ended(_)) {
             return false;
         }
-        if !state.wakers.iter().any(|known| known.will_wake(waker)) {
-            state.wakers.push(waker.clone());
-        }
+        // A handle is polled by one task at a time.
+        let replaced = std::mem::replace(&mut state.wakers, vec![waker.clone()]);
+        drop(state);
+        drop(replaced);
         true
     }
 
@@ -293,7 +310,10 @@ impl Work {
             }
         };
         drop(state);
-        match flight.wait(left()) {
+        let ended = flight.wait(left());
+        // Settling wakes tasks, which may close the device.
+        drop(flight);
+        match ended {
             Ok(true) => self.settle(None),
             Ok(false) => return Ok(false),
             Err(error @ Error::DeviceLost { .. }) => self.settle(Some(error)),
@@ -307,8 +327,8 @@ impl Work {
         let producers = lock(&self.state).producers.clone();
         let mut failed = None;
         for producer in &producers {
-            // It precedes this submission, so it has ended.
-            let _ = producer.wait(Some(Instant::now()));
+            // It precedes this submission, so it has ended. Its fence may be signalled a moment later, in another queue.
+            let _ = producer.wait(Instant::now().checked_add(Duration::from_secs(1)));
             if let Stage::Ended(Err(error)) = &lock(&producer.state).stage {
                 failed = Some(error.clone());
             }

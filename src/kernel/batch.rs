@@ -123,7 +123,8 @@ impl Batch {
         launch.outputs.iter().for_each(|output| output.memory().set_batch(self.id));
         self.temporaries.give(launch.temporaries);
         let outputs = launch.outputs.iter().map(AnyTensor::shared).chain(into).collect();
-        self.launches.push(RecordedLaunch { kernel: kernel.clone(), arguments, outputs, steps: launch.steps });
+        let new_outputs = launch.outputs.len();
+        self.launches.push(RecordedLaunch { kernel: kernel.clone(), arguments, outputs, new_outputs, steps: launch.steps });
         self.variants.push(launch.variant);
         Ok(launch.outputs)
     }

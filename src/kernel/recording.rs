@@ -1,7 +1,7 @@
 //! Recordings: batches that are recorded once and submitted again and again.
 
 use super::argument::{Argument, Scalar};
-use super::batch::{Spare, abandon};
+use super::batch::Spare;
 use super::load::DynKernel;
 use super::run::{InBatch, Launch, Target};
 use crate::device::Device;
@@ -59,7 +59,9 @@ pub struct Recording {
 pub(crate) struct RecordedLaunch {
     pub(crate) kernel: DynKernel,
     pub(crate) arguments: Vec<Kept>,
+    /// The outputs, and the number of those at the start that are new tensors.
     pub(crate) outputs: Vec<AnyTensor>,
+    pub(crate) new_outputs: usize,
     pub(crate) steps: Vec<LaunchStep>,
 }
 
@@ -122,10 +124,9 @@ impl Recording {
 
     /// Submits all launches. If an argument has changed since the last submission, all launches are recorded first.
     pub fn submit(&mut self) -> Result<Pending> {
+        // After an error, new outputs are still to be written by a later submission.
         let device = self.device.clone();
-        let started = device.start_again(self.record()?).inspect_err(|_| {
-            self.launches.iter().for_each(|launch| abandon(&launch.steps));
-        })?;
+        let started = device.start_again(self.record()?)?;
         Ok(Pending::new(device, started))
     }
 
@@ -179,7 +180,8 @@ impl RecordedLaunch {
         let batch = InBatch { id, temporaries };
         let mut launch = Launch::new(&self.kernel, arguments, Target::into(&mut self.outputs), Some(batch))?;
         if let Some(last) = launch.steps.last_mut() {
-            last.completes = self.outputs.iter().map(|output| output.memory().clone()).collect();
+            let new = self.outputs.iter().take(self.new_outputs);
+            last.completes = new.map(|output| output.memory().clone()).collect();
         }
         temporaries.give(launch.temporaries);
         Ok(launch.steps)

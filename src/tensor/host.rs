@@ -7,6 +7,7 @@ use crate::device::memory::Memory;
 use crate::device::pending::Pending;
 use crate::device::region::Region;
 use crate::device::submission::Started;
+use crate::device::work::Work;
 use crate::error::{Error, Result};
 use bytemuck::Pod;
 use std::fmt;
@@ -49,8 +50,8 @@ pub struct HostTensor<T> {
 }
 
 enum Elements<T> {
-    /// Memory that the device maps, and its first element.
-    Pinned(Arc<Memory>, NonNull<T>),
+    /// Memory that the device maps, its first element, and the last copy to it.
+    Pinned(Arc<Memory>, NonNull<T>, Option<Arc<Work>>),
     /// A device without memory of its own copies at once.
     Plain(Vec<T>),
 }
@@ -75,7 +76,7 @@ impl Device {
                 memory.set_written();
                 let missing = || Error::OutOfMemory { what: format!("{bytes} bytes that the host can access") };
                 let first = memory.buffer().mapped().ok_or_else(missing)?.cast();
-                Elements::Pinned(memory, first)
+                Elements::Pinned(memory, first, None)
             }
         };
         Ok(HostTensor { device: self.clone(), shape, elements })
@@ -110,8 +111,9 @@ impl<T: Element + Pod> HostTensor<T> {
     pub fn read(&self) -> Result<&[T]> {
         match &self.elements {
             Elements::Plain(values) => Ok(values),
-            Elements::Pinned(memory, first) => {
+            Elements::Pinned(memory, first, last) => {
                 self.device.access(memory, false, || self.described())?;
+                last.as_ref().map_or(Ok(()), |copy| copy.result().map(drop))?;
                 // SAFETY: the memory has as many elements, was zeroed, and has any bytes that are valid elements. Copies to it need `&mut
                 // self`, and earlier ones have ended.
                 Ok(unsafe { std::slice::from_raw_parts(first.as_ptr(), self.len()) })
@@ -127,8 +129,9 @@ impl<T: Element + Pod> HostTensor<T> {
         let (count, described) = (self.len(), self.described());
         match &mut self.elements {
             Elements::Plain(values) => Ok(values),
-            Elements::Pinned(memory, first) => {
+            Elements::Pinned(memory, first, last) => {
                 self.device.access(memory, true, || described)?;
+                *last = None;
                 // SAFETY: as in `read`; copies from it need a reference, too, and earlier ones have ended.
                 Ok(unsafe { std::slice::from_raw_parts_mut(first.as_ptr(), count) })
             }
@@ -152,10 +155,11 @@ impl<T: Element + Pod> Tensor<T> {
                 self.write(values)?;
                 Ok(Pending::new(host.device.clone(), Started::default()))
             }
-            Elements::Pinned(memory, _) => {
+            Elements::Pinned(memory, ..) => {
                 let any = self.as_any();
                 any.check_ready()?;
-                submit(host, (memory, &dense(host)), (any.memory(), &any.region()))
+                let started = submit(host, (memory, &dense(host)), (any.memory(), &any.region()), true)?;
+                Ok(Pending::new(host.device.clone(), started))
             }
         }
     }
@@ -172,10 +176,14 @@ impl<T: Element + Pod> Tensor<T> {
         }
         let any = self.as_any();
         any.check_ready()?;
-        match &host.elements {
-            Elements::Pinned(memory, _) => submit(host, (any.memory(), &any.region()), (memory, &dense(host))),
-            Elements::Plain(_) => Ok(Pending::new(host.device.clone(), Started::default())),
+        let started = match &host.elements {
+            Elements::Pinned(memory, ..) => submit(host, (any.memory(), &any.region()), (memory, &dense(host)), false)?,
+            Elements::Plain(_) => Started::default(),
+        };
+        if let (Elements::Pinned(.., last), Some(work)) = (&mut host.elements, &started.work) {
+            *last = Some(work.clone());
         }
+        Ok(Pending::new(host.device.clone(), started))
     }
 }
 
@@ -191,13 +199,16 @@ fn dense<T: Element + Pod>(host: &HostTensor<T>) -> Region {
     Region::dense(0, host.len() as u64 * u64::from(T::DTYPE.bytes()))
 }
 
-fn submit<T: Element + Pod>(host: &HostTensor<T>, from: (&Arc<Memory>, &Region), to: (&Arc<Memory>, &Region)) -> Result<Pending> {
-    let device = &host.device;
+fn submit<T: Element + Pod>(
+    host: &HostTensor<T>,
+    from: (&Arc<Memory>, &Region),
+    to: (&Arc<Memory>, &Region),
+    keeps: bool,
+) -> Result<Started> {
     if host.is_empty() {
-        return Ok(Pending::new(device.clone(), Started::default()));
+        return Ok(Started::default());
     }
-    let started = device.copy(format!("a copy of {} bytes", dense(host).bytes()), from, to)?;
-    Ok(Pending::new(device.clone(), started))
+    host.device.copy(format!("a copy of {} bytes", dense(host).bytes()), from, to, keeps)
 }
 
 impl<T> fmt::Debug for HostTensor<T> {

@@ -103,11 +103,17 @@ impl Sessions {
             let commands = session.commands;
             let submission =
                 self.submit_to(ticket, (session, commands), &[], Box::new(|_| Ok(Vec::new()))).map_err(|refused| refused.error)?;
-            if !self.wait(&submission, wait)? {
-                wait.leave_before(Arc::new(submission));
-                return Err(wait.over(format!("the work that precedes {}", what())));
+            match self.wait(&submission, wait) {
+                Ok(true) => drop(submission.finish()?),
+                Ok(false) => {
+                    wait.leave_before(Arc::new(submission));
+                    return Err(wait.over(format!("the work that precedes {}", what())));
+                }
+                Err(error) => {
+                    wait.leave_before(Arc::new(submission));
+                    return Err(error);
+                }
             }
-            submission.finish()?;
         }
         Ok(())
     }
@@ -164,9 +170,9 @@ pub(super) struct Submission {
     /// Its place in its queue. `None` if it is not known whether it was submitted.
     point: Option<Point>,
     parts: Mutex<Option<Parts>>,
-    /// The session, after the submission has ended and its results were read. Dropping the submission makes it idle, because only then no
-    /// other thread waits for its fence.
-    ended: Mutex<Option<Session>>,
+    /// The session, after the submission has ended and its results were read, and whether it can be reused. It is kept until the submission is
+    /// dropped, because only then no other thread waits for its fence.
+    ended: Mutex<Option<(Session, bool)>>,
     idle: Arc<Mutex<Vec<Session>>>,
     context: Arc<Context>,
 }
@@ -220,9 +226,7 @@ impl Flight for Submission {
         session.holds.clear();
         let result = read(&session);
         // A session is reused only after a success, because after a failure its state is unknown.
-        if result.is_ok() {
-            *lock(&self.ended) = Some(session);
-        }
+        *lock(&self.ended) = Some((session, result.is_ok()));
         self.context.check_messages()?;
         result
     }
@@ -240,9 +244,9 @@ impl Flight for Submission {
 
 impl Drop for Submission {
     fn drop(&mut self) {
-        let Some(session) = lock(&self.ended).take() else { return };
+        let Some((session, can_be_reused)) = lock(&self.ended).take() else { return };
         // No other thread waits for the fence.
-        if session.reset_fence().is_ok() {
+        if can_be_reused && session.reset_fence().is_ok() {
             lock(&self.idle).push(session);
         }
     }

@@ -201,8 +201,11 @@ fn a_submission_without_memory_can_be_repeated() {
     injector.set("full_in_submit", 1);
     assert!(matches!(recording.submit(), Err(Error::OutOfMemory { .. })));
     injector.set("full_in_submit", 0);
+    let error = z.download::<f32>().expect_err("it was not submitted");
+    assert!(matches!(error, Error::NotSubmitted { .. }), "{error}");
+    recording.set(1, "alpha", 3.0f32).expect("the output is still to be written");
     recording.submit().expect("submitted").wait().expect("right");
-    assert_eq!(z.download::<f32>().expect("downloads"), [3.0, 6.0]);
+    assert_eq!(z.download::<f32>().expect("downloads"), [4.0, 8.0]);
     drop((recording, x, y, z, device));
     injector.assert_quiet();
 }
