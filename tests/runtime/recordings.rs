@@ -41,7 +41,7 @@ fn each_submission_runs_all_launches_on_the_current_contents() {
             }
             x.write(&[10.0f32, 0.0, -1.0]).expect("writes");
             y.write(&[0.0f32; 3]).expect("writes");
-            // There is no wait between these.
+            // The second one follows the first.
             drop((recording.submit().expect("submitted"), recording.submit().expect("submitted")));
             assert_eq!(z.download::<f32>().expect("downloads"), [60.0, 0.0, -6.0], "{way:?}");
         }
