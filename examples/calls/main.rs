@@ -56,6 +56,7 @@ const MANY: usize = 1000;
 fn launches(device: &Device, runs: u32) -> Result<()> {
     let add = device.load(&[add::DEFAULT])?;
     let x = device.upload([1024], &[1.0f32; 1024])?;
+    let other = device.upload([1024], &[2.0f32; 1024])?;
     let mut y = device.upload([1024], &[0.0f32; 1024])?;
     // Without a driver there is nothing to compare with.
     let floor = Floor::open(&device.info().name, &add::DEFAULT.program()?).ok();
@@ -89,6 +90,23 @@ fn launches(device: &Device, runs: u32) -> Result<()> {
         let many = floor.as_ref().map(|floor| floor.record(MANY, is_dependent)).transpose()?;
         let bare = || floor.as_ref().zip(many).map_or(Ok(Duration::ZERO), |(floor, many)| Ok(floor.run(many)?[1]));
         row(name, runs.div_ceil(4), MANY as u32, bare, || timed(|| recording.submit()?.wait()))?;
+    }
+    for (name, recording, changes) in [
+        ("1,000 independent launches, one with another x", &mut independent, 1),
+        ("1,000 independent launches, 16 with another x", &mut independent, 16),
+        ("1,000 independent launches, all with another x", &mut independent, MANY),
+    ] {
+        let mut tensors = [&other, &x];
+        let changed = || {
+            timed(|| {
+                tensors.reverse();
+                for n in 0..changes {
+                    recording.set(n * MANY / changes, "x", tensors[0])?;
+                }
+                recording.submit()?.wait()
+            })
+        };
+        row(name, runs.div_ceil(4), 1, || Ok(Duration::ZERO), changed)?;
     }
     row(
         "each of 1,000 launches, added to a batch",

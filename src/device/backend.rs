@@ -13,6 +13,7 @@ use super::work::{Flight, Wait};
 use crate::device::DeviceInfo;
 use crate::error::{Error, Result};
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 use tilewright_launch::{DType, Dispatch, Program};
 use tilewright_reference::field::Element;
@@ -83,8 +84,9 @@ pub(crate) trait Backend: Any + Send + Sync {
     /// `timed` says which spans the submission returns: one for each step, one for all steps, or none.
     fn record(&self, part: &Part, timed: Timed, wait: &mut Wait) -> Result<Box<dyn Recorded>>;
 
-    /// Records steps for any number of submissions. `None` if the backend records each submission anew.
-    fn repeat(&self, _: &Part, _: &mut Wait) -> Result<Option<Arc<dyn Repeatable>>> {
+    /// Records steps for any number of submissions. `None` if the backend records each submission anew. `earlier` is the commands of a part
+    /// that differs only in some steps.
+    fn repeat(&self, _: &Part, _: Option<Changed<'_>>, _: &mut Wait) -> Result<Option<Arc<dyn Repeatable>>> {
         Ok(None)
     }
 }
@@ -96,9 +98,19 @@ pub(crate) trait Recorded {
 }
 
 /// Commands that can be submitted again and again, also while earlier submissions of them still run.
-pub(crate) trait Repeatable: Send + Sync {
+pub(crate) trait Repeatable: Any + Send + Sync {
     /// Returns the commands of one submission.
     fn again(self: Arc<Self>) -> Box<dyn Recorded>;
+}
+
+/// The commands of steps before some of the steps changed.
+#[derive(Clone, Copy)]
+pub(crate) struct Changed<'a> {
+    pub(crate) before: &'a dyn Repeatable,
+    /// The changed steps of each launch that has changed, in order.
+    pub(crate) ranges: &'a [Range<usize>],
+    /// True if all steps access the same bytes as before.
+    pub(crate) same_accesses: bool,
 }
 
 /// The reason why commands were not submitted.
@@ -132,27 +144,34 @@ pub(crate) trait Pipeline: Any + Send + Sync {
     }
 }
 
-/// A dispatch to run, with all sizes known and all memory allocated.
+/// A dispatch to run, with all sizes known and all memory allocated. Its clones share their parts.
 #[derive(Clone)]
 pub(crate) struct LaunchStep {
     /// The compiled dispatch.
     pub(crate) pipeline: Arc<dyn Pipeline>,
     /// The dispatch's name.
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     /// The memory that it accesses, in binding order.
-    pub(crate) uses: Vec<Use>,
+    pub(crate) uses: Arc<[Use]>,
     /// Usually one; several if the grid exceeds the device's limit. No two of them share a hazard.
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Arc<[Piece]>,
     /// True for the first step of a launch.
     pub(crate) begins: bool,
     /// The new tensors of its launch, if it is the launch's last step. They have contents once this step has been seen to end,
     /// because the steps before it have then ended, too.
-    pub(crate) completes: Vec<Arc<Memory>>,
+    pub(crate) completes: Arc<[Arc<Memory>]>,
+}
+
+impl LaunchStep {
+    /// True if it accesses the same bytes as another step, in the same way.
+    pub(crate) fn accesses_as(&self, other: &LaunchStep) -> bool {
+        self.uses.len() == other.uses.len() && self.uses.iter().zip(&*other.uses).all(|(own, other)| own.is(other))
+    }
 }
 
 /// Describes steps in an error.
 pub(crate) fn named(steps: &[LaunchStep]) -> String {
-    let name = steps.first().map_or("", |s| &s.name);
+    let name = steps.first().map_or("", |s| &*s.name);
     match steps.len() {
         0 | 1 => format!("the dispatch `{name}`"),
         n => format!("the dispatch `{name}`, with the {} after it,", n - 1),
@@ -170,6 +189,11 @@ pub(crate) struct Use {
 }
 
 impl Use {
+    fn is(&self, other: &Use) -> bool {
+        let same_memory = Arc::ptr_eq(&self.memory, &other.memory);
+        same_memory && self.region == other.region && (self.reads, self.writes) == (other.reads, other.writes)
+    }
+
     /// The number of bytes to bind, from the tensor's first byte on: its size rounded up to the widest access, but not past the
     /// memory.
     pub(crate) fn bound_bytes(&self) -> u64 {

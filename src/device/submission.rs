@@ -6,7 +6,7 @@
 
 use super::Device;
 use super::access::{Claims, Earlier, GroupClaims};
-use super::backend::{self, LaunchStep, NotSubmitted, Recorded, Repeatable};
+use super::backend::{self, Changed, LaunchStep, NotSubmitted, Recorded, Repeatable};
 use super::memory::{Memory, lock};
 use super::region::Region;
 use super::timing::{Span, Timed};
@@ -130,15 +130,42 @@ impl Device {
         self.submit(part, recorded?, None)
     }
 
-    /// Records steps for any number of submissions.
-    pub(crate) fn repeat(&self, steps: &Arc<[LaunchStep]>) -> Result<Vec<Repeated>> {
-        let repeat = |part: Part| {
-            let mut wait = Wait::new(self.0.timeout);
-            let commands = self.call(|backend| backend.repeat(&part, &mut wait));
-            self.leave(wait, None);
-            Ok(Repeated { claims: Arc::new(GroupClaims::new(&part.0.accessed)), commands: commands?, part })
+    /// Records steps for any number of submissions. `earlier` is the parts of as many steps, of which those in the given ranges have changed
+    /// since. They are in order, and do not overlap.
+    pub(crate) fn repeat(
+        &self,
+        steps: &Arc<[LaunchStep]>,
+        earlier: Option<(&[Repeated], &[Range<usize>])>,
+    ) -> Result<Vec<Repeated>> {
+        let ranges = Part::ranges(steps.len(), self.0.backend.most_steps());
+        let repeat = |(n, range): (usize, Range<usize>)| match earlier.and_then(|(parts, changed)| Some((parts.get(n)?, changed))) {
+            Some((before, changed)) => self.repeat_changed(before, steps, &within(changed, &range)),
+            None => self.repeat_part(Part::new(steps.clone(), range), None, None),
         };
-        Part::all(steps, self.0.backend.most_steps()).map(repeat).collect()
+        ranges.enumerate().map(repeat).collect()
+    }
+
+    /// Records a part in which some ranges of steps have changed.
+    fn repeat_changed(&self, before: &Repeated, steps: &Arc<[LaunchStep]>, changed: &[Range<usize>]) -> Result<Repeated> {
+        let part = before.part.with_steps(steps.clone());
+        let same_accesses = changed.iter().cloned().flatten().all(|n| match (before.part.steps().get(n), part.steps().get(n)) {
+            (Some(before), Some(now)) => now.accesses_as(before),
+            _ => false,
+        });
+        let commands = before.commands.as_deref();
+        let changed = commands.map(|before| Changed { before, ranges: changed, same_accesses });
+        if same_accesses {
+            return self.repeat_part(part, changed, Some(before.claims.clone()));
+        }
+        self.repeat_part(Part::new(steps.clone(), part.0.range.clone()), changed, None)
+    }
+
+    fn repeat_part(&self, part: Part, changed: Option<Changed<'_>>, claims: Option<Arc<GroupClaims>>) -> Result<Repeated> {
+        let mut wait = Wait::new(self.0.timeout);
+        let commands = self.call(|backend| backend.repeat(&part, changed, &mut wait));
+        self.leave(wait, None);
+        let claims = claims.unwrap_or_else(|| Arc::new(GroupClaims::new(&part.0.accessed)));
+        Ok(Repeated { claims, commands: commands?, part })
     }
 
     /// Submits repeated steps, part by part.
@@ -271,6 +298,13 @@ impl Device {
     }
 }
 
+/// Returns the pieces of ranges that are in a part, relative to it.
+fn within(ranges: &[Range<usize>], part: &Range<usize>) -> Vec<Range<usize>> {
+    let piece = |range: &Range<usize>| range.start.max(part.start)..range.end.min(part.end);
+    let pieces = ranges.iter().map(piece).filter(|piece| !piece.is_empty());
+    pieces.map(|piece| piece.start - part.start..piece.end - part.start).collect()
+}
+
 /// A part of some steps, which is submitted at once.
 #[derive(Clone)]
 pub(crate) struct Part(Arc<Inner>);
@@ -281,9 +315,9 @@ struct Inner {
     /// Its description in errors.
     what: Arc<str>,
     /// Each memory that it accesses, and whether it is read and written.
-    accessed: Vec<(Arc<Memory>, [bool; 2])>,
+    accessed: Arc<[(Arc<Memory>, [bool; 2])]>,
     /// The new tensors that get contents when it has ended.
-    completes: Vec<Arc<Memory>>,
+    completes: Arc<[Arc<Memory>]>,
     /// True if they have contents, because a submission of the part was seen to end.
     is_complete: AtomicBool,
 }
@@ -291,21 +325,30 @@ struct Inner {
 impl Part {
     /// Splits steps into parts of at most `most` steps.
     pub(crate) fn all(steps: &Arc<[LaunchStep]>, most: usize) -> impl Iterator<Item = Part> {
-        let count = steps.len();
-        let part = move |first: usize| Part::new(steps.clone(), first..count.min(first.saturating_add(most)));
-        (0..count).step_by(most.max(1)).map(part)
+        Part::ranges(steps.len(), most).map(|range| Part::new(steps.clone(), range))
+    }
+
+    fn ranges(count: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+        (0..count).step_by(most.max(1)).map(move |first| first..count.min(first.saturating_add(most)))
     }
 
     fn new(steps: Arc<[LaunchStep]>, range: Range<usize>) -> Part {
         let own = steps.get(range.clone()).unwrap_or_default();
         let mut accessed: BTreeMap<u64, (Arc<Memory>, [bool; 2])> = BTreeMap::new();
-        for used in own.iter().flat_map(|step| &step.uses) {
+        for used in own.iter().flat_map(|step| &*step.uses) {
             let (_, [reads, writes]) = accessed.entry(used.memory.id()).or_insert_with(|| (used.memory.clone(), [false; 2]));
             *reads |= used.reads;
             *writes |= used.writes;
         }
         let (what, accessed) = (backend::named(own).into(), accessed.into_values().collect());
-        let completes = own.iter().flat_map(|step| &step.completes).cloned().collect();
+        let completes = own.iter().flat_map(|step| &*step.completes).cloned().collect();
+        Part(Arc::new(Inner { steps, range, what, accessed, completes, is_complete: AtomicBool::new(false) }))
+    }
+
+    /// Returns the part with other steps that access the same memory, in the same way, and complete the same tensors.
+    fn with_steps(&self, steps: Arc<[LaunchStep]>) -> Part {
+        let Inner { range, what, accessed, completes, .. } = &*self.0;
+        let (range, what, accessed, completes) = (range.clone(), what.clone(), accessed.clone(), completes.clone());
         Part(Arc::new(Inner { steps, range, what, accessed, completes, is_complete: AtomicBool::new(false) }))
     }
 
@@ -314,8 +357,8 @@ impl Part {
     fn copy(what: String, from: &Arc<Memory>, (to, keeps): (&Arc<Memory>, bool)) -> Part {
         let mut accessed = vec![(from.clone(), [true, false]), (to.clone(), [keeps, true])];
         accessed.sort_by_key(|(memory, _)| memory.id());
-        let (steps, completes, is_complete) = (Arc::new([]), Vec::new(), AtomicBool::new(false));
-        Part(Arc::new(Inner { steps, range: 0..0, what: what.into(), accessed, completes, is_complete }))
+        let (steps, completes, is_complete) = (Arc::default(), Arc::default(), AtomicBool::new(false));
+        Part(Arc::new(Inner { steps, range: 0..0, what: what.into(), accessed: accessed.into(), completes, is_complete }))
     }
 
     pub(crate) fn steps(&self) -> &[LaunchStep] {

@@ -187,7 +187,7 @@ impl Batch {
 
 /// Notes that new tensors do not get contents, unless their submission was seen to end or may still run.
 pub(crate) fn abandon(steps: &[LaunchStep]) {
-    steps.iter().flat_map(|step| &step.completes).for_each(|memory| memory.abandon());
+    steps.iter().flat_map(|step| &*step.completes).for_each(|memory| memory.abandon());
 }
 
 impl Drop for Batch {

@@ -10,7 +10,9 @@ use crate::device::pending::Pending;
 use crate::device::submission::Repeated;
 use crate::error::{Error, Result};
 use crate::tensor::AnyTensor;
+use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use tilewright_launch::{self as program};
 
@@ -18,8 +20,9 @@ use tilewright_launch::{self as program};
 ///
 /// Each submission reads the current contents of the arguments, and overwrites the outputs that the batch returned. It runs after earlier
 /// submissions that use the same tensors, also after an earlier one of itself, and [`Recording::submit`] does not wait for those. An unchanged
-/// recording costs a submission only. [`Recording::set`] changes an argument: that launch is checked again at once, and all launches are
-/// recorded again at the next submission, which costs about as much as recording the batch.
+/// recording costs a submission only. [`Recording::set`] changes an argument: that launch is checked again at once. The first change of a launch
+/// divides the recording there, and records the launches before and after it again, too. Later changes of this launch record only it. A
+/// recording is divided at 31 launches at most: after another change, all launches are recorded together again.
 ///
 /// A recording keeps its tensors and its memory for temporaries. With [`Options::checks`](crate::Options::checks), and on the reference
 /// device, each submission is recorded anew.
@@ -51,8 +54,10 @@ pub struct Recording {
     id: u64,
     launches: Vec<RecordedLaunch>,
     temporaries: Spare,
-    /// The recorded commands. `None` if a launch has changed since.
+    /// The recorded commands. `None` if they were not recorded, or a launch has another number of steps since.
     parts: Option<Vec<Repeated>>,
+    /// The launches that have changed since.
+    changed: BTreeSet<usize>,
 }
 
 /// A launch with its arguments.
@@ -96,20 +101,32 @@ impl Kept {
 impl Recording {
     /// Records the launches of a batch.
     pub(crate) fn new(device: Device, id: u64, launches: Vec<RecordedLaunch>, temporaries: Spare) -> Result<Recording> {
-        let mut recording = Recording { device, id, launches, temporaries, parts: None };
+        let mut recording = Recording { device, id, launches, temporaries, parts: None, changed: BTreeSet::new() };
         recording.record()?;
         Ok(recording)
     }
 
     fn record(&mut self) -> Result<&[Repeated]> {
-        let parts = match self.parts.take() {
-            Some(parts) => parts,
-            None => {
-                let steps: Arc<[LaunchStep]> = self.launches.iter().flat_map(|launch| &launch.steps).cloned().collect();
-                self.device.repeat(&steps)?
-            }
-        };
-        Ok(self.parts.insert(parts))
+        if self.parts.is_none() || !self.changed.is_empty() {
+            let steps: Arc<[LaunchStep]> = self.launches.iter().flat_map(|launch| &launch.steps).cloned().collect();
+            let changed = self.changed_steps();
+            // The old parts stay if this fails, so that the next submission records the changes.
+            let parts = self.device.repeat(&steps, self.parts.as_deref().map(|parts| (parts, &*changed)))?;
+            self.parts = Some(parts);
+            self.changed.clear();
+        }
+        Ok(self.parts.as_deref().unwrap_or_default())
+    }
+
+    /// Returns the steps of each launch that has changed, among all steps.
+    fn changed_steps(&self) -> Vec<Range<usize>> {
+        let mut first = 0;
+        let steps = self.launches.iter().map(|launch| {
+            let range = first..first + launch.steps.len();
+            first = range.end;
+            range
+        });
+        steps.enumerate().filter(|(n, _)| self.changed.contains(n)).map(|(_, range)| range).collect()
     }
 
     /// Returns the number of launches.
@@ -146,8 +163,12 @@ impl Recording {
         std::mem::swap(&mut changed.arguments[at], &mut value);
         match changed.check(self.id, &mut self.temporaries) {
             Ok(steps) => {
-                changed.steps = steps;
-                self.parts = None;
+                let old = std::mem::replace(&mut changed.steps, steps);
+                if old.len() == changed.steps.len() {
+                    self.changed.insert(launch);
+                } else {
+                    self.parts = None;
+                }
                 Ok(())
             }
             Err(error) => {

@@ -83,7 +83,7 @@ impl Launch {
         let of = |step: &LaunchStep| {
             let values = step.pipeline.statistics().map(<[_]>::to_vec);
             let none = || Error::NoStatistics { device: self.device.info().name.clone() };
-            Ok(Statistics { dispatch: step.name.clone(), values: values.ok_or_else(none)? })
+            Ok(Statistics { dispatch: step.name.to_string(), values: values.ok_or_else(none)? })
         };
         let all = self.steps.iter().map(of).collect();
         self.device.give_temporaries(self.temporaries);
@@ -93,7 +93,7 @@ impl Launch {
 
 /// Returns the times of a launch's steps.
 pub(crate) fn timing(variant: &str, steps: &[LaunchStep], spans: &[Span]) -> Timing {
-    Timing::new(variant, steps.iter().map(|s| s.name.as_str()).zip(spans.iter().copied()))
+    Timing::new(variant, steps.iter().map(|s| &*s.name).zip(spans.iter().copied()))
 }
 
 /// Returns the index of the variant that takes these arguments.
@@ -326,9 +326,9 @@ fn build(
             let p = placed.get(u.tensor as usize)?;
             Some(Use { memory: p.memory.clone(), region: p.region.clone(), reads: u.reads, writes: u.writes })
         });
-        let (name, uses) = (dispatch.name.clone(), uses.collect());
+        let (name, uses, pieces) = (dispatch.name.as_str().into(), uses.collect(), pieces.into());
         let begins = launch.steps.is_empty();
-        launch.steps.push(LaunchStep { pipeline, name, uses, pieces, begins, completes: Vec::new() });
+        launch.steps.push(LaunchStep { pipeline, name, uses, pieces, begins, completes: Arc::default() });
     }
     if let Some(last) = launch.steps.last_mut() {
         last.completes = launch.outputs.iter().map(|output| output.memory().clone()).collect();

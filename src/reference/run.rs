@@ -144,7 +144,9 @@ impl Interpreter {
         match run {
             Ok(_) => Ok(Some(())),
             Err(RunError::Late) => Ok(None),
-            Err(RunError::Fault(fault)) => Err(Error::Fault { variant: ready.variant.clone(), dispatch: step.name.clone(), fault }),
+            Err(RunError::Fault(fault)) => {
+                Err(Error::Fault { variant: ready.variant.clone(), dispatch: step.name.to_string(), fault })
+            }
             Err(RunError::TooLarge { groups, limit }) => {
                 Err(Error::TooLarge { what: format!("the workgroups of `{}`", step.name), size: groups, limit })
             }

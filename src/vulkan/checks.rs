@@ -56,7 +56,7 @@ impl CheckedModule {
     }
 
     fn tensors<'a>(&'a self, step: &LaunchStep) -> Vec<Tensor<'a>> {
-        let all = self.tensors.iter().zip(&step.uses);
+        let all = self.tensors.iter().zip(&*step.uses);
         all.map(|((name, element), used)| Tensor { name, element: *element, bytes: used.region.bytes() }).collect()
     }
 }
@@ -171,7 +171,7 @@ impl Checkup {
             }
             let piece = (step.pieces.len() > 1).then_some(part.piece as u32);
             if let Some(fault) = checked.module.fault(&record, &checked.tensors(step), piece) {
-                return Err(Error::Fault { variant: checked.variant.clone(), dispatch: step.name.clone(), fault });
+                return Err(Error::Fault { variant: checked.variant.clone(), dispatch: step.name.to_string(), fault });
             }
         }
         Ok(())

@@ -24,6 +24,7 @@ mod memory;
 mod pipeline;
 mod queues;
 pub(crate) mod record;
+mod repeat;
 mod session;
 mod staging;
 mod statistics;
@@ -31,7 +32,7 @@ mod submit;
 mod transfer;
 mod validation;
 
-use crate::device::backend::{Backend, Buffer, Pipeline, Recorded, Repeatable};
+use crate::device::backend::{Backend, Buffer, Changed, Pipeline, Recorded, Repeatable};
 use crate::device::checks::Checks;
 use crate::device::listening::{check_not_listening, is_listening};
 use crate::device::region::Region;
@@ -184,12 +185,12 @@ impl Backend for VulkanDevice {
         Ok(Box::new(recorded))
     }
 
-    fn repeat(&self, part: &Part, wait: &mut Wait) -> Result<Option<Arc<dyn Repeatable>>> {
+    fn repeat(&self, part: &Part, earlier: Option<Changed<'_>>, wait: &mut Wait) -> Result<Option<Arc<dyn Repeatable>>> {
         // The host writes and reads the records of checks for each submission.
         if self.context.checks != Checks::Off {
             return Ok(None);
         }
-        let recorded = submit::repeat(self, part, wait)?;
+        let recorded = repeat::repeat(self, part, earlier, wait)?;
         self.context.check_messages()?;
         Ok(Some(Arc::new(recorded)))
     }

@@ -143,7 +143,7 @@ impl Queues {
         device: &ash::Device,
         ticket: &Ticket,
         after: &[Point],
-        (commands, fence): (vk::CommandBuffer, vk::Fence),
+        (commands, fence): (&[vk::CommandBuffer], vk::Fence),
     ) -> Result<Point, vk::Result> {
         let others = after.iter().filter(|point| point.queue != ticket.queue);
         let (waits, values): (Vec<_>, Vec<_>) =
@@ -152,10 +152,10 @@ impl Queues {
         let Some(queue) = self.queues.get(ticket.queue) else { return Err(vk::Result::ERROR_UNKNOWN) };
         let mut queue = lock(queue);
         let number = queue.last + 1;
-        let (buffers, signals, numbers) = ([commands], [queue.timeline], [number]);
+        let (signals, numbers) = ([queue.timeline], [number]);
         let mut timeline =
             vk::TimelineSemaphoreSubmitInfo::default().wait_semaphore_values(&values).signal_semaphore_values(&numbers);
-        let mut submit = vk::SubmitInfo::default().command_buffers(&buffers);
+        let mut submit = vk::SubmitInfo::default().command_buffers(commands);
         if queue.timeline != vk::Semaphore::null() {
             submit =
                 submit.wait_semaphores(&waits).wait_dst_stage_mask(&stages).signal_semaphores(&signals).push_next(&mut timeline);

@@ -33,6 +33,7 @@ impl Sessions {
     pub(super) fn begin(&self) -> Result<Session> {
         let session = self.take()?;
         session.begin(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)?;
+        session.open();
         Ok(session)
     }
 
@@ -43,38 +44,50 @@ impl Sessions {
         Ok(session)
     }
 
+    /// Ends the commands of a session, for submissions by other sessions.
+    pub(super) fn end_repeatable(&self, session: Session) -> Result<Commands> {
+        session.end()?;
+        Ok(Commands { raw: session.commands, session: Some(session), idle: self.idle.clone() })
+    }
+
     fn take(&self) -> Result<Session> {
         // Bound outside of the `match`, whose scrutinee would hold the lock throughout.
         let idle = lock(&self.idle).pop();
         idle.map_or_else(|| Session::new(self.context.clone(), self.heap.clone()), Ok)
     }
 
-    /// Submits commands that another session has recorded and ended, behind other submissions.
-    pub(super) fn submit_again(&self, commands: &Arc<Session>, after: &[&Submission]) -> Result<Submission, NotSubmitted> {
+    /// Submits commands that were recorded and ended, one after another, behind other submissions. `kept` lives until they have ended.
+    pub(super) fn submit_again(
+        &self,
+        commands: &[vk::CommandBuffer],
+        kept: impl Any + Send + Sync,
+        after: &[&Submission],
+    ) -> Result<Submission, NotSubmitted> {
         let refused = |error| NotSubmitted { error, flight: None };
         // This session gives only its fence.
         let session = self.take().map_err(refused)?;
-        let (queues, kept) = (points(after), commands.clone());
+        let queues = points(after);
         let read = Box::new(move |_: &Session| {
             drop(kept);
             Ok(Vec::new())
         });
-        self.submit_to(self.context.queues.place(&queues), (session, commands.commands), &queues, read)
+        self.submit_to(self.context.queues.place(&queues), (session, commands), &queues, read)
     }
 
     /// Submits the commands that a session has recorded, behind other submissions. `read` reads their results when they have ended.
     pub(super) fn submit(&self, session: Session, after: &[&Submission], read: Read) -> Result<Submission, NotSubmitted> {
         let refused = |error| NotSubmitted { error, flight: None };
+        session.close();
         session.end().map_err(refused)?;
-        let (queues, commands) = (points(after), session.commands);
-        self.submit_to(self.context.queues.place(&queues), (session, commands), &queues, read)
+        let (queues, commands) = (points(after), [session.commands]);
+        self.submit_to(self.context.queues.place(&queues), (session, &commands), &queues, read)
     }
 
     /// Submits commands with the fence of a session to the queue of a ticket.
     fn submit_to(
         &self,
         ticket: Ticket,
-        (session, commands): (Session, vk::CommandBuffer),
+        (session, commands): (Session, &[vk::CommandBuffer]),
         after: &[Point],
         read: Read,
     ) -> Result<Submission, NotSubmitted> {
@@ -99,10 +112,11 @@ impl Sessions {
     pub(super) fn catch_up(&self, since: Moment, wait: &mut Wait, what: impl Fn() -> String) -> Result<()> {
         while let Some(ticket) = self.context.queues.behind(since) {
             let session = self.begin()?;
+            session.close();
             session.end()?;
-            let commands = session.commands;
+            let commands = [session.commands];
             let submission =
-                self.submit_to(ticket, (session, commands), &[], Box::new(|_| Ok(Vec::new()))).map_err(|refused| refused.error)?;
+                self.submit_to(ticket, (session, &commands), &[], Box::new(|_| Ok(Vec::new()))).map_err(|refused| refused.error)?;
             match self.wait(&submission, wait) {
                 Ok(true) => drop(submission.finish()?),
                 Ok(false) => {
@@ -156,6 +170,19 @@ impl Sessions {
             submission.set_late();
         }
         ended
+    }
+}
+
+/// Recorded commands, which sessions submit with fences of their own. They live until these submissions have ended.
+pub(super) struct Commands {
+    pub(super) raw: vk::CommandBuffer,
+    session: Option<Session>,
+    idle: Arc<Mutex<Vec<Session>>>,
+}
+
+impl Drop for Commands {
+    fn drop(&mut self) {
+        lock(&self.idle).extend(self.session.take());
     }
 }
 
@@ -315,10 +342,17 @@ impl Session {
                 .reset_command_pool(self.commands_pool, vk::CommandPoolResetFlags::empty())
                 .map_err(failed("vkResetCommandPool"))?;
             device.begin_command_buffer(self.commands, &info).map_err(failed("vkBeginCommandBuffer"))
-        }?;
-        // Makes the writes of earlier submissions visible.
+        }
+    }
+
+    /// Makes the writes of earlier submissions visible to the commands of a submission.
+    pub(super) fn open(&self) {
         self.barrier(Stages::Device, Stages::Device);
-        Ok(())
+    }
+
+    /// Makes the writes of a submission visible to the host once its fence is signalled.
+    pub(super) fn close(&self) {
+        self.barrier(Stages::Device, Stages::Host);
     }
 
     /// Keeps a buffer alive while the commands may use it.
@@ -326,9 +360,7 @@ impl Session {
         self.holds.push(buffer.clone());
     }
 
-    pub(super) fn end(&self) -> Result<()> {
-        // Makes the writes of this submission visible to the host once the fence is signalled.
-        self.barrier(Stages::Device, Stages::Host);
+    fn end(&self) -> Result<()> {
         let device = &self.context.device;
         // SAFETY: recording, begun by `begin`.
         unsafe { device.end_command_buffer(self.commands) }.map_err(failed("vkEndCommandBuffer"))

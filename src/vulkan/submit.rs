@@ -5,7 +5,7 @@ use super::memory::{Buffer, Purpose};
 use super::pipeline::ComputePipeline;
 use super::session::{Session, Sessions, Stages, Submission};
 use super::{VulkanDevice, failed, own};
-use crate::device::backend::{self, LaunchStep, NotSubmitted, Piece, Recorded, Repeatable, Use};
+use crate::device::backend::{self, LaunchStep, NotSubmitted, Piece, Recorded, Use};
 use crate::device::submission::Part;
 use crate::device::timing::{Span, Timed};
 use crate::device::work::{Flight, Wait};
@@ -33,18 +33,9 @@ pub(super) fn record(device: &VulkanDevice, part: &Part, timed: Timed, wait: &mu
     let checkup = Checkup::plan(&steps, device.context.details.storage_offset_alignment)?;
     let_pipelines_settle(device, part, &steps, wait)?;
     let mut session = device.sessions.begin()?;
-    record_steps(device, &mut session, (&steps, &checkup), timed)?;
+    let barriers = barriers(part.steps(), timed);
+    record_steps(device, &mut session, (&steps, &checkup), (&barriers, timed))?;
     Ok(RecordedPart { session, part: part.clone(), checkup, timed, sessions: device.sessions.clone() })
-}
-
-/// Records a part, without checks, for any number of submissions.
-pub(super) fn repeat(device: &VulkanDevice, part: &Part, wait: &mut Wait) -> Result<RepeatablePart> {
-    let steps = own_steps(part)?;
-    let_pipelines_settle(device, part, &steps, wait)?;
-    let mut session = device.sessions.begin_repeatable()?;
-    record_steps(device, &mut session, (&steps, &Checkup::default()), Timed::Nothing)?;
-    session.end()?;
-    Ok(RepeatablePart { commands: Arc::new(session), _part: part.clone(), sessions: device.sessions.clone() })
 }
 
 /// Records a part into a command buffer of the caller, between barriers that order it with all other commands of the queue.
@@ -59,7 +50,8 @@ pub(super) fn record_into(
     let_pipelines_settle(device, part, &steps, wait)?;
     let mut session = Session::over(device.context.clone(), device.heap.clone(), commands);
     session.barrier(Stages::Any, Stages::Device);
-    record_steps(device, &mut session, (&steps, &checkup), Timed::Nothing)?;
+    let barriers = barriers(part.steps(), Timed::Nothing);
+    record_steps(device, &mut session, (&steps, &checkup), (&barriers, Timed::Nothing))?;
     session.barrier(Stages::Device, Stages::Any);
     Ok((session, checkup))
 }
@@ -71,34 +63,10 @@ pub(super) fn check(part: &Part, session: &Session, checkup: &Checkup) -> Result
 
 /// Waits until pipelines that were just made can be launched. With NVIDIA's driver a pipeline that is launched at once may run the code of
 /// another one (`docs/drivers.md`).
-fn let_pipelines_settle(device: &VulkanDevice, part: &Part, steps: &[Own<'_>], wait: &mut Wait) -> Result<()> {
+pub(super) fn let_pipelines_settle(device: &VulkanDevice, part: &Part, steps: &[Own<'_>], wait: &mut Wait) -> Result<()> {
     match steps.iter().map(|s| s.pipeline.made).max().filter(|_| device.context.details.is_nvidia) {
         Some(youngest) => device.sessions.catch_up(youngest, wait, || backend::named(part.steps())),
         None => Ok(()),
-    }
-}
-
-/// The commands of a part that can be submitted again and again.
-pub(super) struct RepeatablePart {
-    commands: Arc<Session>,
-    /// Keeps the pipelines and the memory that the commands use.
-    _part: Part,
-    sessions: Arc<Sessions>,
-}
-
-impl Repeatable for RepeatablePart {
-    fn again(self: Arc<Self>) -> Box<dyn Recorded> {
-        Box::new(Again(self))
-    }
-}
-
-/// One submission of a repeatable part.
-struct Again(Arc<RepeatablePart>);
-
-impl Recorded for Again {
-    fn submit(self: Box<Self>, after: &[Arc<dyn Flight>]) -> Result<Arc<dyn Flight>, NotSubmitted> {
-        let after: Vec<&Submission> = after.iter().filter_map(|flight| flight.as_any().downcast_ref()).collect();
-        Ok(Arc::new(self.0.sessions.submit_again(&self.0.commands, &after)?))
     }
 }
 
@@ -123,12 +91,25 @@ impl Recorded for RecordedPart {
     }
 }
 
-/// Records steps with barriers between hazards, and timestamps if requested.
-fn record_steps(
+/// Returns which steps follow a barrier: those with a hazard, and those whose time is measured apart.
+pub(super) fn barriers(steps: &[LaunchStep], timed: Timed) -> Vec<bool> {
+    let mut hazards = Hazards::default();
+    let barrier = |(n, step): (usize, &LaunchStep)| {
+        let is_apart = n > 0 && timed.keeps_apart(step.begins);
+        if is_apart {
+            hazards = Hazards::default();
+        }
+        hazards.barrier_before(step.uses.iter().map(touch)) || is_apart
+    };
+    steps.iter().enumerate().map(barrier).collect()
+}
+
+/// Records steps, with barriers before some of them, and timestamps if requested.
+pub(super) fn record_steps(
     device: &VulkanDevice,
     session: &mut Session,
     (steps, checkup): (&[Own<'_>], &Checkup),
-    timed: Timed,
+    (barriers, timed): (&[bool], Timed),
 ) -> Result<()> {
     let spill = Spill::plan(device, steps);
     let spilled = spill.write(session, steps)?;
@@ -138,15 +119,10 @@ fn record_steps(
     if queries > 0 {
         session.reset_queries(queries)?;
     }
-    let (mut hazards, mut bound) = (Hazards::default(), vk::Pipeline::null());
+    let mut bound = vk::Pipeline::null();
     let mut offsets = spill.offsets.iter().copied();
-    for (i, own) in steps.iter().enumerate() {
-        let uses = own.step.uses.iter().map(touch);
-        let apart = i > 0 && timed.keeps_apart(own.step.begins);
-        if apart {
-            hazards = Hazards::default();
-        }
-        if hazards.barrier_before(uses) || apart {
+    for (i, (own, follows_barrier)) in steps.iter().zip(barriers).enumerate() {
+        if *follows_barrier {
             session.barrier(Stages::Compute, Stages::Compute);
         }
         session.context.label(session.commands, &own.pipeline.shown, || -> Result<()> {
@@ -174,7 +150,7 @@ fn own_steps(part: &Part) -> Result<Vec<Own<'_>>> {
     part.steps().iter().map(own_step).collect()
 }
 
-fn own_step(step: &LaunchStep) -> Result<Own<'_>> {
+pub(super) fn own_step(step: &LaunchStep) -> Result<Own<'_>> {
     let pipeline: &dyn Any = &*step.pipeline;
     let pipeline: &ComputePipeline =
         pipeline.downcast_ref().ok_or_else(|| Error::OtherDevice { what: format!("`{}`", step.name) })?;
@@ -208,7 +184,7 @@ impl Spill {
     }
 
     fn pieces<'a>(steps: &'a [Own<'_>]) -> impl Iterator<Item = &'a Piece> {
-        steps.iter().filter(|s| s.pipeline.spilled).flat_map(|s| &s.step.pieces)
+        steps.iter().filter(|s| s.pipeline.spilled).flat_map(|s| &*s.step.pieces)
     }
 
     fn write(&self, session: &mut Session, steps: &[Own<'_>]) -> Result<Spilled> {
@@ -293,7 +269,7 @@ fn bind(session: &Session, own: &Own<'_>, pool: vk::DescriptorPool, params: Opti
         let info = vk::DescriptorBufferInfo::default().buffer(buffer.raw);
         [info.offset(buffer.base + used.region.start).range(used.bound_bytes())]
     };
-    let mut infos: Vec<[vk::DescriptorBufferInfo; 1]> = own.buffers.iter().zip(&own.step.uses).map(one).collect();
+    let mut infos: Vec<[vk::DescriptorBufferInfo; 1]> = own.buffers.iter().zip(&*own.step.uses).map(one).collect();
     infos.extend(
         params.map(|(b, offset, bytes)| [vk::DescriptorBufferInfo::default().buffer(b).offset(offset).range(bytes.max(4))]),
     );

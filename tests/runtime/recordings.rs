@@ -69,6 +69,45 @@ fn arguments_can_be_changed_between_submissions() {
     }
 }
 
+/// Changed launches are recorded apart, up to a number of them. A tensor that another launch writes needs a barrier where there was none.
+#[test]
+fn any_launches_can_be_changed_in_any_order() {
+    const LAUNCHES: usize = 40;
+    for device in devices() {
+        let bump = load(&device, vec![bump(PLAIN)]).expect("loads");
+        let ones = upload(&device, &[1.0; 3]);
+        let mut sums: Vec<AnyTensor> = (0..LAUNCHES).map(|_| upload(&device, &[0.0; 3])).collect();
+        let mut batch = device.batch();
+        for sum in &mut sums {
+            batch.run_dyn(&bump, [Argument::from(&ones), sum.into(), 1.0f32.into()]).expect("recorded");
+        }
+        let mut recording = batch.record().expect("recorded");
+        // sums[n] += alphas[n] * (ones, or the sum of the launch before)
+        let (mut alphas, mut is_chained, mut expected) = ([1.0f32; LAUNCHES], [false; LAUNCHES], [0.0f32; LAUNCHES]);
+        let mut random = fastrand::Rng::with_seed(7);
+        for round in 0..30 {
+            for _ in 0..random.usize(0..4) {
+                let n = random.usize(1..LAUNCHES);
+                if random.bool() {
+                    alphas[n] = f32::from(random.i8(-2..3));
+                    recording.set(n, "alpha", alphas[n]).expect("a number");
+                } else {
+                    is_chained[n] = !is_chained[n];
+                    let x = if is_chained[n] { &sums[n - 1] } else { &ones };
+                    recording.set(n, "x", x).expect("a tensor");
+                }
+            }
+            recording.submit().expect("submitted");
+            for n in 0..LAUNCHES {
+                let x = if is_chained[n] { expected[n - 1] } else { 1.0 };
+                expected[n] += alphas[n] * x;
+            }
+            let got: Vec<f32> = sums.iter().map(|sum| sum.download::<f32>().expect("downloads")[1]).collect();
+            assert_eq!(got, expected, "round {round}");
+        }
+    }
+}
+
 #[test]
 fn arguments_that_do_not_fit_are_refused_and_change_nothing() {
     let device = device();

@@ -30,7 +30,7 @@ typedef struct Chain { uint32_t type; struct Chain *next; uint32_t value; } Chai
 
 typedef struct { uint32_t type; const void *next; uint32_t flags; uint64_t rest[10]; } PipelineInfo;
 
-enum { WAITS = 16, TIMELINE_VALUES = 1000207003, SUCCESS = 0, TIMEOUT = 2, FULL = -2, LOST = -4, QUEUES = 8, KEPT = 64, DRIVER_PROPERTIES = 1000196000 };
+enum { WAITS = 16, TIMELINE_VALUES = 1000207003, SUCCESS = 0, TIMEOUT = 2, FULL = -2, LOST = -4, QUEUES = 8, KEPT = 64, COMMANDS = 8, DRIVER_PROPERTIES = 1000196000 };
 
 static Any (*instance_address)(void *, const char *);
 static Any (*device_address)(void *, const char *);
@@ -60,7 +60,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static void *queue;
 static char queues[QUEUES];
-static struct { int queue; Submit submit; Values values; void *commands; uint64_t fence, signal, number;
+static struct { int queue; Submit submit; Values values; void *commands[COMMANDS]; uint64_t fence, signal, number;
                 uint64_t wait[WAITS], numbers[WAITS]; uint32_t stages[WAITS]; } kept[KEPT];
 static int kept_count;
 /* The timeline semaphores of the queues, and the number to which the last submission that was passed on sets each. */
@@ -107,7 +107,7 @@ static void keep(int number, const Submit *one, uint64_t fence) {
   __typeof__(*kept) *k = &kept[kept_count++];
   k->queue = number;
   k->submit = *one;
-  k->commands = one->commands[0];
+  for (uint32_t n = 0; n < one->count; n++) k->commands[n] = one->commands[n];
   k->fence = fence;
   if (!one->next) return;
   k->values = *(const Values *)one->next;
@@ -126,7 +126,7 @@ static void pass_on(void) {
     passed = 0;
     for (int n = 0; n < kept_count; n++) {
       __typeof__(*kept) *k = &kept[n];
-      k->submit.commands = &k->commands;
+      k->submit.commands = k->commands;
       if (k->submit.next) {
         k->values.wait = k->numbers;
         k->values.signal = &k->number;
@@ -269,7 +269,7 @@ static int submits(void *to, uint32_t count, const Submit *all, uint64_t fence) 
     result = pass(all, fence);
   } else if (full_in_submit) {
     result = FULL;
-  } else if ((held >> number & 1 || keeps(number) || is_behind(all)) && count == 1 && kept_count < KEPT) {
+  } else if ((held >> number & 1 || keeps(number) || is_behind(all)) && count == 1 && all->count <= COMMANDS && kept_count < KEPT) {
     keep(number, all, fence);
   } else {
     result = pass(all, fence);
