@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "a test binary has no users")]
 
 mod compare;
+mod estimate;
 mod explain;
 mod helps;
 mod lints;
