@@ -9,3 +9,4 @@ mod helps;
 mod lints;
 mod page;
 mod report;
+mod rustdoc;
