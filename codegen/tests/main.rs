@@ -2,6 +2,7 @@
 
 #![allow(unreachable_pub, reason = "a test binary has no users")]
 
+mod brief;
 mod cost;
 mod formulas;
 mod hash;

@@ -3,7 +3,7 @@
 use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::quote;
 use tilewright_dsl::diag::{Error, Errors, SpanId};
-use tilewright_dsl::expand;
+use tilewright_dsl::expand::{self, CostText};
 use tilewright_dsl::launch;
 use tilewright_dsl::nest::Program;
 use tilewright_dsl::profile::Profile;
@@ -13,8 +13,8 @@ fn backend(_: &Program, _: &Profile, _: &str) -> Result<launch::Program, Errors>
     Err(Errors::new())
 }
 
-fn costs(_: &Program, _: &launch::Program, _: &Profile) -> String {
-    String::new()
+fn costs(_: &Program, _: &launch::Program, _: &Profile) -> CostText {
+    CostText::default()
 }
 
 fn kernel() -> TokenStream {

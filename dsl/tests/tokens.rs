@@ -33,6 +33,9 @@ fn text_of_a_call() {
     let call = "tilewright::schedule! {\n    /// What it is.\n    pub V: k for p {\n        tile(i: 4); // a comment\n\n        unroll(i);\n    }\n}";
     let shown = "\n```text\npub V: k for p {\n    tile(i: 4); // a comment\n\n    unroll(i);\n}\n```\n";
     assert_eq!(paragraph(call).as_deref(), Some(shown));
+    let imported = "kernel! {\n    use a::cube;\n    /// Cubes.\n    fn k<N>(x: f32[N]) -> y: f32[N] {}\n}";
+    let shown = "\n```text\nuse a::cube;\nfn k<N>(x: f32[N]) -> y: f32[N] {}\n```\n";
+    assert_eq!(paragraph(imported).as_deref(), Some(shown));
     assert_eq!(paragraph("schedule! { V: k for p {} }").as_deref(), Some("\n```text\nV: k for p {}\n```\n"));
     assert_eq!(paragraph("schedule!(V: k for p { // ```\n})").as_deref(), Some("\n````text\nV: k for p { // ```\n}\n````\n"));
 }

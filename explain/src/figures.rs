@@ -1,7 +1,8 @@
 //! The cost of a launch as numbers, as far as its dims are known, and the least time that a device needs for it.
 
+use crate::estimate::Estimate;
 use crate::words::{self, Words};
-use tilewright_codegen::cost::{Cost, Occupancy, SubgroupAccess, cost, touches};
+use tilewright_codegen::cost::{Cost, Occupancy, Roofline, SubgroupAccess, cost, roofline, touches};
 use tilewright_dsl::launch::{self, Size};
 use tilewright_dsl::nest::Program;
 use tilewright_dsl::profile::Profile;
@@ -35,6 +36,8 @@ pub struct Figures {
     pub occupancy: Option<Occupancy>,
     /// The least time on a device of the profile; also `None` if the profile does not give the device's rates.
     pub roofline: Option<Roofline>,
+    /// The estimated time on a device of the profile. It is `None` if the roofline is.
+    pub estimate: Option<Estimate>,
 }
 
 /// The accesses of all workgroups of a dispatch to a tensor.
@@ -50,33 +53,12 @@ pub struct Moved {
     pub whole: Option<i64>,
 }
 
-/// The least time that a dispatch can take on a device: the longest of the times of its flops at the peak rate, of its matrix flops
-/// at the matrix units' peak rate, and of its tensors' bytes, each moved once, at the peak bandwidth. (Williams, Waterman and
-/// Patterson, "Roofline", CACM 52(4), 2009.)
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Roofline {
-    /// Nanoseconds.
-    pub nanoseconds: f64,
-    /// The resource that limits it.
-    pub bound: Bottleneck,
-}
-
-/// The resource that limits a dispatch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bottleneck {
-    /// Arithmetic.
-    Compute,
-    /// Products on matrix units.
-    Matrices,
-    /// Memory.
-    Memory,
-}
-
 /// Returns the figures of every dispatch.
 pub(crate) fn figures(program: &Program, launched: &launch::Program, profile: &Profile, known: &DimValues) -> Vec<Figures> {
     let costs = cost(program, profile).into_iter().zip(touches(program, profile));
     let each = costs.zip(&launched.dispatches);
-    each.map(|((cost, touches), dispatch)| Figures { touches, ..known.figures(cost, dispatch, profile) }).collect()
+    let figures = each.map(|((cost, touches), dispatch)| Figures { touches, ..known.figures(cost, dispatch, profile) });
+    figures.map(|figures| Figures { estimate: figures.estimate(profile), ..figures }).collect()
 }
 
 /// The values of the dims, as far as they are known.
@@ -171,24 +153,8 @@ impl DimValues {
             compulsory,
             occupancy: cost.occupancy(profile),
             roofline: roofline(flops, matrix_flops, compulsory, profile),
+            estimate: None,
             cost,
         }
     }
-}
-
-/// Returns the roofline if the profile has the needed rates. Flops per nanosecond are GFLOP/s, and bytes per nanosecond are GB/s.
-fn roofline(flops: Option<i64>, matrix_flops: Option<i64>, bytes: Option<i64>, profile: &Profile) -> Option<Roofline> {
-    let time = |amount: i64, rate: Option<u32>| match (amount, rate.filter(|n| *n > 0)) {
-        (_, Some(rate)) => Some(amount as f64 / f64::from(rate)),
-        (0, None) => Some(0.0),
-        (_, None) => None,
-    };
-    profile.gflops?;
-    let parts = [
-        (Bottleneck::Memory, time(bytes?, Some(profile.bandwidth?))?),
-        (Bottleneck::Compute, time(flops?, profile.gflops)?),
-        (Bottleneck::Matrices, time(matrix_flops?, profile.matrix_gflops)?),
-    ];
-    let longest = parts.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a });
-    longest.map(|(bound, nanoseconds)| Roofline { nanoseconds, bound })
 }

@@ -20,13 +20,15 @@ mod admit;
 mod beside;
 mod compare;
 mod diff;
+mod estimate;
 mod figures;
-mod formula;
+mod flow;
 mod lint;
 mod page;
 mod report;
 pub mod source;
 mod steps;
+mod summary;
 mod table;
 mod text;
 mod totals;
@@ -34,19 +36,22 @@ mod words;
 
 pub use beside::{ComparisonReport, SizedReport, TakenReport};
 pub use compare::{CompareError, Compared, Comparison, Sized, Taken, compare};
-pub use figures::{Bottleneck, Figures, Moved, Roofline};
+pub use estimate::Estimate;
+pub use figures::{Figures, Moved};
+pub use flow::Passed;
 pub use lint::{Edit, Lint, LintName};
 pub use page::page;
 pub use report::{Report, SCHEMA, json};
 pub use steps::{Line, NestStep};
 pub use text::{Style, Text};
-pub use totals::Totals;
+pub use totals::{LaunchEstimate, Totals};
 pub use words::Words;
 
 use figures::DimValues;
 use lint::JudgedVersion;
 use source::Subject;
 use steps::Steps;
+pub use tilewright_codegen::cost::{Bottleneck, Roofline};
 use tilewright_dsl::diag::{Error, Errors};
 use tilewright_dsl::launch::Program;
 use tilewright_dsl::nest::{self, Obligation};
@@ -103,7 +108,9 @@ pub struct Version {
     pub ledger: Vec<Obligation>,
     /// The cost of a launch, for every dispatch; empty if the schedule is wrong.
     pub figures: Vec<Figures>,
-    /// The lints, judged by the figures of the profile.
+    /// The tensors that dispatches pass on to later dispatches.
+    pub flow: Vec<Passed>,
+    /// The lints, judged by the figures of the profile, the most important first.
     pub lints: Vec<Lint>,
     /// The total cost; `None` if the schedule is wrong.
     pub totals: Option<Totals>,
@@ -114,6 +121,8 @@ pub struct Version {
     /// The reason why a launch refuses the version at the given sizes. It is `None` if the launch accepts it, or if sizes are
     /// missing.
     pub refused: Option<String>,
+    /// True if a launch at the given sizes takes this version. It is `None` if sizes are missing, or if a launch refuses all versions.
+    pub taken: Option<bool>,
 }
 
 /// A tuned constant.
@@ -161,11 +170,13 @@ pub fn explain(subject: &Subject, given: &Given) -> Explanation {
         steps: steps.done,
         ledger: Vec::new(),
         figures: Vec::new(),
+        flow: Vec::new(),
         lints: Vec::new(),
         totals: None,
         program: None,
         is_example: false,
         refused: None,
+        taken: None,
     };
     let mut told = Explanation {
         variant: schedule.name.text.clone(),
@@ -234,6 +245,8 @@ impl Explanation {
         for (n, (version, ((program, nest), known))) in self.versions.iter_mut().zip(parts).enumerate() {
             version.figures = figures::figures(&nest, &program, &self.profile, known);
             version.totals = Some(Totals::new(&version.figures, &program, known, &nest.report.rounding, &self.profile));
+            version.flow = flow::flow(&program, known);
+            version.taken = taken.map(|taken| taken == n);
             let is_run = version.refused.is_none() && taken.is_none_or(|taken| taken == n);
             let judged = JudgedVersion { nest: &nest, plan: &version.plan, figures: &version.figures, known, is_run };
             version.lints = lint::lints(subject, given, &judged, &warnings);

@@ -4,14 +4,15 @@
 //! Places are `file:line:column`. A size over dims is text, for example `(N + 7) / 8`. Its value at the given dims is a number, or
 //! null if some are missing.
 
-use crate::figures::{Bottleneck, Figures};
+use crate::figures::Figures;
 use crate::source::Subject;
-use crate::{Explanation, Given, Lint, NestStep, Totals, Version, Words};
+use crate::{Estimate, Explanation, Given, Lint, NestStep, Passed, Totals, Version, Words};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tilewright_codegen::cost::{Apart, Limit, SubgroupAccess};
+use tilewright_codegen::cost::{Apart, Bottleneck, Limit, SubgroupAccess};
 use tilewright_dsl::launch::Size;
 use tilewright_dsl::nest::State;
+use tilewright_dsl::profile::Profile;
 
 /// The version of a report's format.
 pub const SCHEMA: u32 = 1;
@@ -30,6 +31,7 @@ pub struct Report {
     pub tuned: Vec<TunedConstant>,
     pub sources: Vec<SourceText>,
     pub versions: Vec<ReportedVersion>,
+    pub left_out: Option<String>,
     pub warnings: Vec<String>,
     pub errors: Vec<String>,
 }
@@ -76,10 +78,13 @@ pub struct SourceText {
 #[allow(missing_docs, reason = "docs/explain.md documents the fields")]
 pub struct ReportedVersion {
     pub facts: Vec<String>,
+    pub taken: Option<bool>,
+    pub summary: Vec<String>,
     pub plan: Vec<String>,
     pub steps: Vec<ReportedStep>,
     pub ledger: Vec<Entry>,
     pub dispatches: Vec<ReportedDispatch>,
+    pub flow: Vec<Intermediate>,
     pub launch: Option<Launch>,
     pub lints: Vec<Lint>,
     pub refused: Option<String>,
@@ -129,6 +134,7 @@ pub struct ReportedDispatch {
     pub tensors: Vec<Tensor>,
     pub compulsory: Option<i64>,
     pub roofline: Option<Time>,
+    pub estimate: Option<Expected>,
     pub registers: Held,
     pub shared_bytes: u32,
     pub occupancy: Option<Fit>,
@@ -137,6 +143,16 @@ pub struct ReportedDispatch {
     pub barriers: u32,
     pub spirv_bytes: usize,
     pub spirv: Words,
+}
+
+/// A tensor that a dispatch passes on to a later one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "docs/explain.md documents the fields")]
+pub struct Intermediate {
+    pub tensor: String,
+    pub from: usize,
+    pub to: usize,
+    pub bytes: Option<i64>,
 }
 
 /// The work of one workgroup.
@@ -166,6 +182,16 @@ pub struct Tensor {
 pub struct Time {
     pub nanoseconds: f64,
     pub bound: &'static str,
+}
+
+/// The estimated time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "docs/explain.md documents the fields")]
+pub struct Expected {
+    pub nanoseconds: f64,
+    pub bound: &'static str,
+    pub busy: f64,
+    pub resources: BTreeMap<&'static str, f64>,
 }
 
 /// Registers of an invocation.
@@ -216,6 +242,7 @@ pub struct Launch {
     pub prepared: Option<i64>,
     pub shared_bytes: u32,
     pub nanoseconds: Option<f64>,
+    pub estimate: Option<Time>,
     pub spirv_words: usize,
     pub errors: Vec<StatedError>,
 }
@@ -260,7 +287,8 @@ impl Report {
             exact: told.exact.clone(),
             tuned: told.tuned.iter().map(tuned).collect(),
             sources: subject.excerpts.iter().map(source).collect(),
-            versions: told.versions.iter().map(|version| reported(subject, version)).collect(),
+            versions: told.versions.iter().map(|version| reported(subject, p, version)).collect(),
+            left_out: told.left_out(),
             warnings: told.warnings.iter().map(place).collect(),
             errors: told.errors.iter().map(place).collect(),
         }
@@ -275,7 +303,7 @@ pub fn json(reports: &[Report]) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(reports).map(|text| text + "\n")
 }
 
-fn reported(subject: &Subject, version: &Version) -> ReportedVersion {
+fn reported(subject: &Subject, profile: &Profile, version: &Version) -> ReportedVersion {
     let placed = |place: &Option<String>| place.as_ref().map(|place| subject.files.place(place));
     let step = |step: &NestStep| ReportedStep {
         title: step.title.split_whitespace().collect::<Vec<_>>().join(" "),
@@ -302,12 +330,16 @@ fn reported(subject: &Subject, version: &Version) -> ReportedVersion {
     let dims = version.program.as_ref().map(|p| p.dims.as_slice()).unwrap_or_default();
     let name = |dim: u32| dims.get(dim as usize).map_or_else(|| "?".into(), |d| d.name.clone());
     let dispatch = |figures: &Figures| dispatch(figures, &|size| size.display(&name).to_string(), &|touch| access(subject, touch));
+    let passed = |p: &Passed| Intermediate { tensor: p.tensor.clone(), from: p.from, to: p.to, bytes: p.bytes };
     ReportedVersion {
         facts: version.facts.clone(),
+        taken: version.taken,
+        summary: version.summary(profile).iter().map(|line| subject.files.place(line)).collect(),
         plan: version.plan.source(0).lines().map(str::to_owned).collect(),
         steps: version.steps.iter().map(step).collect(),
         ledger: version.ledger.iter().map(entry).collect(),
         dispatches: version.figures.iter().map(dispatch).collect(),
+        flow: version.flow.iter().map(passed).collect(),
         launch: version.totals.as_ref().map(launch),
         lints: version.lints.iter().map(lint).collect(),
         refused: version.refused.clone(),
@@ -337,6 +369,7 @@ fn dispatch(figures: &Figures, shown: &dyn Fn(&Size) -> String, access: &dyn Fn(
         tensors: figures.moved.iter().map(tensor).collect(),
         compulsory: figures.compulsory,
         roofline: figures.roofline.map(|r| Time { nanoseconds: r.nanoseconds, bound: bound(r.bound) }),
+        estimate: figures.estimate.as_ref().map(expected),
         registers: Held {
             variables: cost.registers.variables,
             accumulators: cost.registers.accumulators,
@@ -370,11 +403,23 @@ fn access(subject: &Subject, touch: &SubgroupAccess) -> AccessOf {
     }
 }
 
+fn expected(estimate: &Estimate) -> Expected {
+    Expected {
+        nanoseconds: estimate.nanoseconds,
+        bound: bound(estimate.bound),
+        busy: estimate.busy,
+        resources: estimate.resources.iter().map(|(resource, nanoseconds)| (bound(*resource), *nanoseconds)).collect(),
+    }
+}
+
 fn bound(bound: Bottleneck) -> &'static str {
     match bound {
         Bottleneck::Compute => "arithmetic",
         Bottleneck::Matrices => "matrix_units",
         Bottleneck::Memory => "memory",
+        Bottleneck::Caches => "caches",
+        Bottleneck::Occupancy => "occupancy",
+        Bottleneck::Launch => "launch",
     }
 }
 
@@ -400,6 +445,7 @@ pub(crate) fn launch(totals: &Totals) -> Launch {
         prepared: totals.prepared,
         shared_bytes: totals.shared_bytes,
         nanoseconds: totals.nanoseconds,
+        estimate: totals.estimate.map(|e| Time { nanoseconds: e.nanoseconds, bound: bound(e.bound) }),
         spirv_words: totals.words,
         errors: totals.errors.iter().map(error).collect(),
     }

@@ -1,14 +1,14 @@
 //! An explanation as lines of styled text, for a terminal or a file.
 
 use crate::compare::shown;
-use crate::figures::{Bottleneck, Figures};
-use crate::formula::{ABOUT, formula};
+use crate::figures::Figures;
 use crate::lint::left_out;
-use crate::{Explanation, NestStep, Totals, Tuned, Version};
+use crate::{Estimate, Explanation, NestStep, Totals, Tuned, Version};
 use std::fmt;
-use tilewright_codegen::cost::{Cost, Limit, Occupancy};
+use tilewright_codegen::cost::{Cost, Limit, Occupancy, formula, with_unit};
 use tilewright_dsl::launch::{Role, Size};
 use tilewright_dsl::nest::State;
+use tilewright_dsl::profile::Profile;
 
 /// The role of a piece of text, which may determine its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Explanation {
                 let head = format!("{} where {}", self.variant, version.facts.join(", "));
                 lines.extend([Text::default(), Text::of(Style::Heading, head)]);
             }
-            version.lines(&mut lines);
+            version.lines(&self.profile, &mut lines);
         }
         if let Some(left_out) = self.left_out() {
             lines.extend([Text::default(), Text::of(Style::Heading, "left out").and(Style::Faint, format!("  {left_out}"))]);
@@ -92,7 +92,7 @@ impl Explanation {
     }
 
     /// Returns a sentence about the lints that need sizes or figures of the profile, if these are missing.
-    fn left_out(&self) -> Option<String> {
+    pub(crate) fn left_out(&self) -> Option<String> {
         let lacks_sizes = |version: &&Version| version.figures.iter().any(|f| f.workgroups.is_none() || f.compulsory.is_none());
         let unsized_version = self.versions.iter().filter(|version| version.refused.is_none()).find(lacks_sizes);
         let compiled = self.versions.first().filter(|version| version.program.is_some())?;
@@ -102,7 +102,8 @@ impl Explanation {
 }
 
 impl Version {
-    fn lines(&self, lines: &mut Vec<Text>) {
+    fn lines(&self, profile: &Profile, lines: &mut Vec<Text>) {
+        lines.extend(self.summary(profile).into_iter().map(|line| Text::of(Style::Plain, format!("  {line}"))));
         self.plan_lines(lines);
         self.steps.iter().for_each(|step| self::step(step, lines));
         self.ledger_lines(lines);
@@ -160,19 +161,13 @@ impl Version {
 
     /// Shows an amount as a number, as a formula if dims are missing, or as both if the sizes are only an example.
     fn amount(&self, value: Option<i64>, formula: impl Fn() -> String, unit: &str) -> String {
-        let with_unit = |formula: String| match formula.strip_prefix(ABOUT) {
-            _ if unit.is_empty() => formula,
-            Some(sum) if sum.contains(" + ") || sum.contains(" - ") => format!("{ABOUT}({sum}) {unit}"),
-            None if formula.contains(" + ") || formula.contains(" - ") => format!("({formula}) {unit}"),
-            _ => format!("{formula} {unit}"),
-        };
         match value {
             // A formula without dims is a number anyway.
             Some(n) if self.is_example && formula().parse::<i64>().is_err() => {
-                format!("{} = {}", with_unit(formula()), number(Some(n), unit))
+                format!("{} = {}", with_unit(&formula(), unit), number(Some(n), unit))
             }
             Some(n) => number(Some(n), unit),
-            None => with_unit(formula()),
+            None => with_unit(&formula(), unit),
         }
     }
 
@@ -182,7 +177,7 @@ impl Version {
     }
 
     /// Returns the option that gives all sizes.
-    fn size_option(&self) -> String {
+    pub(crate) fn size_option(&self) -> String {
         let dims = self.program.iter().flat_map(|program| {
             let dims = program.dims.iter().enumerate();
             dims.filter(|(n, dim)| dim.derived.is_none() && !program.is_stride(*n)).map(|(_, dim)| format!("{}=…", dim.name))
@@ -230,6 +225,9 @@ impl Version {
                 None => "unknown, because it is unknown for a dispatch".into(),
             },
         );
+        if let Some(estimate) = totals.estimate {
+            row("estimate", format!("{}, bound by {}", time(estimate.nanoseconds), estimate.bound));
+        }
         row("code", format!("{} words", totals.words));
         for error in &totals.errors {
             row("stated error", format!("{:.1e} of `{}` as expected, relative to its size", error.expected, error.result));
@@ -296,6 +294,9 @@ impl Version {
         let unknown = self.unknown_dims();
         row("intensity", intensity(figures, &unknown));
         row("roofline", roofline(figures, &unknown));
+        if let Some(estimate) = &figures.estimate {
+            row("estimate", self::estimate(estimate));
+        }
         row("registers", registers(figures));
         row("shared memory", format!("{} bytes at most", self.program.as_ref().map_or(0, |p| p.requires.shared_bytes)));
         if let Some(occupancy) = figures.occupancy {
@@ -379,12 +380,7 @@ fn intensity(figures: &Figures, unknown: &str) -> String {
 fn roofline(figures: &Figures, unknown: &str) -> String {
     match (figures.roofline, figures.flops) {
         (Some(roofline), _) => {
-            let bound = match roofline.bound {
-                Bottleneck::Compute => "arithmetic",
-                Bottleneck::Matrices => "matrix units",
-                Bottleneck::Memory => "memory",
-            };
-            format!("{} at the least, bound by {bound}", time(roofline.nanoseconds))
+            format!("{} at the least, bound by {}", time(roofline.nanoseconds), roofline.bound)
         }
         (None, Some(_)) if figures.matrix_flops.is_some_and(|n| n > 0) => {
             "unknown: the profile does not say `gflops`, `matrix_gflops` and `bandwidth`".into()
@@ -392,6 +388,14 @@ fn roofline(figures: &Figures, unknown: &str) -> String {
         (None, Some(_)) => "unknown: the profile lacks `gflops` or `bandwidth`".into(),
         (None, None) => unknown.into(),
     }
+}
+
+fn estimate(estimate: &Estimate) -> String {
+    let busy = estimate.busy * 100.0;
+    let resources = estimate.resources.iter().map(|(resource, nanoseconds)| format!("{} of {resource}", time(*nanoseconds)));
+    let resources = resources.collect::<Vec<_>>().join(", ");
+    let (all, bound) = (time(estimate.nanoseconds), estimate.bound);
+    format!("{all}, bound by {bound}: {resources} on a busy device, of which {busy:.0} % are busy")
 }
 
 /// Returns ` = 12`, or an empty text if the value is unknown.

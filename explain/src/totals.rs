@@ -1,6 +1,8 @@
 //! The cost of a whole launch: the sums over its dispatches, and the memory that it needs.
 
 use crate::figures::{DimValues, Figures};
+use std::collections::BTreeMap;
+use tilewright_codegen::cost::Bottleneck;
 use tilewright_dsl::launch::{Program, Role, Tensor};
 use tilewright_dsl::nest::Rounding;
 use tilewright_dsl::profile::Profile;
@@ -33,6 +35,8 @@ pub struct Totals {
     /// The least time in nanoseconds on a device of the schedule's profile, one dispatch after another. It is also `None` if the
     /// profile does not give the device's rates.
     pub nanoseconds: Option<f64>,
+    /// The estimated time, one dispatch after another, and the reason for most of it. It is `None` if the least time is.
+    pub estimate: Option<LaunchEstimate>,
     /// The size of the SPIR-V modules in 32-bit words.
     pub words: usize,
     /// The stated rounding errors of the schedule's decompositions.
@@ -61,10 +65,31 @@ impl Totals {
             prepared: room(Role::Prepared),
             shared_bytes: launched.requires.shared_bytes,
             nanoseconds: least(figures, profile),
+            estimate: estimate(figures),
             words: figures.iter().map(|f| f.spirv_bytes / 4).sum(),
             errors: errors.to_vec(),
         }
     }
+}
+
+/// The estimated time of a launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LaunchEstimate {
+    /// Nanoseconds.
+    pub nanoseconds: f64,
+    /// The reason for most of the time.
+    pub bound: Bottleneck,
+}
+
+/// Returns the estimated time of all dispatches.
+fn estimate(figures: &[Figures]) -> Option<LaunchEstimate> {
+    let mut by_bound: BTreeMap<Bottleneck, f64> = BTreeMap::new();
+    for figures in figures {
+        let estimate = figures.estimate.as_ref()?;
+        *by_bound.entry(estimate.bound).or_default() += estimate.nanoseconds;
+    }
+    let (bound, _) = by_bound.iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    Some(LaunchEstimate { nanoseconds: by_bound.values().sum(), bound: *bound })
 }
 
 /// Returns the least time of all dispatches, one after another, on a device of a profile.
@@ -85,7 +110,7 @@ fn temporaries(launched: &Program, known: &DimValues) -> Option<i64> {
 }
 
 /// Returns the bytes of a tensor in memory.
-fn bytes(tensor: &Tensor, known: &DimValues) -> Option<i64> {
+pub(crate) fn bytes(tensor: &Tensor, known: &DimValues) -> Option<i64> {
     let shape: Vec<usize> = tensor.shape.iter().map(|size| usize::try_from(known.eval(size)?).ok()).collect::<Option<_>>()?;
     let laid = tensor.layout.as_ref().map_or(Some(shape.clone()), |layout| layout.memory(&shape))?;
     let elements = laid.into_iter().try_fold(1i64, |all, n| all.checked_mul(i64::try_from(n).ok()?))?;

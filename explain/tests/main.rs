@@ -3,8 +3,10 @@
 #![allow(unreachable_pub, reason = "a test binary has no users")]
 
 mod compare;
+mod estimate;
 mod explain;
 mod helps;
 mod lints;
 mod page;
 mod report;
+mod rustdoc;

@@ -7,22 +7,31 @@
 //! tile of a serial loop that ends with its axis counts as if it were no longer than the axis. The bound of a triangular range counts
 //! as its largest value.
 //!
+//! The work of a dispatch gives its least time on a device (`roofline`), and a summary of a variant without sizes (`brief`), by formulas
+//! over dims (`formula`).
+//!
 //! It also computes the registers and shared memory that are live at the same time (`registers`), the number of workgroups that fit on a
 //! core with them (`occupancy`), and the access patterns of a subgroup (`access`).
 
 mod access;
+mod brief;
 mod copies;
 mod count;
+mod formula;
 mod leaves;
 mod occupancy;
 mod place;
 mod registers;
+mod roofline;
 mod shares;
 mod text;
 
 pub use access::{Apart, Next, SubgroupAccess};
+pub use brief::{brief, with_unit};
+pub use formula::{ABOUT, formula};
 pub use occupancy::{Limit, Occupancy};
 pub use registers::Registers;
+pub use roofline::{Bottleneck, BoundBySize, Roofline, resources, roofline};
 pub use shares::{Covered, Long, Repeated};
 pub use text::text;
 

@@ -1,18 +1,24 @@
 //! The cost of a variant in the documentation of its constant.
 
-use super::{Work, cost};
+use super::{Cost, Work, brief, cost};
 use std::fmt::Write;
+use tilewright_dsl::expand::CostText;
 use tilewright_dsl::launch::{Program as Launched, Size};
 use tilewright_dsl::nest::Program;
 use tilewright_dsl::profile::Profile;
 
 /// Returns the cost of a compiled variant as text, for its documentation.
-pub fn text(program: &Program, launched: &Launched, profile: &Profile) -> String {
+pub fn text(program: &Program, launched: &Launched, profile: &Profile) -> CostText {
+    let costs = cost(program, profile);
+    CostText { summary: brief(&costs, launched, profile), figures: figures(&costs, launched) }
+}
+
+fn figures(costs: &[Cost], launched: &Launched) -> String {
     let mut text = String::new();
     let name = |dim: u32| launched.dims.get(dim as usize).map_or_else(|| "?".into(), |d| d.name.clone());
     let shown = |size: &Size| factor(size.display(&name).to_string());
     let _ = writeln!(text, "\ncost:");
-    for (cost, dispatch) in cost(program, profile).iter().zip(&launched.dispatches) {
+    for (cost, dispatch) in costs.iter().zip(&launched.dispatches) {
         let (grid, local) = (cost.grid.each_ref().map(&shown).join(" x "), cost.local.map(|n| n.to_string()).join(" x "));
         let _ = writeln!(text, "  {}: {grid} workgroups of {local} invocations", cost.name);
         let _ = writeln!(text, "    {} bytes of SPIR-V, {} of parameters", dispatch.spirv.len(), dispatch.param_bytes);

@@ -28,9 +28,11 @@ pub(super) fn of(
     }
     let made = variant::make(kernel, &variant::default_schedule(kernel), &Profile::vulkan_1_1(), spans, backend, costs);
     let made = made.map_err(|why| Missing::refused(kernel, signature, &why, backend))?;
-    let (value, nest) = (made.value(Span::call_site()), &made.documentation);
+    let (value, summary, nest) = (made.value(Span::call_site()), &made.summary, &made.documentation);
     Ok(quote! {
         /// The planned schedule for every Vulkan 1.1 device.
+        ///
+        #[doc = #summary]
         ///
         #[doc = #nest]
         pub const DEFAULT: ::tilewright::__private::Variant<self::Kernel> = #value;

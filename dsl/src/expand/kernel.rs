@@ -4,6 +4,7 @@ use super::carrier::{Load, kernel_carrier};
 use super::head::Head;
 use super::items::items;
 use super::signature::Signature;
+use super::source::{documented, split_source};
 use super::{Backend, Costs, default, functions, link, tokens};
 use crate::algorithm::check_generic;
 use crate::diag::{Error, Errors, Spans};
@@ -12,12 +13,17 @@ use crate::syntax::{self, Library, Name};
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::quote;
 
+/// The last paragraph of a kernel's documentation. A schedule is an item of its own, which the kernel does not know.
+const SCHEDULES: &str =
+    "A schedule of this kernel is a constant of the type `Variant<Kernel>`, made by `schedule!`. Its page has a link to this one.";
+
 const FORM: &str = "a kernel is `pub fn name<T: f32 | f16, N>(x: T[N]) -> y: T[N] { y[i] = x[i]; }`";
 
 /// Expands `kernel!`. First the carriers of the functions that it imports are called.
 pub fn kernel(tokens: TokenStream, backend: Backend, costs: Costs) -> TokenStream {
     match tokens::visible(tokens) {
         Ok(tokens) => {
+            let tokens = documented(tokens);
             let next = functions::next("kernel", &Library::default(), &tokens);
             next.unwrap_or_else(|| define(tokens, backend, costs))
         }
@@ -85,10 +91,14 @@ fn keyword(name: &Name) -> Errors {
     error.help(format!("write another name, or `fn r#{name}`")).into()
 }
 
-/// Returns the module's documentation: the user's text and the declaration.
+/// Returns the module's documentation: the user's text, the kernel as it is written, and how to find its schedules. If the compiler does
+/// not know the source text, the declaration takes its place.
 fn documentation(head: &Head, signature: &Signature) -> TokenStream {
-    let docs = &head.docs;
-    let declaration = format!("```text\n{}\n```", signature.declaration);
-    let gap = (!docs.is_empty()).then(|| quote!(#[doc = ""]));
-    quote!(#(#docs)* #gap #[doc = #declaration])
+    let (own, source) = split_source(&head.docs);
+    let declaration = source.is_empty().then(|| {
+        let declaration = format!("```text\n{}\n```", signature.declaration);
+        quote!(#[doc = #declaration])
+    });
+    let gap = (!own.is_empty()).then(|| quote!(#[doc = ""]));
+    quote!(#(#own)* #gap #(#source)* #declaration #[doc = ""] #[doc = #SCHEDULES])
 }

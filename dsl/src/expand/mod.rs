@@ -65,4 +65,13 @@ pub use schedule::{applied, compile, not_a_kernel, schedule};
 pub use crate::variant::Backend;
 
 /// A function that writes the cost of a variant for its documentation, from its nest, its launch program and its profile.
-pub type Costs = fn(&Program, &launch::Program, &Profile) -> String;
+pub type Costs = fn(&Program, &launch::Program, &Profile) -> CostText;
+
+/// The cost of a variant as text.
+#[derive(Clone, Debug, Default)]
+pub struct CostText {
+    /// The lines of Markdown with which the documentation begins.
+    pub summary: Vec<String>,
+    /// The figures of every dispatch, which follow the ledger.
+    pub figures: String,
+}

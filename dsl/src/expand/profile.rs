@@ -77,7 +77,7 @@ pub fn not_a_profile(tokens: TokenStream) -> TokenStream {
     let (path, item) = match is_schedule {
         true => (
             ScheduleHead::of(linked.item).ok().and_then(|h| Some(h.target?.profile)),
-            schedule::compile(tokens, |_, _, _| Err(Errors::new()), |_, _, _| String::new()),
+            schedule::compile(tokens, |_, _, _| Err(Errors::new()), |_, _, _| super::CostText::default()),
         ),
         false => (ProfileHead::of(linked.item).ok().and_then(|h| h.base), define_profile(tokens)),
     };

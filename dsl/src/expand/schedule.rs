@@ -6,7 +6,7 @@ use super::head::{Head, ScheduleHead, ScheduleTarget, hidden};
 use super::link::{self, Linked};
 use super::shared::Refused;
 use super::signature::{Signature, rust_type};
-use super::source::documented;
+use super::source::{documented, split_source};
 use super::{Backend, Costs, profile, tokens, variant};
 use crate::diag::{Errors, Spans};
 use crate::launch::{DType, Digit};
@@ -129,7 +129,7 @@ pub fn compile(tokens: TokenStream, backend: Backend, costs: Costs) -> TokenStre
         (None, Some(schedule), Some(kernel)) => forms_asked_for(kernel, schedule),
         _ => Vec::new(),
     };
-    let item = VariantConstant { head: &head, ty: kernel_type(&head, &target, dtypes, &forms) };
+    let item = VariantConstant { head: &head, target: &target, ty: kernel_type(&head, &target, dtypes, &forms) };
     let item = match made {
         Some(made) => item.whole(&made, &spans),
         None => item.broken(),
@@ -186,23 +186,37 @@ fn bindings(tokens: TokenStream) -> Vec<(String, String)> {
 /// The constant that `schedule!` defines.
 struct VariantConstant<'a> {
     head: &'a Head,
+    target: &'a ScheduleTarget,
     ty: TokenStream,
 }
 
 impl VariantConstant<'_> {
-    fn constant(&self, documentation: &impl ToTokens, value: TokenStream) -> TokenStream {
+    /// Returns the constant, with the summary after the user's text, and the rest of the documentation after the schedule's source.
+    fn constant(&self, summary: &impl ToTokens, documentation: &impl ToTokens, value: TokenStream) -> TokenStream {
         let Head { docs, attrs, vis, name, .. } = self.head;
         let ty = &self.ty;
+        let (own, source) = split_source(docs);
         quote_spanned! {self.head.here()=>
-            #(#docs)* #documentation #(#attrs)*
+            #(#own)* #summary #(#source)* #documentation #(#attrs)*
             #vis const #name: ::tilewright::__private::Variant<#ty> = #value;
         }
     }
 
+    /// Returns the kernel, as a link to its module, and the profile. A path with a raw name is not a link.
+    fn kernel(&self) -> String {
+        let text = |path: &syn::Path| path.to_token_stream().to_string().replace(' ', "");
+        let last = |path: &syn::Path| path.segments.last().map_or_else(String::new, |segment| segment.ident.to_string());
+        let (path, kernel) = (text(&self.target.kernel), last(&self.target.kernel));
+        let link = if path.contains('#') { format!("`{kernel}`") } else { format!("[`{kernel}`](mod@{path})") };
+        format!("A schedule of {link} for `{}`.", last(&self.target.profile))
+    }
+
     fn whole(&self, made: &variant::Made, spans: &Spans) -> TokenStream {
-        let gap = (!self.head.docs.is_empty()).then(|| quote!(#[doc = ""]));
-        let text = &made.documentation;
-        let constant = self.constant(&quote!(#gap #[doc = #text]), made.value(self.head.here()));
+        let (own, _) = split_source(&self.head.docs);
+        let gap = (!own.is_empty()).then(|| quote!(#[doc = ""]));
+        let (text, summary) = (&made.documentation, format!("{}  \n{}", self.kernel(), made.summary));
+        let (summary, text) = (quote!(#gap #[doc = #summary]), quote!(#[doc = ""] #[doc = #text]));
+        let constant = self.constant(&summary, &text, made.value(self.head.here()));
         let warnings = made.warnings(spans, &self.head.attrs);
         quote!(#warnings #constant)
     }
@@ -210,6 +224,6 @@ impl VariantConstant<'_> {
     fn broken(&self) -> TokenStream {
         let name = self.head.name.to_string();
         let value = quote_spanned!(self.head.here()=> ::tilewright::__private::Variant::__broken(#name));
-        self.constant(&quote!(#[doc = ""]), value)
+        self.constant(&TokenStream::new(), &quote!(#[doc = ""]), value)
     }
 }

@@ -21,7 +21,9 @@ pub(super) struct Made {
     program: launch::Program,
     /// The encoded launch program.
     bytes: Vec<u8>,
-    /// The nest, the ledger and the cost.
+    /// The summary: dispatches, work, and what bounds them.
+    pub(super) summary: String,
+    /// The plan, the nest, the ledger and the cost.
     pub(super) documentation: String,
     /// The rounding errors that decompositions are expected to add to their results.
     rounding: Vec<Rounding>,
@@ -41,7 +43,8 @@ pub(super) fn make(
     let place = |span| spans.place(span);
     let Variant { program, nest, specialized, taken: _, prepared, plan, plans, warnings } =
         compile(kernel, schedule, profile, &Choice::default(), &place, backend)?;
-    let mut documentation = planned(&plan) + &documentation(&nest, &costs(&nest, &program, profile));
+    let costs = costs(&nest, &program, profile);
+    let mut documentation = planned(&plan) + &documentation(&nest, &costs.figures);
     for ((version, nest), plan) in program.specialized.iter().zip(&specialized).zip(&plans) {
         let section = section(&format!("Where `{}`", version.under), nest);
         documentation += &section.replacen("\n\n```text", &format!("\n\n{}```text", planned(plan)), 1);
@@ -51,7 +54,7 @@ pub(super) fn make(
     }
     let bytes =
         program.encode().map_err(|e| Error::new(schedule.name.span, format!("the launch program cannot be encoded: {e}")))?;
-    Ok(Made { program, bytes, documentation, rounding: nest.report.rounding, warnings })
+    Ok(Made { program, bytes, summary: summary(&costs.summary), documentation, rounding: nest.report.rounding, warnings })
 }
 
 /// Returns a kernel's default schedule: no directives, and the parameters' defaults.
@@ -109,6 +112,11 @@ fn warning<'a>(warning: &Error, spans: &Spans, levels: impl Iterator<Item = &'a 
             #used
         };
     }
+}
+
+/// Returns the lines of the summary as a paragraph, each with its own line.
+fn summary(lines: &[String]) -> String {
+    lines.join("  \n")
 }
 
 /// Returns the directives that the planner wrote, as a block of code.

@@ -8,13 +8,15 @@
 //!
 //! `directive` finds and rewrites directives. `follow` compiles the schedule with each change before it is offered. A change is dropped if the
 //! compiler refuses it, or if it does not improve the access that the lint names. `planner` compiles the schedule without the
-//! directives of a stage, and offers the planner's. `consistent` leaves out lints that contradict another one.
+//! directives of a stage, and offers the planner's. `consistent` leaves out lints that contradict another one, and
+//! `importance` sorts the others.
 
 mod consistent;
 mod device;
 mod directive;
 mod dots;
 mod follow;
+mod importance;
 mod memory;
 mod needs;
 mod planner;
@@ -205,7 +207,7 @@ pub(crate) fn lints(subject: &Subject, given: &Given, version: &JudgedVersion<'_
         }
         found.append(&mut look.found);
     }
-    consistent::without_contradictions(found, subject, warnings)
+    importance::by_importance(consistent::without_contradictions(found, subject, warnings), version.figures)
 }
 
 impl Look<'_> {

@@ -24,14 +24,23 @@ document.addEventListener("keydown", (event) => {
   const next = nav.children[now + by];
   if (next) show(nav, next.dataset.show);
 });
+// A click on a box of the picture shows the figures of its dispatch.
+for (const box of document.querySelectorAll("[data-dispatch]")) {
+  box.addEventListener("click", () => {
+    const figures = box.closest('[data-panel="versions"]').querySelectorAll(".figures")[box.dataset.dispatch];
+    if (!figures) return;
+    figures.open = true;
+    figures.scrollIntoView({ block: "center" });
+  });
+}
 // Pointing at an element marks its line in the source. Pointing at a source line marks the nodes that it made.
 const mark = (event, on) => {
   const found = event.target.closest?.("[data-at], [data-line]");
-  const article = found?.closest("article");
-  if (!article) return;
+  const version = found?.closest('[data-panel="versions"]');
+  if (!version) return;
   const place = found.dataset.at ?? found.dataset.line;
   const others = found.dataset.at !== undefined ? "[data-line]" : "[data-at]";
-  for (const other of article.querySelectorAll(others)) {
+  for (const other of version.querySelectorAll(others)) {
     if ((other.dataset.line ?? other.dataset.at) !== place) continue;
     other.classList.toggle("mark", on);
     if (on && other.dataset.line !== undefined) scroll(other);

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use tilewright_dsl::launch::Size;
 
 /// The beginning of a formula that counts whole tiles.
-pub(crate) const ABOUT: &str = "about ";
+pub const ABOUT: &str = "about ";
 
 /// The most terms of a formula. A longer one is not readable.
 const TERMS: usize = 6;
@@ -156,7 +156,7 @@ impl Polynomial {
 
 /// Returns a size as a polynomial of dims, with `about` in front if tiles need not be full. A size with too many terms, or
 /// coefficients beyond 128 bits, is shown as it is computed.
-pub(crate) fn formula(size: &Size, name: &dyn Fn(u32) -> String) -> String {
+pub fn formula(size: &Size, name: &dyn Fn(u32) -> String) -> String {
     match Polynomial::of(size, name).filter(|polynomial| polynomial.terms.len() <= TERMS) {
         Some(polynomial) if polynomial.is_rounded => format!("{ABOUT}{}", polynomial.shown(name)),
         Some(polynomial) => polynomial.shown(name),
@@ -164,34 +164,27 @@ pub(crate) fn formula(size: &Size, name: &dyn Fn(u32) -> String) -> String {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The sign of a size at all sizes of the dims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// It is never positive.
+    NotPositive,
+    /// It is never negative.
+    NotNegative,
+}
 
-    fn dim(n: u32) -> Size {
-        Size::Dim(n)
-    }
-
-    fn shown(size: &Size) -> String {
-        formula(size, &|n| ["M", "N", "K"][n as usize].to_owned())
-    }
-
-    fn tiles(n: u32, by: i64) -> Size {
-        Size::FloorDiv(dim(n).plus(Size::Const(by - 1)).into(), Size::Const(by).into())
-    }
-
-    #[test]
-    fn sums_of_products_are_told() {
-        let whole = Size::FloorDiv(dim(0).into(), Size::Const(8).into());
-        assert_eq!(shown(&whole.times(Size::Const(16)).times(dim(1)).times(dim(2))), "2 M N K");
-        assert_eq!(shown(&tiles(0, 8).times(tiles(1, 64)).times(Size::Const(1024).times(dim(2)))), "about 2 M N K");
-        assert_eq!(shown(&dim(0).times(dim(0)).plus(Size::Const(3))), "M^2 + 3");
-        assert_eq!(shown(&tiles(0, 8).times(dim(2))), "about 1/8 M K");
-        let less = Size::Sub(dim(0).times(dim(1)).into(), dim(2).into());
-        assert_eq!(shown(&less.times(Size::Const(4))), "4 M N - 4 K");
-        assert_eq!(shown(&Size::Min(dim(0).into(), Size::Const(4).into()).times(dim(1))), "N min(M, 4)");
-        assert_eq!(shown(&Size::FloorDiv(dim(0).into(), dim(1).into()).times(Size::Const(2))), "2 (M / N)");
-        assert_eq!((shown(&Size::Const(0)), shown(&Size::Const(7))), ("0".to_owned(), "7".to_owned()));
-        assert_eq!(shown(&Size::Sub(Size::Const(0).into(), dim(0).into())), "-M");
+/// Returns the sign of `x * a - y * b`, if all its terms have the same one. Rounded numbers of tiles count as unrounded.
+pub(super) fn sign((x, a): (i64, &Size), (y, b): (i64, &Size)) -> Option<Sign> {
+    let name = |dim: u32| dim.to_string();
+    let (a, b) = (Polynomial::of(a, &name)?, Polynomial::of(b, &name)?);
+    let difference = Polynomial::default().plus(&a, Ratio(x.into(), 1))?.plus(&b, Ratio((-y).into(), 1))?;
+    // The sign of other atoms than dims is not known.
+    let is_dim = |atom: &Atom| matches!(atom, Atom::Dim(_));
+    let all =
+        |is_right: fn(i128) -> bool| difference.terms.iter().all(|(atoms, ratio)| is_right(ratio.0) && atoms.iter().all(is_dim));
+    match () {
+        () if all(|n| n <= 0) => Some(Sign::NotPositive),
+        () if all(|n| n >= 0) => Some(Sign::NotNegative),
+        () => None,
     }
 }
