@@ -45,6 +45,34 @@ mod calls {}
 #[doc = include_str!("../docs/in-a-program.md")]
 mod in_a_program {}
 
+/// `docs/README.md`.
+#[doc = include_str!("../docs/README.md")]
+mod introduction {}
+
+/// `docs/book/`.
+mod book {
+    #[doc = include_str!("../docs/book/first-kernel.md")]
+    mod first_kernel {}
+    #[doc = include_str!("../docs/book/reading-a-nest.md")]
+    mod reading_a_nest {}
+    #[doc = include_str!("../docs/book/matmul.md")]
+    mod matmul {}
+    #[doc = include_str!("../docs/book/planner.md")]
+    mod planner {}
+    #[doc = include_str!("../docs/book/porting.md")]
+    mod porting {}
+    #[doc = include_str!("../docs/book/own-profile.md")]
+    mod own_profile {}
+    #[doc = include_str!("../docs/book/errors.md")]
+    mod errors {}
+    #[doc = include_str!("../docs/book/pipelines.md")]
+    mod pipelines {}
+    #[doc = include_str!("../docs/book/network.md")]
+    mod network {}
+    #[doc = include_str!("../docs/book/cookbook.md")]
+    mod cookbook {}
+}
+
 /// `docs/directives/`.
 mod directives {
     #[doc = include_str!("../docs/directives/clone.md")]

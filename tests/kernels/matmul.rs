@@ -1,6 +1,8 @@
 //! Matrix products of any size, under every tail.
 
-use crate::harness::{profiles, variant};
+use crate::harness::{choices, profiles, variant};
+use std::fs;
+use tilewright_dsl::profile::Profile;
 
 const MATMUL: &str = "fn matmul<T: f32 | f16, M, N, K>(a: T[M, K], b: T[K, N]) -> c: T[M, N] {
     c[i, j] = sum(k in 0..K) { a[i, k] * b[k, j] };
@@ -150,4 +152,24 @@ fn halves_in_eight_lanes_with_wide_sums() {
             variant.check(&[("M", m), ("N", n), ("K", k)], &[]);
         }
     }
+}
+
+/// The schedules of the book's chapter on the product are right, for all candidates of their numbers.
+#[test]
+fn steps_of_the_book() {
+    let profile = Profile::bundled("nvidia_hopper").expect("a bundled profile");
+    let file = fs::read_to_string(tilewright_tests::root().join("docs/book/steps/matmul.rs")).expect("the steps");
+    let mut checked = 0;
+    for item in file.split("\nschedule! {").skip(1) {
+        let (_, schedule) = item.rsplit_once('}').and_then(|(body, _)| body.split_once("pub ")).expect("a schedule");
+        for (choice, variant) in choices(MATMUL, &schedule.replacen(": matmul", ": matmul<T = f32>", 1), &profile) {
+            let variant = variant.unwrap_or_else(|refusal| panic!("{choice}: {refusal}"));
+            let sizes = [(33, 17, 9), (1, 1, 1), (32, 64, 96), (128, 256, 32), (256, 128, 48)];
+            let admitted = sizes.iter().map(|(m, n, k)| [("M", *m), ("N", *n), ("K", *k)]).filter(|dims| variant.admits(dims));
+            let count = admitted.inspect(|dims| variant.check(dims, &[])).count();
+            assert!(count >= 2, "{schedule} takes {count} of the sizes");
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 9, "eight steps, and a second candidate of the last");
 }

@@ -1,169 +1,20 @@
-//! Checks the documentation: the nests on its pages are the compiler's, its table of profiles has the compiler's numbers, and its
-//! links are valid. (`src/documentation.rs` checks that its examples compile.)
+//! Checks the documentation: the nests on its pages are the compiler's, its table of profiles has the compiler's numbers, its links are
+//! valid, and the book has every page. (`src/documentation.rs` checks that its examples compile.)
 //!
 //! `UPDATE_DOCS=1 cargo test -p tilewright-tests --test documentation` rewrites the nests.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod book;
+mod links;
+mod nests;
+mod page;
+
 use std::fs;
 use std::path::PathBuf;
-use tilewright_dsl::compile::compile;
-use tilewright_dsl::diag::{Error, SpanId, Spans};
-use tilewright_dsl::nest::print;
 use tilewright_dsl::profile::Profile;
-use tilewright_dsl::syntax;
-use tilewright_dsl::syntax::schedule::{DIRECTIVES, Directive, DirectiveKind, Item, Schedule};
 use tilewright_spirv::defects::{DEFECTS, Defect};
 use tilewright_tests::root;
-
-/// Returns the pages at the root, and all of `docs/`.
-fn pages() -> Vec<PathBuf> {
-    let mut pages =
-        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"].map(|page| root().join(page)).to_vec();
-    for folder in ["docs", "docs/decisions", "docs/directives"].map(|folder| root().join(folder)) {
-        pages.extend(fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "md")));
-    }
-    pages.sort();
-    pages
-}
-
-/// A fenced block: its language, and the position of its content in the page.
-struct Fence {
-    language: String,
-    start: usize,
-    end: usize,
-}
-
-fn fences(page: &str) -> Vec<Fence> {
-    let (mut found, mut open, mut at): (Vec<Fence>, Option<Fence>, usize) = (Vec::new(), None, 0);
-    for line in page.split_inclusive('\n') {
-        let next = at + line.len();
-        if let Some(language) = line.strip_prefix("```") {
-            match open.take() {
-                Some(fence) => found.push(Fence { end: at, ..fence }),
-                None => open = Some(Fence { language: language.trim().into(), start: next, end: next }),
-            }
-        }
-        at = next;
-    }
-    assert!(open.is_none(), "a fence is not closed");
-    found
-}
-
-/// Returns the text between the braces of `name! { … }`.
-fn body<'a>(code: &'a str, name: &str) -> Option<&'a str> {
-    let start = code.find(&format!("{name}! {{"))? + name.len() + 3;
-    let mut depth = 1;
-    let end = code[start..].find(|c| {
-        depth += i32::from(c == '{') - i32::from(c == '}');
-        depth == 0
-    })?;
-    Some(&code[start..start + end])
-}
-
-/// Returns the nests of an example before the directives at `places`, as `show` shows them there, and the last nest.
-fn nests(code: &str, places: &[usize]) -> Vec<String> {
-    let mut spans = Spans::new();
-    let kernel = syntax::kernel::parse(body(code, "kernel").unwrap().parse().unwrap(), &mut spans);
-    let kernel = kernel.into_result().map_err(|e| e.texts(&spans)).unwrap();
-    let mut schedule = schedule(code, &mut spans);
-    schedule.items.retain(|item| name(item) != "show");
-    for place in places.iter().rev() {
-        schedule.items.insert(
-            *place,
-            Item::Directive(Directive { planned: None, called: "show", kind: DirectiveKind::Show, span: SpanId::NONE }),
-        );
-    }
-    let profile = Profile::bundled(&schedule.profile.last().unwrap().text).unwrap();
-    let compiled = compile(&kernel, &schedule, &profile).map_err(|e| e.texts(&spans)).unwrap();
-    let nest = |warning: &Error| warning.message.split_once('\n').unwrap().1.trim_end().to_owned() + "\n";
-    let lowered = print::plan(&compiled.program).trim_end().to_owned() + "\n";
-    compiled.warnings.0.iter().map(nest).chain([lowered]).collect()
-}
-
-fn schedule(code: &str, spans: &mut Spans) -> Schedule {
-    let tokens = body(code, "schedule").unwrap().parse().unwrap();
-    syntax::parse(tokens, spans, Schedule::parse).into_result().map_err(|e| e.texts(spans)).unwrap()
-}
-
-/// Returns the name of a directive in the language.
-fn name(item: &Item) -> &'static str {
-    match item {
-        Item::Directive(directive) => directive.called,
-        Item::Statement(statement) => statement.called,
-        Item::Block { .. } => "a block",
-    }
-}
-
-/// A directive's page shows the nest before and after it: the two blocks of text that follow an example (one, if it does not change
-/// the nest; a third shows the lowered nest).
-#[test]
-fn nests_are_what_the_compiler_makes() {
-    let (mut checked, mut wrong) = (Vec::new(), Vec::new());
-    for path in pages().into_iter().filter(|p| p.parent().unwrap().ends_with("directives")) {
-        let directive = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        let page = fs::read_to_string(&path).unwrap();
-        let fences = fences(&page);
-        let examples: Vec<usize> = (0..fences.len()).filter(|n| fences[*n].language == "rust").collect();
-        assert!(!examples.is_empty(), "{directive} has no example");
-        let mut updated = page.clone();
-        let mut made = Vec::new();
-        for example in examples.into_iter().rev() {
-            let code = &page[fences[example].start..fences[example].end];
-            let schedule = schedule(code, &mut Spans::new());
-            let at = schedule.items.iter().position(|i| name(i) == directive);
-            let at = at.unwrap_or_else(|| panic!("no `{directive}` in its example"));
-            let shown: Vec<&Fence> = fences[example + 1..].iter().take_while(|f| f.language == "text").collect();
-            assert!(!shown.is_empty(), "{directive} shows no nest");
-            let nests = if shown.len() == 1 { nests(code, &[at]) } else { nests(code, &[at, at + 1]) };
-            assert!(shown.len() <= nests.len(), "{directive}");
-            for (fence, nest) in shown.iter().zip(&nests).rev() {
-                updated.replace_range(fence.start..fence.end, nest);
-            }
-            made.extend(nests);
-        }
-        if updated != page {
-            if std::env::var_os("UPDATE_DOCS").is_some() {
-                fs::write(&path, &updated).unwrap();
-            }
-            wrong.push(format!("{}: the nests are now\n{}", path.display(), made.join("\n")));
-        }
-        checked.push(directive);
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let mut names = DIRECTIVES.map(|row| row.name);
-    names.sort_unstable();
-    checked.sort_unstable();
-    assert_eq!(checked, names, "a page for each directive");
-    let examples = fs::read_to_string(root().join("src/documentation.rs")).unwrap();
-    for name in names {
-        assert!(examples.contains(&format!("docs/directives/{name}.md")), "the example of {name} is not compiled");
-    }
-}
-
-/// `ARCHITECTURE.md` shows the nest of one kernel after each step: the first one, those before its first and after its last `promote`, and
-/// the lowered one.
-#[test]
-fn the_path_of_a_kernel_is_what_the_compiler_makes() {
-    let path = root().join("ARCHITECTURE.md");
-    let page = fs::read_to_string(&path).unwrap();
-    let fences = fences(&page);
-    let example = fences.iter().position(|fence| fence.language == "rust").expect("an example");
-    let code = &page[fences[example].start..fences[example].end];
-    let items = schedule(code, &mut Spans::new()).items;
-    let promoted = items.iter().position(|item| name(item) == "promote").expect("a `promote`");
-    let nests = nests(code, &[0, promoted, items.len()]);
-    let shown: Vec<&Fence> = fences[example + 1..].iter().take_while(|fence| fence.language == "text").collect();
-    assert_eq!(shown.len(), nests.len());
-    let mut updated = page.clone();
-    for (fence, nest) in shown.iter().zip(&nests).rev() {
-        updated.replace_range(fence.start..fence.end, nest);
-    }
-    if updated != page && std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&path, &updated).unwrap();
-    }
-    assert!(updated == page, "{}: the nests are now\n{}", path.display(), nests.join("\n"));
-}
 
 /// Packages whose unit tests `cargo test` does not build have none.
 #[test]
@@ -335,22 +186,6 @@ fn profiles_are_the_compilers() {
     }
     for (_, name) in tilewright::Feature::ALL {
         assert!(page.contains(&format!("| `{name}` |")), "the feature {name} is not on the page");
-    }
-}
-
-/// Checks that links to files are valid.
-#[test]
-fn links_lead_somewhere() {
-    for page in pages() {
-        let text = fs::read_to_string(&page).unwrap();
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let target = target.split('#').next().unwrap();
-            if target.is_empty() || target.contains("://") {
-                continue;
-            }
-            let file = page.parent().unwrap().join(target);
-            assert!(file.exists(), "{}: the link {target} leads nowhere", page.display());
-        }
     }
 }
 
