@@ -91,19 +91,19 @@ fn launches(device: &Device, runs: u32) -> Result<()> {
         let bare = || floor.as_ref().zip(many).map_or(Ok(Duration::ZERO), |(floor, many)| Ok(floor.run(many)?[1]));
         row(name, runs.div_ceil(4), MANY as u32, bare, || timed(|| recording.submit()?.wait()))?;
     }
-    for (name, recording, changes) in [
-        ("1,000 independent launches, one with another x", &mut independent, 1),
-        ("1,000 independent launches, 16 with another x", &mut independent, 16),
-        ("1,000 independent launches, all with another x", &mut independent, MANY),
+    for (name, changes) in [
+        ("1,000 independent launches, one with another x", 1),
+        ("1,000 independent launches, 16 with another x", 16),
+        ("1,000 independent launches, all with another x", MANY),
     ] {
         let mut tensors = [&other, &x];
         let changed = || {
             timed(|| {
                 tensors.reverse();
                 for n in 0..changes {
-                    recording.set(n * MANY / changes, "x", tensors[0])?;
+                    independent.set(n * MANY / changes, "x", tensors[0])?;
                 }
-                recording.submit()?.wait()
+                independent.submit()?.wait()
             })
         };
         row(name, runs.div_ceil(4), 1, || Ok(Duration::ZERO), changed)?;

@@ -130,8 +130,8 @@ impl Device {
         self.submit(part, recorded?, None)
     }
 
-    /// Records steps for any number of submissions. `earlier` is the parts of as many steps, of which those in the given ranges have changed
-    /// since. They are in order, and do not overlap.
+    /// Records steps for any number of submissions. `earlier` is the parts of as many steps, and the ranges of the steps that have changed since.
+    /// The ranges are in order, and do not overlap.
     pub(crate) fn repeat(
         &self,
         steps: &Arc<[LaunchStep]>,
