@@ -69,6 +69,28 @@ fn a_bottleneck_at_every_size_is_proved() {
     assert_eq!(lines, ["1 dispatch: N flops, 12 N B if each tensor is moved once", "bound by memory at every size"]);
 }
 
+/// Returns the summary of a product on matrix units, with an operation on each result.
+fn product(after: &str) -> Vec<String> {
+    let kernel = format!(
+        "fn product<M, N, K>(a: f16[M, K], b: f16[K, N]) -> c: f32[M, N] where M % 16 == 0, N % 16 == 0 {{
+            c[i, j] = sum(k in 0..K) {{ a[i, k] as f32 * b[k, j] as f32 }}{after};
+        }}"
+    );
+    let directives = "tile(i: 16, j: 16) => workgroup(y, x); tile(k: 16 round_up => k_o); reorder(k_o, k, i, j);
+        promote(a => a_s, at: k_o, to: shared, fill: 0.0); promote(b => b_s, at: k_o, to: shared, fill: 0.0);
+        mma(i, j, k, 16 x 16 x 16);";
+    summary(&Profile::nvidia_hopper(), &["M", "N", "K"], &kernel, directives)
+}
+
+#[test]
+fn matrix_units_are_the_bottleneck_only_if_other_arithmetic_never_is() {
+    let lines = product("");
+    assert_eq!(lines[1..], ["bound by memory below 206.0 flops a byte, and by matrix units above"], "{lines:?}");
+    // At K = 0, the sums take no time.
+    let lines = product(".max(0.0)");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+}
+
 #[test]
 fn a_profile_without_rates_has_no_bottleneck() {
     let lines = summary(&Profile::vulkan_1_1(), &["M", "N", "K"], MATMUL, "distribute(i, j => workgroup(y, x));");

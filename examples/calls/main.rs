@@ -14,7 +14,7 @@ mod kernel;
 
 use clap::Parser;
 use floor::Floor;
-use kernel::add;
+use kernel::{add, scaled};
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -91,23 +91,6 @@ fn launches(device: &Device, runs: u32) -> Result<()> {
         let bare = || floor.as_ref().zip(many).map_or(Ok(Duration::ZERO), |(floor, many)| Ok(floor.run(many)?[1]));
         row(name, runs.div_ceil(4), MANY as u32, bare, || timed(|| recording.submit()?.wait()))?;
     }
-    for (name, changes) in [
-        ("1,000 independent launches, one with another x", 1),
-        ("1,000 independent launches, 16 with another x", 16),
-        ("1,000 independent launches, all with another x", MANY),
-    ] {
-        let mut tensors = [&other, &x];
-        let changed = || {
-            timed(|| {
-                tensors.reverse();
-                for n in 0..changes {
-                    independent.set(n * MANY / changes, "x", tensors[0])?;
-                }
-                independent.submit()?.wait()
-            })
-        };
-        row(name, runs.div_ceil(4), 1, || Ok(Duration::ZERO), changed)?;
-    }
     row(
         "each of 1,000 launches, added to a batch",
         runs.div_ceil(10),
@@ -115,7 +98,49 @@ fn launches(device: &Device, runs: u32) -> Result<()> {
         || Ok(Duration::ZERO),
         || timed(|| batch(device, &add, &x, &mut own[..1], MANY).map(drop)),
     )?;
+    for (name, changes) in [
+        ("1,000 launches, one with another tensor", 1),
+        ("1,000 launches, 16 with another tensor", 16),
+        ("1,000 launches, all with another tensor", MANY),
+    ] {
+        let mut tensors = [&other, &x];
+        let change = |recording: &mut Recording, n: usize| {
+            if n == 0 {
+                tensors.reverse();
+            }
+            recording.set(n, "x", tensors[0])
+        };
+        changed(name, runs, (&mut independent, changes), change)?;
+    }
+    let scaled = device.load(&[scaled::DEFAULT])?;
+    let mut batch = device.batch();
+    own.iter_mut().try_for_each(|y| batch.run(&scaled, (0.0, &x, y)))?;
+    let mut independent = batch.record()?;
+    for (name, changes) in [("1,000 launches, one with another number", 1), ("1,000 launches, 16 with another number", 16)] {
+        let mut factor = 0.0f32;
+        let change = |recording: &mut Recording, n: usize| {
+            factor += 1.0;
+            recording.set(n, "factor", factor)
+        };
+        changed(name, runs, (&mut independent, changes), change)?;
+    }
     Ok(())
+}
+
+/// Measures the changes of some launches of a recording, each by `change`, and its submission and wait.
+fn changed(
+    name: &str,
+    runs: u32,
+    (recording, changes): (&mut Recording, usize),
+    mut change: impl FnMut(&mut Recording, usize) -> tilewright::Result<()>,
+) -> Result<()> {
+    let call = || {
+        timed(|| {
+            (0..changes).try_for_each(|n| change(recording, n * MANY / changes))?;
+            recording.submit()?.wait()
+        })
+    };
+    row(name, runs.div_ceil(4), 1, || Ok(Duration::ZERO), call)
 }
 
 /// Adds `count` launches to a batch. They update `targets` in turn.

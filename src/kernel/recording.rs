@@ -21,7 +21,7 @@ use tilewright_launch::{self as program};
 /// Each submission reads the current contents of the arguments, and overwrites the outputs that the batch returned. It runs after earlier
 /// submissions that use the same tensors, also after an earlier one of itself, and [`Recording::submit`] does not wait for those. An unchanged
 /// recording costs a submission only. [`Recording::set`] changes an argument: that launch is checked again at once. The first change of a launch
-/// divides the recording there, and records the launches before and after it again, too. Later changes of this launch record only it. A
+/// divides the recording there, and records the adjacent launches again, too. Later changes of this launch record only it. A
 /// recording is divided at 31 launches at most: after another change, all launches are recorded together again.
 ///
 /// A recording keeps its tensors and its memory for temporaries. With [`Options::checks`](crate::Options::checks), and on the reference

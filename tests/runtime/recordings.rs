@@ -84,10 +84,11 @@ fn any_launches_can_be_changed_in_any_order() {
         let mut recording = batch.record().expect("recorded");
         // sums[n] += alphas[n] * (ones, or the sum of the launch before)
         let (mut alphas, mut is_chained, mut expected) = ([1.0f32; LAUNCHES], [false; LAUNCHES], [0.0f32; LAUNCHES]);
-        let mut random = fastrand::Rng::with_seed(7);
+        let (mut random, mut changed) = (fastrand::Rng::with_seed(7), [false; LAUNCHES]);
         for round in 0..30 {
-            for _ in 0..random.usize(0..4) {
+            for _ in 0..random.usize(0..8) {
                 let n = random.usize(1..LAUNCHES);
+                changed[n] = true;
                 if random.bool() {
                     alphas[n] = f32::from(random.i8(-2..3));
                     recording.set(n, "alpha", alphas[n]).expect("a number");
@@ -105,7 +106,49 @@ fn any_launches_can_be_changed_in_any_order() {
             let got: Vec<f32> = sums.iter().map(|sum| sum.download::<f32>().expect("downloads")[1]).collect();
             assert_eq!(got, expected, "round {round}");
         }
+        assert!(changed.iter().filter(|changed| **changed).count() > 31, "more than can be recorded apart");
+        assert!(expected.iter().all(|sum| sum.abs() < 16_777_216.0), "all sums are exact");
     }
+}
+
+/// The first change of a launch records all launches, and later changes only this one. Another tensor without a new hazard is such a change.
+#[test]
+fn a_changed_launch_is_recorded_alone() {
+    let (injector, device) = Injector::open(1, |options| options);
+    let bump = load(&device, vec![bump(PLAIN)]).expect("loads");
+    let (ones, twos) = (upload(&device, &[1.0; 3]), upload(&device, &[2.0; 3]));
+    let mut sums: Vec<AnyTensor> = (0..5).map(|_| upload(&device, &[0.0; 3])).collect();
+    let mut batch = device.batch();
+    for sum in &mut sums {
+        batch.run_dyn(&bump, [Argument::from(&ones), sum.into(), 1.0f32.into()]).expect("recorded");
+    }
+    let dispatches = || injector.written().iter().filter(|line| line.starts_with("dispatch")).count();
+    let mut recording = batch.record().expect("recorded");
+    let mut recorded = Vec::new();
+    let mut submit = |recording: &mut Recording| {
+        let before = dispatches();
+        recording.submit().expect("submitted").wait().expect("right");
+        recorded.push(dispatches() - before);
+    };
+    submit(&mut recording);
+    for alpha in [2.0f32, 3.0] {
+        recording.set(2, "alpha", alpha).expect("a number");
+        submit(&mut recording);
+    }
+    recording.set(2, "x", &twos).expect("a tensor");
+    submit(&mut recording);
+    // It reads the sum of the launch before it, so a barrier precedes it now.
+    recording.set(2, "x", &sums[1]).expect("a tensor");
+    submit(&mut recording);
+    // The launches after the changed one are recorded again, too, because the division is new.
+    recording.set(4, "alpha", 0.0f32).expect("a number");
+    submit(&mut recording);
+    assert_eq!(recorded, [0, 5, 1, 1, 1, 2]);
+    // 1 + 2 + 3 + 3 * 2 + 3 * 5 + 3 * 6
+    assert_eq!(sums[2].download::<f32>().expect("downloads"), [45.0; 3]);
+    assert_eq!(sums[4].download::<f32>().expect("downloads"), [5.0; 3]);
+    drop((recording, bump, ones, twos, sums, device));
+    injector.assert_quiet();
 }
 
 #[test]

@@ -105,13 +105,21 @@ impl Cost {
         self.each.matrix_flops.clone().times(self.workgroups())
     }
 
-    /// Returns the bottleneck as far as it is known without sizes. `None` if the profile lacks a rate.
+    /// Returns the bottleneck as far as it is known without sizes. `None` if the profile lacks a rate, or if it depends on sizes whether matrix
+    /// units or other arithmetic take longer.
     pub fn bound_by_size(&self, profile: &Profile) -> Option<BoundBySize> {
         let rate = |rate: Option<u32>| rate.filter(|n| *n > 0).map(i64::from);
         let (gflops, bandwidth) = (rate(profile.gflops)?, rate(profile.bandwidth)?);
+        let compute = (Bottleneck::Compute, self.flops(), gflops);
         let (bound, work, rate) = match self.each.matrix_flops {
-            Size::Const(0) => (Bottleneck::Compute, self.flops(), gflops),
-            _ => (Bottleneck::Matrices, self.matrix_flops(), rate(profile.matrix_gflops)?),
+            Size::Const(0) => compute,
+            _ => {
+                let matrices = (Bottleneck::Matrices, self.matrix_flops(), rate(profile.matrix_gflops)?);
+                match formula::sign((matrices.2, &compute.1), (compute.2, &matrices.1))? {
+                    Sign::NotPositive => matrices,
+                    Sign::NotNegative => compute,
+                }
+            }
         };
         // Compares the times of both, multiplied by both rates.
         Some(match formula::sign((bandwidth, &work), (rate, &self.compulsory())) {

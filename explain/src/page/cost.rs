@@ -55,7 +55,7 @@ fn dispatch(d: &ReportedDispatch) -> Element {
             let resource = |(name, nanoseconds): (&&str, &f64)| format!("{} of {}", time(*nanoseconds), named(name));
             let resources = e.resources.iter().map(resource).collect::<Vec<_>>().join(", ");
             let (all, bound, busy) = (time(e.nanoseconds), named(e.bound), e.busy * 100.0);
-            format!("{all}, bound by {bound}: {resources} on a busy device, of which {busy:.0} % are busy")
+            format!("{all}, bound by {bound}: {resources} if all of the device is busy; {busy:.0} % is")
         },
     );
     let held = &d.registers;
