@@ -1,10 +1,10 @@
-//! What rustc prints, as the files of errors have it.
+//! The diagnostics of rustc, as the files of errors have them.
 
 use serde_json::Value;
 
 /// An error or a warning.
 pub(crate) struct Diagnostic {
-    /// The file of its first place. Empty if it has no place.
+    /// The file of its first place. It is empty without a place.
     pub(crate) file: String,
     text: String,
 }

@@ -7,6 +7,8 @@
 //! `TILEWRIGHT_UI=overwrite cargo test --workspace --test compile_fail` writes the current errors, for review.
 //! `TILEWRIGHT_UI=vectorize` checks only the programs whose paths contain the word.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
 mod diagnostics;
 mod program;
 mod rustc;

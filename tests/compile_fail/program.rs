@@ -8,7 +8,7 @@ use tilewright_tests::root;
 pub(crate) struct Program {
     /// The file, from the folder `tests`: the path that rustc prints.
     pub(crate) path: String,
-    /// The errors that rustc should print. Empty if there is no file of errors yet.
+    /// The errors that rustc should print. They are empty until that file exists.
     pub(crate) expected: String,
 }
 

@@ -25,7 +25,7 @@ const LONGEST: i64 = 1 << 25;
 const FACTOR: i64 = 8;
 /// The elements of the vectors at which the schedules are compared, if a launch with them is not too long.
 const COMPARED: i64 = 1 << 20;
-/// After a launch that takes longer, in nanoseconds, there are no longer vectors.
+/// The longest launch, in nanoseconds, as the launch before it predicts.
 const LONGEST_LAUNCH: f64 = 50e6;
 /// After this time, there are no longer vectors. A device that sleeps between two lengths takes up to a second for each.
 const ENOUGH: Duration = Duration::from_secs(10);
@@ -81,7 +81,7 @@ pub(super) fn measured(options: &Bench, reached: &mut Reached) -> Result<Curve, 
             Err(trouble) => return Err(trouble),
         };
         points.push(Point { bytes: BYTES * length as f64, nanoseconds });
-        if nanoseconds > LONGEST_LAUNCH || start.elapsed() > ENOUGH {
+        if nanoseconds * FACTOR as f64 > LONGEST_LAUNCH || start.elapsed() > ENOUGH {
             break;
         }
         length = if length < SHORT { SHORT } else { length * FACTOR };
