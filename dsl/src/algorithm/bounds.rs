@@ -1,6 +1,7 @@
 //! The proofs about sizes and indices that the checks need, and counterexamples for reads that may be out of bounds.
 
 use super::Checker;
+use super::ranges::Range;
 use crate::expr::{Expr as Node, ExprId};
 use crate::facts::{Claim as Statement, Prover};
 use crate::nest::Program;
@@ -16,15 +17,15 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// Makes the claim `0 <= index`.
-    pub(super) fn low(program: &mut Program, index: ExprId) -> Claim {
-        let zero = program.exprs.int(0);
-        Claim { is_high: false, left: zero, right: index }
+    /// Makes the two claims of an index in a range: `start <= index` and `index < end`.
+    pub(super) fn both(index: ExprId, range: Range) -> [Claim; 2] {
+        [Claim { is_high: false, left: range.start, right: index }, Claim { is_high: true, left: index, right: range.end }]
     }
 
-    /// Makes the claim `index < extent`.
-    pub(super) fn high(_: &mut Program, index: ExprId, extent: ExprId) -> Claim {
-        Claim { is_high: true, left: index, right: extent }
+    /// Returns the claim as users write it.
+    pub(super) fn wanted(self, program: &Program) -> String {
+        let [left, right] = [self.left, self.right].map(|e| show(program, e));
+        if self.is_high { format!("`{left} < {right}`") } else { format!("`{right} >= {left}`") }
     }
 
     fn statement(self) -> Statement<'static> {
@@ -83,13 +84,15 @@ impl Checker<'_> {
     }
 
     /// Describes sizes and axes for which an index is out of bounds.
-    pub(super) fn counterexample(&self, claim: Claim, index: ExprId, extent: ExprId) -> Option<String> {
+    pub(super) fn counterexample(&self, claim: Claim, index: ExprId, range: Range) -> Option<String> {
         let example = self.prover(true).counterexample(claim.statement())?;
         let values: HashMap<&str, i64> = example.values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         let at = |e| evaluate(&self.program, e, &values);
-        let found = match (at(index), at(extent)) {
-            (Some(index), Some(extent)) => format!("the index is {index}, the extent {extent}"),
-            (Some(index), None) => format!("the index is {index}"),
+        let begins_at_zero = self.program.exprs.as_int(range.start) == Some(0);
+        let found = match (at(index), at(range.start), at(range.end)) {
+            (Some(index), _, Some(extent)) if begins_at_zero => format!("the index is {index}, the extent {extent}"),
+            (Some(index), Some(start), Some(end)) => format!("the index is {index}, the range {start}..{end}"),
+            (Some(index), ..) => format!("the index is {index}"),
             _ => "it is out of bounds".into(),
         };
         if example.values.is_empty() {

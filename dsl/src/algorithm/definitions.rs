@@ -1,6 +1,5 @@
 //! Statements: definitions become stages, and constants and `let`s become names.
 
-use super::bounds::show;
 use super::names::Symbol;
 use super::several::has_several;
 use super::together::Together;
@@ -136,10 +135,9 @@ impl Checker<'_> {
         let shape = self.program.buffers[buffer].shape.clone();
         let mut result = Ok(());
         if shape.len() != define.index.len() {
-            let sizes: Vec<String> = shape.iter().map(|e| show(&self.program, *e)).collect();
             let message = format!("`{}` has {} dimensions, not {}", define.name, shape.len(), define.index.len());
             let declared = self.program.buffers[buffer].span;
-            let error = Error::new(define.span, message).note_at(declared, format!("its shape is [{}]", sizes.join(", ")));
+            let error = Error::new(define.span, message).note_at(declared, format!("its shape is [{}]", self.shown_shape(buffer)));
             result = self.fail(error.help("the left side names one axis for each dimension"));
         }
         for (d, index) in define.index.iter().enumerate() {
@@ -172,7 +170,7 @@ impl Checker<'_> {
                     continue;
                 }
             };
-            let value = self.program.exprs.axis(axis);
+            let value = self.of_axis(buffer, d, axis);
             match self.declare(&name, Symbol::Axis(value)) {
                 Ok(()) => self.definition.axes.push(axis),
                 Err(poisoned) => result = Err(poisoned),

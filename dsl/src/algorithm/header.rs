@@ -293,11 +293,11 @@ impl Checker<'_> {
             return self
                 .fail(Error::new(ty.span, format!("this tensor has {} dimensions; at most {MAX_RANK} are possible", sizes.len())));
         }
-        let given = matches!(space, Space::Input | Space::Update);
-        let shape = self.shape(sizes, given);
+        let shape = self.shape(name, sizes, &space);
         let (dtype, shape) = (dtype?, shape?);
         self.holds_positions(&name.text, dtype, Some(&space), ty.span)?;
-        let buffer = self.buffer(name, dtype, shape, space);
+        let buffer = self.buffer(name, dtype, shape.extents, space);
+        self.ranges.insert(buffer, shape.ranges);
         self.declare(name, Symbol::Tensor(buffer))?;
         Ok(buffer)
     }

@@ -7,7 +7,7 @@
 //! # Modules
 //! `header` (generics, arguments, outputs) → `definitions` (statements to stages; `together` joins them; `compound` refuses `+=`), with
 //! `values` (expressions), `calls`, `functions` (which are inlined), `reads` (and `bounds`, which proves them in bounds), `reductions` (and
-//! `several`, which makes intermediates of them) → `updates` (of `&mut` arguments), `order` (the order of definitions, and whether all are
+//! `several`, which makes intermediates of them) → `updates` (of `&mut` arguments), `ranges` (of indices that do not begin at 0), `order` (the order of definitions, and whether all are
 //! used). All of them use `names` and `types`. A wrong name or
 //! expression is *poisoned*: expressions that depend on it are wrong too, and no errors are reported for them.
 //!
@@ -34,6 +34,7 @@ mod header;
 pub mod inline;
 mod names;
 mod order;
+mod ranges;
 mod reads;
 mod reductions;
 mod several;
@@ -127,6 +128,8 @@ struct Checker<'a> {
     names: Names,
     /// True if claims about sizes are proved.
     prove: bool,
+    /// The ranges of the tensors whose indices do not begin at 0.
+    ranges: ranges::Ranges,
     /// The buffers that are already defined.
     defined: HashSet<BufferId>,
     /// The current definition.
@@ -170,6 +173,7 @@ impl<'a> Checker<'a> {
             errors: Errors::new(),
             names: Names::default(),
             prove,
+            ranges: ranges::Ranges::default(),
             defined: HashSet::new(),
             definition: Definition::default(),
             together: together::Together::default(),

@@ -2,6 +2,7 @@
 
 use super::bounds::{Claim, show};
 use super::names::Symbol;
+use super::ranges::Range;
 use super::types::article;
 use super::{Checked, Checker};
 use crate::diag::{Error, SpanId};
@@ -43,10 +44,11 @@ impl Checker<'_> {
         let fill = fill.transpose()?;
         self.place_of_update(span, tensor, buffer, &ids)?;
         let written = !matches!(outside, tree::Outside::Never);
+        let clamps = written && fill.is_none();
         let outside = match (outside, fill) {
             (tree::Outside::Never, _) => self.proved(tensor, buffer, index, &ids)?,
             (_, fill) => {
-                let sides = self.open_sides(&shape, &ids);
+                let sides = self.open_sides(buffer, &ids);
                 let closed = sides.iter().all(|(low, high)| !low && !high);
                 match fill {
                     _ if closed => Outside::Never,
@@ -60,7 +62,10 @@ impl Checker<'_> {
         };
         let state = if outside == Outside::Never { State::Proved } else { State::Guarded };
         let is_clamped = matches!(outside, Outside::Clamp(_));
-        let read = self.program.exprs.add(Node::Read(Read { buffer, index: ids, outside }), dtype);
+        let is_open = written && outside != Outside::Never;
+        let from_start = |(d, index)| self.within_range(index, self.ranges.of(buffer, d), is_open, clamps);
+        let index = ids.into_iter().enumerate().map(from_start).collect();
+        let read = self.program.exprs.add(Node::Read(Read { buffer, index, outside }), dtype);
         match (is_clamped, written) {
             (true, true) => drop(self.program.clamps.written.insert(buffer)),
             (true, false) => drop(self.program.clamps.guarded.insert(read)),
@@ -141,16 +146,14 @@ impl Checker<'_> {
     }
 
     /// Returns the sides on which a padded or clamped read may be out of bounds.
-    fn open_sides(&mut self, shape: &[ExprId], index: &[ExprId]) -> Sides {
-        let pairs: Vec<(ExprId, ExprId)> = index.iter().copied().zip(shape.iter().copied()).collect();
-        let inside = |c: &mut Self, claim: Claim| c.proves(claim, false);
-        pairs
-            .into_iter()
-            .map(|(index, extent)| {
-                let (low, high) = (Claim::low(&mut self.program, index), Claim::high(&mut self.program, index, extent));
-                (!inside(self, low), !inside(self, high))
-            })
-            .collect()
+    fn open_sides(&self, buffer: BufferId, index: &[ExprId]) -> Sides {
+        let shape = &self.program.buffers[buffer].shape;
+        let sides = index.iter().zip(shape).enumerate().map(|(d, (index, extent))| {
+            let claims = Claim::both(*index, self.range_of_indices(buffer, d, *extent));
+            let [low, high] = claims.map(|claim| !self.proves(claim, false));
+            (low, high)
+        });
+        sides.collect()
     }
 
     /// Makes sure that a clamped read has a nearest element: no dimension that it may leave is empty. This is proved, or checked at
@@ -168,7 +171,8 @@ impl Checker<'_> {
         let shape = self.program.buffers[buffer].shape.clone();
         let (mut sides, mut result) = (Sides::new(), Ok(()));
         for (d, ((index, extent), tree)) in index.iter().zip(&shape).zip(trees).enumerate() {
-            let claims = [Claim::low(&mut self.program, *index), Claim::high(&mut self.program, *index, *extent)];
+            let range = self.range_of_indices(buffer, d, *extent);
+            let claims = Claim::both(*index, range);
             let of_data = self.depends_on_data(*index);
             let found = if of_data { [Side::Open; 2] } else { claims.map(|claim| self.side(claim)) };
             if found.contains(&Side::Open) {
@@ -179,7 +183,7 @@ impl Checker<'_> {
                         continue;
                     }
                     Some(open) if of_data => {
-                        let error = self.data_error(tensor, tree.span, open, *index, *extent);
+                        let error = self.data_error(tensor, tree.span, open, range);
                         result = self.fail(error);
                         continue;
                     }
@@ -188,7 +192,7 @@ impl Checker<'_> {
             }
             sides.push((found[0] == Side::Guarded, found[1] == Side::Guarded));
             if let Some(open) = found.iter().position(|s| *s == Side::Open) {
-                let error = self.outside_error(tensor, tree.span, claims[open], (d, shape.len()), *index, *extent);
+                let error = self.outside_error(tensor, tree.span, claims[open], (d, shape.len()), *index, range);
                 result = self.fail(error);
             }
         }
@@ -208,13 +212,13 @@ impl Checker<'_> {
     }
 
     /// Returns the error for a read at an index of data that is not proved in bounds.
-    fn data_error(&self, tensor: &Name, span: SpanId, open: Claim, index: ExprId, extent: ExprId) -> Error {
-        let (shown, size) = (show(&self.program, index), show(&self.program, extent));
-        let wanted = if open.is_high { format!("`{shown} < {size}`") } else { format!("`{shown} >= 0`") };
+    fn data_error(&self, tensor: &Name, span: SpanId, open: Claim, range: Range) -> Error {
+        let wanted = open.wanted(&self.program);
+        let [start, size] = [range.start, range.end].map(|e| show(&self.program, e));
         let error =
             Error::new(span, format!("this index of `{tensor}` depends on data and may be out of bounds: cannot prove {wanted}"));
         error.help(format!(
-            "write `{tensor}.clamp()[…]` for the nearest element or `{tensor}.pad(v)[…]` for the value `v` out of bounds, or read it under an `if` that keeps the index between 0 and `{size}`"
+            "write `{tensor}.clamp()[…]` for the nearest element or `{tensor}.pad(v)[…]` for the value `v` out of bounds, or read it under an `if` that keeps the index between {start} and `{size}`"
         ))
     }
 
@@ -235,13 +239,13 @@ impl Checker<'_> {
         claim: Claim,
         (d, rank): (usize, usize),
         index: ExprId,
-        extent: ExprId,
+        range: Range,
     ) -> Error {
-        let (shown, size) = (show(&self.program, index), show(&self.program, extent));
+        let shown = show(&self.program, index);
         let place: Vec<&str> = (0..rank).map(|n| if n == d { shown.as_str() } else { "_" }).collect();
-        let wanted = if claim.is_high { format!("`{shown} < {size}`") } else { format!("`{shown} >= 0`") };
+        let wanted = claim.wanted(&self.program);
         let error = Error::new(span, format!("`{tensor}[{}]` may be out of bounds: cannot prove {wanted}", place.join(", ")));
-        let error = match self.counterexample(claim, index, extent) {
+        let error = match self.counterexample(claim, index, range) {
             Some(example) => error.note(example),
             None => error.note(
                 "no example was found; the prover understands axes and dims with `+ - *`, and `/ %` by divisors of at least 1",
@@ -250,14 +254,14 @@ impl Checker<'_> {
         let help = format!(
             "write `{tensor}.pad(v)[…]` for the value `v` out of bounds or `{tensor}.clamp()[…]` for the nearest element, or read it under an `if` that keeps it in bounds"
         );
-        error.help(help)
+        self.counted_from_zero(error).help(help)
     }
 
     /// Returns a tensor as it is declared.
     fn declaration(&self, buffer: BufferId) -> String {
+        let shape = self.shown_shape(buffer);
         let buffer = &self.program.buffers[buffer];
-        let shape: Vec<String> = buffer.shape.iter().map(|e| show(&self.program, *e)).collect();
-        format!("`{}: {}[{}]`", buffer.name, buffer.dtype, shape.join(", "))
+        format!("`{}: {}[{shape}]`", buffer.name, buffer.dtype)
     }
 
     /// Returns the error for a tensor that is read before its definition.

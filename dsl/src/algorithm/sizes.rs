@@ -81,23 +81,6 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks a shape. Sizes that are not proved to be at least 0 are checked at launch, unless the caller passes the tensor.
-    pub(super) fn shape(&mut self, sizes: &[Expr], given: bool) -> Checked<Vec<ExprId>> {
-        let ids: Vec<Checked<ExprId>> = sizes.iter().map(|size| self.size(size)).collect();
-        let ids: Vec<ExprId> = ids.into_iter().collect::<Checked<_>>()?;
-        for (id, size) in ids.iter().zip(sizes) {
-            match self.program.exprs.as_int(*id) {
-                Some(value) if value < 0 => {
-                    return self.fail(Error::new(size.span, format!("this size is {value}")).help("a size must be at least 0"));
-                }
-                Some(_) => {}
-                None if given => {}
-                None => self.at_least(*id, 0, size.span),
-            }
-        }
-        Ok(ids)
-    }
-
     /// Makes sure that a size is at least `least`: this is proved, or checked at launch.
     pub(super) fn at_least(&mut self, size: ExprId, least: i64, span: SpanId) {
         let bound = self.program.exprs.int(least);

@@ -50,9 +50,11 @@ impl Together {
 impl Checker<'_> {
     /// Returns the axis of the group for a dimension with an extent, if the group has axes and the extents are equal.
     pub(super) fn common_axis(&mut self, define: &Define, d: usize, extent: ExprId) -> Checked<Option<AxisId>> {
-        let Some((axis, first)) = self.together.stage.as_ref().map(|stage| (stage.axes[d], stage.name.clone())) else {
-            return Ok(None);
-        };
+        let Some(stage) = &self.together.stage else { return Ok(None) };
+        let (axis, first, buffer) = (stage.axes[d], stage.name.clone(), stage.buffer);
+        if let Some(own) = self.definition.buffer {
+            self.begins_like(buffer, own, d, define.span)?;
+        }
         let other = self.program.axes[axis].extent;
         let prover = Prover::new(&self.program);
         if other == extent || prover.less_equal(other, extent) && prover.less_equal(extent, other) {

@@ -85,9 +85,20 @@ pub struct Type {
     /// The dtype or its generic.
     pub dtype: Name,
     /// The shape. `None` for a scalar.
-    pub shape: Option<Vec<Expr>>,
+    pub shape: Option<Vec<Dimension>>,
     /// The place in the source.
     pub span: SpanId,
+}
+
+/// A dimension of a shape: `N`, or the range `-1..N + 1` of the indices of an intermediate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dimension {
+    /// The first index. `None` for a size, whose first index is 0.
+    pub start: Option<Expr>,
+    /// The size, or the end of the range.
+    pub end: Expr,
+    /// True for `..=`.
+    pub inclusive: bool,
 }
 
 /// A statement.
@@ -240,9 +251,19 @@ pub fn ty(cursor: &mut Cursor<'_>) -> Result<Type, Error> {
     if !cursor.peek_group(Delimiter::Bracket) {
         return Ok(Type { span: dtype.span, dtype, shape: None });
     }
-    let (shape, close) = cursor.list(Delimiter::Bracket, expr::expr)?;
+    let (shape, close) = cursor.list(Delimiter::Bracket, dimension)?;
     let span = cursor.join(dtype.span, close);
     Ok(Type { dtype, shape: Some(shape), span })
+}
+
+/// Reads `N`, or `-1..N + 1`.
+fn dimension(cursor: &mut Cursor<'_>) -> Result<Dimension, Error> {
+    let first = expr::expr(cursor)?;
+    let inclusive = cursor.eat("..=").is_some();
+    if !inclusive && cursor.eat("..").is_none() {
+        return Ok(Dimension { start: None, end: first, inclusive });
+    }
+    Ok(Dimension { start: Some(first), end: expr::expr(cursor)?, inclusive })
 }
 
 fn outputs(cursor: &mut Cursor<'_>) -> Result<Vec<Output>, Error> {

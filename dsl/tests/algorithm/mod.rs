@@ -3,6 +3,7 @@
 mod families;
 mod functions;
 mod heads;
+mod ranges;
 mod right;
 mod several;
 mod syntax;

@@ -7,6 +7,7 @@ use crate::kernel::{self, Kernel, together};
 use crate::members::{looped, renamed};
 use crate::schedule::tree::{Fact, Schedule};
 use crate::schedule::{self, Product, facts};
+use crate::shifted::shifted;
 use fastrand::Rng;
 use std::collections::BTreeSet;
 use tilewright_check::Fill;
@@ -28,6 +29,9 @@ const LARGE: u64 = 32;
 
 /// The interval of cases whose intermediates are members of a family.
 const FAMILIES: u64 = 4;
+
+/// The interval of cases whose intermediates have ranges of indices. Half of them are families, too.
+const RANGES: u64 = 6;
 
 /// The interval of cases in which a further result is defined together with another one.
 const TOGETHER: u64 = 16;
@@ -127,9 +131,17 @@ impl Case {
         self.values.is_multiple_of(FAMILIES)
     }
 
+    /// Returns true if the indices of the intermediates do not begin at 0 in the text.
+    pub fn has_ranges(&self) -> bool {
+        !self.large && self.values % RANGES == 2
+    }
+
     /// Returns the case as text.
     pub fn pair(&self) -> Pair {
         let (mut kernel, mut schedule) = (self.kernel.to_string(), self.schedule.to_string());
+        if self.has_ranges() {
+            kernel = shifted(&kernel);
+        }
         if self.is_family() {
             (kernel, schedule) = (looped(&renamed(&kernel)), renamed(&schedule));
         }

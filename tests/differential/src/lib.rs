@@ -26,6 +26,7 @@ pub mod positions;
 pub mod race;
 pub mod report;
 pub mod schedule;
+pub mod shifted;
 pub mod shrink;
 pub mod validate;
 

@@ -106,6 +106,7 @@ fn things(case: &Case) -> Vec<(&'static str, String)> {
         ("wild inputs", case.fills.iter().any(|(_, f)| *f == Fill::Wild)),
         ("several reductions", kernel.stages.iter().any(|s| s.reductions().len() > 1)),
         ("family of stages", case.is_family() && kernel.stages.iter().any(|s| s.role == Role::Intermediate)),
+        ("ranges of indices", case.has_ranges() && kernel.stages.iter().any(|s| s.role == Role::Intermediate)),
         ("several ranges", kernel.stages.iter().any(|s| s.reduction().is_some_and(|(_, r)| r.len() > 1))),
         (
             "bound by an axis",

@@ -12,5 +12,6 @@ mod mutants;
 mod plans;
 mod planted;
 mod proofs;
+mod shifted;
 mod shrinks;
 mod tokens;

@@ -12,6 +12,7 @@ pub(super) mod instead;
 mod long_indices;
 pub(super) mod narrow;
 mod positions;
+mod ranges;
 pub(super) mod reductions;
 mod semantics;
 mod together;

@@ -162,13 +162,13 @@ impl Checker<'_> {
             let id = self.program.exprs.constant(constant);
             return self.declare(name, Symbol::Value(id));
         };
-        let shape = self.shape(sizes, true)?;
+        let shape = self.shape(name, sizes, &Space::Constant(Vec::new()))?.extents;
         let mut extents = Vec::new();
         for (id, size) in shape.iter().zip(sizes) {
             match self.program.exprs.as_int(*id) {
                 Some(extent) => extents.push(extent as usize),
                 None => {
-                    let error = Error::new(size.span, "the shape of a constant must be known at compile time");
+                    let error = Error::new(size.end.span, "the shape of a constant must be known at compile time");
                     return self.fail(error.help("use whole numbers and parameters"));
                 }
             }

@@ -3,7 +3,7 @@
 use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce};
 use crate::expr::Compare;
 use crate::expr::operators::Level;
-use crate::syntax::kernel::Type;
+use crate::syntax::kernel::{Dimension, Type};
 use std::fmt;
 
 /// The most characters of an expression that a help repeats.
@@ -121,6 +121,16 @@ impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Range { axis, low, high, inclusive } = self;
         write!(f, "{axis} in {low}{}{high}", if *inclusive { "..=" } else { ".." })
+    }
+}
+
+impl fmt::Display for Dimension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Dimension { start, end, inclusive } = self;
+        match start {
+            Some(start) => write!(f, "{start}{}{end}", if *inclusive { "..=" } else { ".." }),
+            None => write!(f, "{end}"),
+        }
     }
 }
 
