@@ -17,6 +17,10 @@ mod data {}
 #[doc = include_str!("../docs/instead.md")]
 mod instead {}
 
+/// `docs/halide.md`.
+#[doc = include_str!("../docs/halide.md")]
+mod halide {}
+
 /// `docs/schedules.md`.
 #[doc = include_str!("../docs/schedules.md")]
 mod schedules {}

@@ -5,10 +5,14 @@ use std::fs;
 use std::path::PathBuf;
 use tilewright_tests::root;
 
-/// Returns the chapters, with their texts.
+/// Returns the pages of the book, with their texts.
+fn texts() -> Vec<(PathBuf, String)> {
+    of_the_docs().into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+}
+
+/// Returns the chapters of the course, with their texts.
 fn chapters() -> Vec<(PathBuf, String)> {
-    let chapters = of_the_docs().into_iter().filter(|path| path.parent().unwrap().ends_with("docs/book"));
-    let chapters: Vec<_> = chapters.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect();
+    let chapters: Vec<_> = texts().into_iter().filter(|(path, _)| path.parent().unwrap().ends_with("docs/book")).collect();
     assert!(chapters.len() >= 10, "{} chapters", chapters.len());
     chapters
 }
@@ -53,7 +57,7 @@ fn examples_of_all_pages_are_compiled() {
 #[test]
 fn listings_are_of_their_files() {
     let mut checked = 0;
-    for (path, page) in chapters() {
+    for (path, page) in texts() {
         for fence in fences(&page) {
             let (code, shown) = (unhidden(fence.text(&page)), shown(fence.text(&page)));
             let first = code.lines().next().unwrap_or_default();
