@@ -113,7 +113,10 @@ impl Checker<'_> {
         if exprs.is_index(index) {
             return exprs.canonical(exprs.difference(index, start));
         }
-        let from_start = |index| exprs.binary(Binary::Sub, index, start);
+        let from_start = |index| match exprs.as_int(start) {
+            Some(start @ ..0) => exprs.binary(Binary::Add, index, exprs.int(-start)),
+            _ => exprs.binary(Binary::Sub, index, start),
+        };
         if !is_open {
             return from_start(index);
         }

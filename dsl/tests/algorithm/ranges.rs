@@ -12,6 +12,15 @@ fn ranges_begin_at_zero_in_the_program() {
     super::wrong::snapshot("ranges", nests(kernel, "{ root(g, r); }").unwrap_or_else(|errors| panic!("{errors}")));
 }
 
+/// The values in registers of an index that is not exact, because it has a conversion.
+#[test]
+fn ranges_are_read_at_converted_axes() {
+    let kernel = "fn k<N>(x: i32[N]) -> y: i32[N] { let s[i]: i32[-1..N - 1] = 2; y[i] = s.clamp()[(i + (1 as i32)) - 1]; }";
+    let schedule = "{ tile(i: 1 => t) => workgroup(z); compute_at(s, i, to: register); }";
+    let nests = nests(kernel, schedule).unwrap_or_else(|errors| panic!("{errors}"));
+    assert!(nests.contains("write y[y.i] = s[0]"), "{nests}");
+}
+
 #[test]
 fn ranges_are_checked() {
     let of = |body: &str| {
