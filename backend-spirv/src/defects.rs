@@ -100,7 +100,7 @@ const NVIDIA: &[Release] = &[Release { driver: "NVIDIA", version: "580.159" }];
 const NVIDIA_AND_MESA: &[Release] = &[Release { driver: "NVIDIA", version: "580.159" }, Release { driver: "Mesa", version: "25" }];
 
 /// The known defects, in the order of `docs/drivers.md`.
-pub const DEFECTS: [Defect; 15] = [
+pub const DEFECTS: [Defect; 16] = [
     Defect {
         title: "Signed minima and maxima drop negations",
         found: NVIDIA,
@@ -116,6 +116,14 @@ pub const DEFECTS: [Defect; 15] = [
         rule: "operands that may be selects are hidden",
         code: "backend-spirv/src/drivers/integers.rs",
         test: "ands_of_choices",
+    },
+    Defect {
+        title: "Swapped bytes of 16 bits are wrong",
+        found: NVIDIA,
+        effect: Effect::Value,
+        rule: "an operand that may be an upper byte is hidden",
+        code: "backend-spirv/src/drivers/integers.rs",
+        test: "swaps_of_bytes",
     },
     Defect {
         title: "Arithmetic on NaN is folded",

@@ -21,6 +21,13 @@ impl BlockContext<'_> {
         self.same(at, Op::BitwiseAnd, &operands)
     }
 
+    /// Writes `|` or `^` of integers. An operand that may be the upper byte of an integer whose bytes are swapped is hidden.
+    pub(crate) fn combined_bits(&mut self, op: Op, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
+        let flags = [of[0], of[1]].map(|v| self.resolver.may_be_upper_byte(v));
+        let operands = self.hidden_if(at, ids, flags)?;
+        self.same(at, op, &operands)
+    }
+
     /// Writes `min` or `max` of integers. A signed operand that may be a negation is hidden.
     pub(crate) fn int_extreme(&mut self, op: Binary, at: Site, ids: &[Id], of: &[ValueId]) -> Result<Id> {
         let op = match (op, at.of) {

@@ -98,8 +98,10 @@ impl BlockContext<'_> {
         match op {
             Binary::And if truth => self.same(at, Op::LogicalAnd, &[a, b]),
             Binary::And => self.and_of_bits(at, ids, of),
-            Binary::Or => self.same(at, if truth { Op::LogicalOr } else { Op::BitwiseOr }, &[a, b]),
-            Binary::Xor => self.same(at, if truth { Op::LogicalNotEqual } else { Op::BitwiseXor }, &[a, b]),
+            Binary::Or if truth => self.same(at, Op::LogicalOr, &[a, b]),
+            Binary::Xor if truth => self.same(at, Op::LogicalNotEqual, &[a, b]),
+            Binary::Or => self.combined_bits(Op::BitwiseOr, at, ids, of),
+            Binary::Xor => self.combined_bits(Op::BitwiseXor, at, ids, of),
             _ if truth => Err(self.error(format!("`{op:?}` is not defined for bools"))),
             Binary::Add => self.same(at, Op::IAdd, &[a, b]),
             Binary::Sub => self.same(at, Op::ISub, &[a, b]),

@@ -46,6 +46,25 @@ impl Resolver<'_> {
         }
     }
 
+    /// True if an integer may be another one without its lower byte: `x >> 8`, or `x / 256`, also under a mask.
+    pub fn may_be_upper_byte(&self, id: ValueId) -> bool {
+        match &self.values.node(id).kind {
+            Kind::Op(Op::Binary(Binary::Shr), of) => self.may_be_number(of[1], 8),
+            Kind::Op(Op::Binary(Binary::Div | Binary::FloorDiv), of) => self.may_be_number(of[1], 256),
+            Kind::Op(Op::Binary(Binary::And), of) => of.iter().any(|of| self.may_be_upper_byte(*of)),
+            Kind::Op(Op::Cast(_) | Op::Narrow(_) | Op::Index | Op::Splat(_) | Op::Extract(_) | Op::Part(_), of) => {
+                self.may_be_upper_byte(of[0])
+            }
+            _ => false,
+        }
+    }
+
+    /// True if a compiler may find that an integer is a number: it is, or it is not a literal, but consists of literals.
+    fn may_be_number(&self, id: ValueId, number: i64) -> bool {
+        let literal = self.values.as_int(id).or(self.values.literal(id).map(|literal| i64::from(literal.bits)));
+        literal.map_or_else(|| self.may_be_found(id), |literal| literal == number)
+    }
+
     /// Returns the table that an element is read from.
     fn table(&self, load: &Load) -> Option<&[Const]> {
         match &self.program.buffers[load.buffer].space {

@@ -271,6 +271,42 @@ fn ands_of_choices_in_other_places() {
     (0..3).for_each(|_| variant.check(&[("N", 6)], &[7.0]));
 }
 
+/// An element of 16 bits with its bytes swapped, in several forms, and similar ones: the driver returned 0 or other bits.
+#[test]
+fn swaps_of_bytes() {
+    let forms = [
+        "x[i].rotate_left(8)",
+        "x[i].rotate_right(24)",
+        "(x[i] + 1).rotate_left(8) + 1",
+        "(x[i] << 8) | (x[i] >> 8)",
+        "(((x[i] as u32) << 8) ^ ((x[i] as u32) >> 8)) as T",
+        "((((x[i] as u32) << 8) & 65280) | ((x[i] as u32) >> 8)) as T",
+        "(((x[i] as u32) * 256) | ((x[i] as u32) >> 8)) as T",
+        "(((x[i] as u32) * 256) | ((x[i] as u32) / 256)) as T",
+        "(((x[i] as u32) << 8) | (((x[i] as u32) >> 8) & 255)) as T",
+        "(((x[i] as u32) << 8) | (((x[i] as u32) & 65280) >> 8)) as T",
+        "(((x[i] as u32) << 8) + ((x[i] as u32) >> 8)) as T",
+        "(((x[i] as u32) << 8) | (z[i] as u32)) as T",
+        "x[i].rotate_left(4)",
+    ];
+    for dtype in ["u16", "i16"] {
+        let values: Vec<String> = forms.iter().map(|form| form.replace('T', dtype)).collect();
+        let kernel = of_each(&format!("x: {dtype}[N], z: {dtype}[N]"), dtype, &values);
+        let names: Vec<String> = (0..values.len()).map(|n| format!("y{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let vectors = "tile(i: 64) => workgroup(x); tile(i: 2) => thread(x); vectorize(i, 2, unaligned: scalar);";
+        for directives in [PLAIN, vectors] {
+            check(&kernel, &schedule(&names, directives), &[("N", 100)], &profiles().map(shorts));
+        }
+    }
+}
+
+/// Returns a profile with elements of 16 bits.
+fn shorts(mut profile: Profile) -> Profile {
+    profile.features.insert(Feature::Storage16);
+    profile
+}
+
 /// Arithmetic that is simple for numbers, but NaN for NaN and infinity. Drivers used the simple result, also after reassociating
 /// the operations.
 const SIMPLE: [&str; 24] = [
