@@ -46,7 +46,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// True if an integer may be another one without its lower byte: `x >> 8`, or `x / 256`, also under a mask.
+    /// True if an integer may be another one without its lower byte: `x >> 8` or `x / 256`, also under a mask. A driver merges it with `x << 8`
+    /// to an instruction that swaps bytes, which is wrong for 16 bits.
     pub fn may_be_upper_byte(&self, id: ValueId) -> bool {
         match &self.values.node(id).kind {
             Kind::Op(Op::Binary(Binary::Shr), of) => self.may_be_number(of[1], 8),
@@ -59,7 +60,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// True if a compiler may find that an integer is a number: it is, or it is not a literal, but consists of literals.
+    /// True if an integer is this number, or if a compiler may find out that it is.
     fn may_be_number(&self, id: ValueId, number: i64) -> bool {
         let literal = self.values.as_int(id).or(self.values.literal(id).map(|literal| i64::from(literal.bits)));
         literal.map_or_else(|| self.may_be_found(id), |literal| literal == number)

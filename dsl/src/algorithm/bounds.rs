@@ -1,7 +1,7 @@
 //! The proofs about sizes and indices that the checks need, and counterexamples for reads that may be out of bounds.
 
 use super::Checker;
-use super::ranges::Range;
+use super::ranges::IndexRange;
 use crate::expr::{Expr as Node, ExprId};
 use crate::facts::{Claim as Statement, Prover};
 use crate::nest::Program;
@@ -18,7 +18,7 @@ pub(super) struct Claim {
 
 impl Claim {
     /// Makes the two claims of an index in a range: `start <= index` and `index < end`.
-    pub(super) fn both(index: ExprId, range: Range) -> [Claim; 2] {
+    pub(super) fn both(index: ExprId, range: IndexRange) -> [Claim; 2] {
         [Claim { is_high: false, left: range.start, right: index }, Claim { is_high: true, left: index, right: range.end }]
     }
 
@@ -84,7 +84,7 @@ impl Checker<'_> {
     }
 
     /// Describes sizes and axes for which an index is out of bounds.
-    pub(super) fn counterexample(&self, claim: Claim, index: ExprId, range: Range) -> Option<String> {
+    pub(super) fn counterexample(&self, claim: Claim, index: ExprId, range: IndexRange) -> Option<String> {
         let example = self.prover(true).counterexample(claim.statement())?;
         let values: HashMap<&str, i64> = example.values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         let at = |e| evaluate(&self.program, e, &values);

@@ -15,13 +15,13 @@ use std::collections::HashMap;
 
 /// The first index of a dimension, and the one after the last.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) struct Range {
+pub(super) struct IndexRange {
     pub(super) start: ExprId,
     pub(super) end: ExprId,
 }
 
 /// The range of each dimension. `None` for a size, whose range begins at 0.
-pub(super) type Dimensions = SmallVec<[Option<Range>; 4]>;
+pub(super) type Dimensions = SmallVec<[Option<IndexRange>; 4]>;
 
 /// The ranges of tensors. A tensor without a range is left out.
 #[derive(Default)]
@@ -36,7 +36,7 @@ impl Ranges {
     }
 
     /// Returns the range of a dimension, if it has one.
-    pub(super) fn of(&self, buffer: BufferId, d: usize) -> Option<Range> {
+    pub(super) fn of(&self, buffer: BufferId, d: usize) -> Option<IndexRange> {
         *self.0.get(&buffer)?.get(d)?
     }
 }
@@ -50,7 +50,7 @@ pub(super) struct Shape {
 impl Checker<'_> {
     /// Checks a shape. Sizes that are not proved to be at least 0 are checked at launch, unless the caller passes the tensor.
     pub(super) fn shape(&mut self, name: &Name, dimensions: &[Dimension], space: &Space) -> Checked<Shape> {
-        let found: Vec<Checked<(ExprId, Option<Range>)>> = dimensions.iter().map(|d| self.dimension(name, d, space)).collect();
+        let found: Vec<Checked<(ExprId, Option<IndexRange>)>> = dimensions.iter().map(|d| self.dimension(name, d, space)).collect();
         let found = found.into_iter().collect::<Checked<Vec<_>>>()?;
         for ((extent, _), dimension) in found.iter().zip(dimensions) {
             match self.program.exprs.as_int(*extent) {
@@ -72,7 +72,7 @@ impl Checker<'_> {
     }
 
     /// Returns the extent of a dimension, and its range if it has one.
-    fn dimension(&mut self, name: &Name, dimension: &Dimension, space: &Space) -> Checked<(ExprId, Option<Range>)> {
+    fn dimension(&mut self, name: &Name, dimension: &Dimension, space: &Space) -> Checked<(ExprId, Option<IndexRange>)> {
         let Dimension { start, end, inclusive } = dimension;
         let Some(first) = start else { return Ok((self.size(end)?, None)) };
         if *space != Space::Temporary {
@@ -89,7 +89,7 @@ impl Checker<'_> {
         let exprs = &self.program.exprs;
         Ok((
             exprs.canonical(exprs.difference(end, start)),
-            Some(Range { start: exprs.canonical(start), end: exprs.canonical(end) }),
+            Some(IndexRange { start: exprs.canonical(start), end: exprs.canonical(end) }),
         ))
     }
 
@@ -101,22 +101,19 @@ impl Checker<'_> {
     }
 
     /// Returns the range of a dimension with an extent.
-    pub(super) fn range_of_indices(&self, buffer: BufferId, d: usize, extent: ExprId) -> Range {
-        let from_zero = || Range { start: self.program.exprs.int(0), end: extent };
+    pub(super) fn range_of_indices(&self, buffer: BufferId, d: usize, extent: ExprId) -> IndexRange {
+        let from_zero = || IndexRange { start: self.program.exprs.int(0), end: extent };
         self.ranges.of(buffer, d).unwrap_or_else(from_zero)
     }
 
     /// Returns an index as the program has it, counted from 0. The difference of data and the start of a range could wrap, so an index
     /// that is not proved in bounds is moved to the nearest one of the range before (`clamps`), or to -1, which is out of bounds.
-    pub(super) fn within_range(&self, index: ExprId, range: Option<Range>, is_open: bool, clamps: bool) -> ExprId {
-        let (exprs, Some(Range { start, end })) = (&self.program.exprs, range) else { return index };
+    pub(super) fn within_range(&self, index: ExprId, range: Option<IndexRange>, is_open: bool, clamps: bool) -> ExprId {
+        let (exprs, Some(IndexRange { start, end })) = (&self.program.exprs, range) else { return index };
         if exprs.is_index(index) {
             return exprs.canonical(exprs.difference(index, start));
         }
-        let from_start = |index| match exprs.as_int(start) {
-            Some(start @ ..0) => exprs.binary(Binary::Add, index, exprs.int(-start)),
-            _ => exprs.binary(Binary::Sub, index, start),
-        };
+        let from_start = |index| exprs.binary(Binary::Sub, index, start);
         if !is_open {
             return from_start(index);
         }
@@ -131,7 +128,7 @@ impl Checker<'_> {
     /// Returns the shape of a tensor as users write it.
     pub(super) fn shown_shape(&self, buffer: BufferId) -> String {
         let dimension = |(d, extent): (usize, &ExprId)| match self.ranges.of(buffer, d) {
-            Some(Range { start, end }) => format!("{}..{}", show(&self.program, start), show(&self.program, end)),
+            Some(IndexRange { start, end }) => format!("{}..{}", show(&self.program, start), show(&self.program, end)),
             None => show(&self.program, *extent),
         };
         self.program.buffers[buffer].shape.iter().enumerate().map(dimension).collect::<Vec<_>>().join(", ")

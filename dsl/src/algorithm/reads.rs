@@ -2,7 +2,7 @@
 
 use super::bounds::{Claim, show};
 use super::names::Symbol;
-use super::ranges::Range;
+use super::ranges::IndexRange;
 use super::types::article;
 use super::{Checked, Checker};
 use crate::diag::{Error, SpanId};
@@ -212,7 +212,7 @@ impl Checker<'_> {
     }
 
     /// Returns the error for a read at an index of data that is not proved in bounds.
-    fn data_error(&self, tensor: &Name, span: SpanId, open: Claim, range: Range) -> Error {
+    fn data_error(&self, tensor: &Name, span: SpanId, open: Claim, range: IndexRange) -> Error {
         let wanted = open.wanted(&self.program);
         let [start, size] = [range.start, range.end].map(|e| show(&self.program, e));
         let error =
@@ -239,7 +239,7 @@ impl Checker<'_> {
         claim: Claim,
         (d, rank): (usize, usize),
         index: ExprId,
-        range: Range,
+        range: IndexRange,
     ) -> Error {
         let shown = show(&self.program, index);
         let place: Vec<&str> = (0..rank).map(|n| if n == d { shown.as_str() } else { "_" }).collect();

@@ -111,10 +111,25 @@ impl Exprs {
             let value = op.exact(x, y).filter(|value| op.is_arithmetic() && i32::try_from(*value).is_ok())?;
             return Some(self.int(value));
         }
+        if let Some((op, b)) = self.positive(op, literals[1]) {
+            return Some(self.binary(op, a, b));
+        }
         Some(match folded(FOLDS, op, literals)? {
             Folded::Operand(n) => [a, b][n],
             Folded::Int(n) => self.int(n),
         })
+    }
+
+    /// Returns the operation that does the same with a positive literal, by [`SUB_OF_NEGATIVE`](super::rules::SUB_OF_NEGATIVE) and
+    /// [`ADD_OF_NEGATIVE`](super::rules::ADD_OF_NEGATIVE), so that equal sums are written in one way.
+    fn positive(&self, op: Binary, literal: Option<i64>) -> Option<(Binary, ExprId)> {
+        let other = match op {
+            Binary::Add => Binary::Sub,
+            Binary::Sub => Binary::Add,
+            _ => return None,
+        };
+        let number = literal.filter(|number| *number < 0).map(|number| -number)?;
+        i32::try_from(number).is_ok().then(|| (other, self.int(number)))
     }
 
     /// Returns a sum.

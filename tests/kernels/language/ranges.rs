@@ -83,23 +83,29 @@ fn ranges_of_families() {
 /// Data at the ends of 32 bits: their differences to the start of a range wrap.
 #[test]
 fn data_as_indices_of_ranges() {
-    let (n, start, end) = (9i64, -3i64, 12i64);
+    data_in_the_range(-3, 12);
+    data_in_the_range(3, 14);
+}
+
+/// Checks reads of a stage with a range, whose ends are written as a number and as a sum with the size 9.
+fn data_in_the_range(start: i64, end: i64) {
+    let (n, rest) = (9i64, end - 9);
     let ends = [i32::MIN, i32::MIN + 2, -2_147_483_640, -4, -3, -2, 0, 8, 11, 12, 13, 2_147_483_640, i32::MAX - 1, i32::MAX];
     let at: Vec<i32> = ends.into_iter().chain(-6..16).collect();
     let value = |i: i64| (i * i + 1) as f32;
     type Wanted<'a> = &'a dyn Fn(i64) -> f32;
-    let bodies: [(&str, Wanted<'_>); 4] = [
-        ("s.clamp()[at[i]]", &|at| value(at.clamp(start, end - 1))),
-        ("s.pad(-1.0)[at[i]]", &|at| if (start..end).contains(&at) { value(at) } else { -1.0 }),
-        ("if at[i] >= -3 && at[i] < N + 3 { s[at[i]] } else { -2.0 }", &|at| {
+    let bodies: [(String, Wanted<'_>); 4] = [
+        ("s.clamp()[at[i]]".into(), &|at| value(at.clamp(start, end - 1))),
+        ("s.pad(-1.0)[at[i]]".into(), &|at| if (start..end).contains(&at) { value(at) } else { -1.0 }),
+        (format!("if at[i] >= {start} && at[i] < N + {rest} {{ s[at[i]] }} else {{ -2.0 }}"), &|at| {
             if (start..end).contains(&at) { value(at) } else { -2.0 }
         }),
-        ("s[at[i].clamp(-3, N + 2)]", &|at| value(at.clamp(start, end - 1))),
+        (format!("s[at[i].clamp({start}, N + {rest} - 1)]"), &|at| value(at.clamp(start, end - 1))),
     ];
     for (body, wanted) in bodies {
         let kernel = format!(
             "fn k<M, N>(x: f32[N], at: i32[M]) -> y: f32[M] {{
-                let s[i]: f32[-3..N + 3] = i as f32 * i as f32 + 1.0 + 0.0 * x.pad(0.0)[i];
+                let s[i]: f32[{start}..N + {rest}] = i as f32 * i as f32 + 1.0 + 0.0 * x.pad(0.0)[i];
                 y[i] = {body};
             }}"
         );

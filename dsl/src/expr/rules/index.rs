@@ -81,6 +81,10 @@ rules! {
     LOW_OF_PRODUCT [a b m] Ints given (m >= 1): claim (((a * b) % m) == (((a % m) * (b % m)) % m));
     /// A number is made of a quotient and a remainder.
     QUOTIENT_AND_REST [v b] Ints given (b >= 1): claim ((((v / b) * b) + (v % b)) == v);
+    /// A difference from a negative number is a sum.
+    SUB_OF_NEGATIVE [a n] Both: claim ((a - n) == (a + (0 - n)));
+    /// A sum with a negative number is a difference.
+    ADD_OF_NEGATIVE [a n] Both: claim ((a + n) == (a - (0 - n)));
     /// A quotient that is rounded up.
     CEIL_DIV [a b] Ints given (b >= 1): claim (((a + (b - 1)) / b) == (0 - ((0 - a) / b)));
 }
