@@ -1,9 +1,9 @@
 //! A 3x3 blur of 16-bit pixels, by rows and then by columns.
 
 use crate::bench::{Bench, Measured, Result, Schedules, Shown, byte};
-use crate::made;
-use tilewright::devices::{mesa_lavapipe, vulkan_1_1};
-use tilewright::{kernel, profile, schedule};
+use crate::made::{self, WHITE, words};
+use tilewright::devices::mesa_lavapipe;
+use tilewright::{kernel, schedule};
 
 kernel! {
     /// The mean of 3x3 pixels, rounded down after each pass. The pixels at the borders are repeated outside.
@@ -38,11 +38,6 @@ schedule! {
     pub PLANNED: blur for mesa_lavapipe {}
 }
 
-profile! {
-    /// Devices that load and store single 16-bit integers.
-    pub words: vulkan_1_1 { features: [storage_16] }
-}
-
 schedule! {
     /// For all other devices.
     pub ANY: blur for words {}
@@ -50,16 +45,13 @@ schedule! {
 
 /// Blurs the brightness of the picture in 16 bits.
 pub fn run(on: &Bench<'_>) -> Result<Measured<u16>> {
-    on.measure(Schedules { by_hand: LAVAPIPE, planned: PLANNED, any: ANY }, &on.size(), &made::integers(on.picture, MOST))
+    on.measure(Schedules { by_hand: LAVAPIPE, planned: PLANNED, any: ANY }, &on.size(), &made::integers(on.picture))
 }
 
 /// Shows the blurred picture.
 pub fn show(on: &Bench<'_>) -> Result<Shown> {
-    Ok(run(on)?.grey(on.size(), |v| byte(f32::from(v) / f32::from(MOST))))
+    Ok(run(on)?.grey(on.size(), |v| byte(f32::from(v) / f32::from(WHITE))))
 }
-
-/// White.
-const MOST: u16 = 65535;
 
 #[cfg(test)]
 mod tests {
@@ -71,7 +63,7 @@ mod tests {
     fn every_pixel_is_right() {
         let expected = |picture: &crate::image::Image| {
             let size = [picture.height, picture.width];
-            let image = made::integers(picture, MOST);
+            let image = made::integers(picture);
             let rows = plane(size, |y, x| ((-1..2).map(|d| u32::from(clamped(&image, size, y, x + d))).sum::<u32>() / 3) as u16);
             plane(size, |y, x| ((-1..2).map(|d| u32::from(clamped(&rows, size, y + d, x))).sum::<u32>() / 3) as u16)
         };

@@ -1,9 +1,9 @@
 //! A chain of stencils: each stage reads 3x3 pixels of the stage before.
 
 use crate::bench::{Bench, Measured, Result, Schedules, Shown, byte};
-use crate::made;
-use tilewright::devices::{mesa_lavapipe, vulkan_1_1};
-use tilewright::{kernel, profile, schedule};
+use crate::made::{self, WHITE, words};
+use tilewright::devices::mesa_lavapipe;
+use tilewright::{kernel, schedule};
 
 kernel! {
     /// The picture after eight blurs with binomial weights.
@@ -46,11 +46,6 @@ schedule! {
     pub PLANNED: chain for mesa_lavapipe {}
 }
 
-profile! {
-    /// Devices that load and store single 16-bit integers.
-    pub words: vulkan_1_1 { features: [storage_16] }
-}
-
 schedule! {
     /// For all other devices.
     pub ANY: chain for words {}
@@ -58,16 +53,13 @@ schedule! {
 
 /// Runs the chain on the brightness of the picture in 16 bits.
 pub fn run(on: &Bench<'_>) -> Result<Measured<u16>> {
-    on.measure(Schedules { by_hand: LAVAPIPE, planned: PLANNED, any: ANY }, &on.size(), &made::integers(on.picture, MOST))
+    on.measure(Schedules { by_hand: LAVAPIPE, planned: PLANNED, any: ANY }, &on.size(), &made::integers(on.picture))
 }
 
 /// Shows the last stage.
 pub fn show(on: &Bench<'_>) -> Result<Shown> {
-    Ok(run(on)?.grey(on.size(), |v| byte(f32::from(v) / f32::from(MOST))))
+    Ok(run(on)?.grey(on.size(), |v| byte(f32::from(v) / f32::from(WHITE))))
 }
-
-/// White.
-const MOST: u16 = 65535;
 
 #[cfg(test)]
 mod tests {
@@ -90,7 +82,7 @@ mod tests {
                     ((0..9).map(tap).sum::<u32>() / 16) as u16
                 })
             };
-            (0..8).fold(made::integers(picture, MOST), stencil)
+            (0..8).fold(made::integers(picture), stencil)
         };
         check::pipeline(run, expected, check::same);
     }

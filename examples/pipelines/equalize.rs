@@ -7,8 +7,8 @@ use tilewright::devices::{mesa_lavapipe, vulkan_1_1};
 use tilewright::{kernel, profile, schedule};
 
 kernel! {
-    /// Each pixel's rank among all pixels, from 0 to 255. A bin of the histogram counts by comparisons, because the language has
-    /// no scatter.
+    /// Each pixel's rank among all pixels, from 0 to 255. A bin of the histogram counts by comparisons, because the language lacks
+    /// scatter.
     pub fn equalize<H, W>(image: u8[H, W]) -> equal: u8[H, W] where H >= 1, W >= 1, H * W <= 8388608 {
         let count[b]: i32[256] = sum(y in 0..H, x in 0..W) { if image[y, x] as i32 == b { 1 } else { 0 } };
         let below[b]: i32[256] = sum(k in 0..b + 1) { count[k] };

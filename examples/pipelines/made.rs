@@ -41,9 +41,17 @@ pub fn grey(picture: &Image) -> Vec<f32> {
     picture.pixels.chunks_exact(3).map(brightness).collect()
 }
 
-/// Returns the brightness of each pixel as an integer from 0 to `most`.
-pub fn integers(picture: &Image, most: u16) -> Vec<u16> {
-    grey(picture).into_iter().map(|v| (v * f32::from(most)).round() as u16).collect()
+/// The brightness of white in 16 bits.
+pub const WHITE: u16 = 65535;
+
+tilewright::profile! {
+    /// Devices that load and store single 16-bit integers.
+    pub words: tilewright::devices::vulkan_1_1 { features: [storage_16] }
+}
+
+/// Returns the brightness of each pixel in 16 bits.
+pub fn integers(picture: &Image) -> Vec<u16> {
+    grey(picture).into_iter().map(|v| (v * f32::from(WHITE)).round() as u16).collect()
 }
 
 #[cfg(test)]

@@ -19,7 +19,8 @@ pub(crate) fn parse(line: &str) -> Option<Diagnostic> {
     Some(Diagnostic { file: file.to_owned(), text: printed["rendered"].as_str()?.trim_end().to_owned() })
 }
 
-/// Returns a line without trailing blanks, and without the line number of a place outside of `tests/ui`, because that number changes with the library.
+/// Returns a line without trailing blanks, and without the line number of a place outside of `tests/ui`, because that number changes with
+/// the library.
 fn without_foreign_numbers(line: &str) -> &str {
     let is_foreign = line.trim_start().strip_prefix("--> ").is_some_and(|place| !place.starts_with("ui/"));
     let file = if is_foreign { line.rsplitn(3, ':').last() } else { None };

@@ -49,20 +49,27 @@ folders!(
     unsafe_code,
 );
 
+/// Returns true if the errors are written, and the word that the paths of the programs to check contain.
+fn mode() -> (bool, String) {
+    let mode = env::var("TILEWRIGHT_UI").unwrap_or_default();
+    if mode == "overwrite" { (true, String::new()) } else { (false, mode) }
+}
+
 #[test]
 fn every_folder_is_checked() {
     let entries = fs::read_dir(root().join("tests/ui")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut found: Vec<String> = entries.filter(|name| name != "support").collect();
     found.sort();
     assert_eq!(found, FOLDERS);
+    let (_, word) = mode();
+    let has_word = |program: &Program| program.path.contains(&word);
+    assert!(FOLDERS.iter().any(|folder| program::of_folder(folder).iter().any(has_word)), "no program's path contains `{word}`");
 }
 
 /// Checks the programs of a folder, or writes their errors.
 fn check(folder: &str) {
-    let mode = env::var("TILEWRIGHT_UI").unwrap_or_default();
-    let overwrite = mode == "overwrite";
-    let word = if overwrite { "" } else { mode.as_str() };
-    let programs: Vec<Program> = program::of_folder(folder).into_iter().filter(|program| program.path.contains(word)).collect();
+    let (overwrite, word) = mode();
+    let programs: Vec<Program> = program::of_folder(folder).into_iter().filter(|program| program.path.contains(&word)).collect();
     let together: Vec<&Program> = programs.iter().filter(|program| program.has_plain_errors()).collect();
     let outputs = rustc::compile_together(&together);
     let mut failures = Vec::new();
