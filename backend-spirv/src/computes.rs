@@ -18,6 +18,7 @@ impl<'p> BlockContext<'p> {
         match c.phase {
             Phase::Update if self.resolver.must_not_run(c) => self.update_guarded(c),
             Phase::Update => self.update(c),
+            Phase::Atomic => self.update_by_atomic(c),
             Phase::Whole if reduction => Err(self.error("a whole reduction reaches the backend: lowering should have split it")),
             Phase::Whole | Phase::Init | Phase::Resume | Phase::Finish if self.resolver.must_not_run(c) => self.assign_guarded(c),
             Phase::Whole | Phase::Init | Phase::Resume | Phase::Finish => self.assign(c),

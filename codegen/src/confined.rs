@@ -31,7 +31,7 @@ impl<'p> Resolver<'p> {
 
     /// True if a compute that can be out of range reads a tensor that its dispatch updates: at the clamped index, it would read an element
     /// that another invocation writes. Also true if it writes back a shared copy, or carries over a shared maximum, whose elements there
-    /// were never written.
+    /// were never written, and if it updates memory, because it reads the element that it updates.
     fn reads_updated(&self, c: &Compute) -> bool {
         let stored = |b: BufferId| self.program.buffers[b].space.is_global();
         let hosted = self.program.notes.hosts.contains_key(&c.stage) && c.dst.iter().any(|to| stored(to.buffer));
@@ -40,7 +40,14 @@ impl<'p> Resolver<'p> {
             Space::Shared => hosted || c.phase == Phase::Resume && self.program.stages[c.stage].buffer == b,
             _ => false,
         };
-        !c.preds.is_empty() && c.value.iter().any(|v| self.program.exprs.reads(*v).iter().any(|r| updated(r.buffer)))
+        let in_memory = |b: BufferId| stored(b) || self.program.buffers[b].space == Space::Shared;
+        let combines = c.phase == Phase::Update && c.dst.iter().any(|to| in_memory(to.buffer));
+        !c.preds.is_empty() && (combines || self.reads_any(c, &updated))
+    }
+
+    /// True if the values of a compute read a buffer that `is` selects.
+    fn reads_any(&self, c: &Compute, is: &dyn Fn(BufferId) -> bool) -> bool {
+        c.value.iter().any(|v| self.program.exprs.reads(*v).iter().any(|r| is(r.buffer)))
     }
 
     /// True if a write past the end of an axis would hit the register of another point. This happens if an index is composed of

@@ -177,7 +177,7 @@ impl Scan<'_> {
 
     fn compute(&mut self, c: &Compute) {
         c.value.iter().for_each(|v| self.expr(*v));
-        c.dst.iter().enumerate().for_each(|(n, a)| self.access(a, c.phase == Phase::Update, n >= c.given));
+        c.dst.iter().enumerate().for_each(|(n, a)| self.access(a, matches!(c.phase, Phase::Update | Phase::Atomic), n >= c.given));
         let rows: Vec<_> = c.dst.iter().filter_map(|a| Some((a.buffer, *a.index.last()?))).collect();
         rows.into_iter().for_each(|(buffer, last)| self.row(buffer, last));
     }

@@ -62,7 +62,7 @@ fn compute(count: &mut Count<'_>, compute: &Compute) {
     }
     if count.is_product() {
         count.product();
-    } else if compute.phase == Phase::Update {
+    } else if matches!(compute.phase, Phase::Update | Phase::Atomic) {
         combine(count, compute.stage, compute.given..compute.dst.len());
     }
     compute.written().iter().for_each(|place| count.write(place.buffer, 1));

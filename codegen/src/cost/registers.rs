@@ -82,10 +82,10 @@ fn copies(program: &Program, body: &Block) -> HashMap<BufferId, BufferId> {
 /// True if a compute stores its operand for a component unchanged.
 fn stores_operand(program: &Program, compute: &Compute, n: usize) -> bool {
     match (&program.stages[compute.stage].body, compute.phase) {
-        (Body::Reduce { monoid, .. }, Phase::Update) => {
+        (Body::Reduce { monoid, .. }, Phase::Update | Phase::Atomic) => {
             matches!(program.exprs.get(monoid.combine[n]), Expr::Item(of) if *of as usize == n)
         }
-        (Body::Map(_), Phase::Update) => false,
+        (Body::Map(_), Phase::Update | Phase::Atomic) => false,
         _ => true,
     }
 }

@@ -90,15 +90,19 @@ impl Checker<'_> {
             _ if arg => None,
             _ => wanted,
         };
+        let only = reduce.only.as_ref().map(|only| self.value_as(only, DType::Bool));
         // The reduction is recorded even if its body is wrong, so that a second reduction is still an error.
-        let item = self.block(&reduce.body, wanted);
+        let item = match &only {
+            Some(only) => self.branch(&reduce.body, only, true, wanted),
+            None => self.block(&reduce.body, wanted),
+        };
         let dtype = item.as_ref().map_or(DType::F32, |item| self.program.exprs.dtype(*item));
         let over: Vec<AxisId> = running.iter().map(|r| r.axis).collect();
         let monoid =
             if arg { arg_monoid(&self.program.exprs, reduce.op, dtype) } else { monoid(&self.program.exprs, reduce.op, dtype) };
         self.definition.reduction =
             Some(Found { monoid, over, lift: item.as_ref().map_or(Vec::new(), |i| vec![*i]), head: reduce.head });
-        let item = item?;
+        let (item, only) = (item?, only.transpose()?);
         self.computes(&format!("`{}`", reduce.op.name()), reduce.body.value.span, &[(&reduce.body.value, item)])?;
         if wrong {
             return Err(Poisoned);
@@ -115,7 +119,13 @@ impl Checker<'_> {
         if matches!(reduce.op, ReduceOp::Min | ReduceOp::Max | ReduceOp::Argmin | ReduceOp::Argmax) && self.is_index(item) {
             self.must_fit(item, reduce.body.value.span)?;
         }
-        if arg { self.arg_result(item, &running, reduce.head) } else { Ok(self.program.exprs.add(Node::State(0), dtype)) }
+        if arg {
+            return self.arg_result(item, only, &running, reduce.head);
+        }
+        if let (Some(only), Some(found)) = (only, &mut self.definition.reduction) {
+            found.lift = vec![self.program.exprs.select(only, item, found.monoid.identity[0])];
+        }
+        Ok(self.program.exprs.add(Node::State(0), dtype))
     }
 
     /// Declares the axis of a range.
@@ -176,8 +186,8 @@ impl Checker<'_> {
         self.program.axes.push(axis)
     }
 
-    /// Returns the result of argmin or argmax: the index, or the first index if all items are NaN.
-    fn arg_result(&mut self, item: ExprId, running: &[Running], head: SpanId) -> Checked<ExprId> {
+    /// Returns the result of argmin or argmax: the index, or the first index if all items are NaN or left out by the condition `only`.
+    fn arg_result(&mut self, item: ExprId, only: Option<ExprId>, running: &[Running], head: SpanId) -> Checked<ExprId> {
         let inner = std::mem::take(&mut self.definition.running);
         let result = self.not_empty(running);
         self.definition.running = inner;
@@ -207,15 +217,16 @@ impl Checker<'_> {
         let exprs = &self.program.exprs;
         let Some(found) = &mut self.definition.reduction else { return Err(Poisoned) };
         let (worst, none) = (found.monoid.identity[0], found.monoid.identity[1]);
-        // NaN items lose to every other item, like the identity.
-        found.lift = if exprs.dtype(item).is_float() {
-            let nan = exprs.unary(Unary::IsNan, item);
-            vec![exprs.select(nan, worst, item), exprs.select(nan, none, position)]
-        } else {
-            vec![item, position]
+        // NaN items and those left out lose to every other item, like the identity.
+        let is_float = exprs.dtype(item).is_float();
+        let nan = is_float.then(|| exprs.unary(Unary::IsNan, item));
+        let chosen = |value, identity| {
+            let value = nan.map_or(value, |nan| exprs.select(nan, identity, value));
+            only.map_or(value, |only| exprs.select(only, value, identity))
         };
+        found.lift = vec![chosen(item, worst), chosen(position, none)];
         let index = exprs.add(Node::State(1), DType::I32);
-        if !exprs.dtype(item).is_float() {
+        if !is_float && only.is_none() {
             return Ok(index);
         }
         let nothing = exprs.compare(Compare::Eq, index, none);

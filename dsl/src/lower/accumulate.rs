@@ -12,8 +12,8 @@ use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Path};
 use crate::nest::print;
 use crate::nest::{
-    Access, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Fate, Loop, Monoid, Node, NodeKind, Phase,
-    Pred, Program, Side, Space, StageId,
+    Access, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Fate, How, Loop, Monoid, Node, NodeKind, Phase,
+    Pred, Program, Side, Space, StageId, Tail,
 };
 
 /// Lowers the reductions of every dispatch, and adds the predicates that maps need.
@@ -35,6 +35,9 @@ pub fn run(program: &mut Program) -> Result<(), Errors> {
 /// Lowers the nest of one reduction.
 fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block, Error> {
     let Body::Reduce { monoid, over, .. } = program.stages[stage].body.clone() else { return Ok(path.close()) };
+    if program.notes.scattered.contains(&stage) {
+        return Ok(scattered(program, path, &over));
+    }
     let Some(finish) = path.compute.finish else {
         return Err(Error::new(path.span, "the reduction does not have a finish expression").defect(&print::plan(program)));
     };
@@ -111,6 +114,16 @@ fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block,
     let alloc = |body: Block, buffer: BufferId| vec![Node::new(NodeKind::Alloc { buffer, body }, span)];
     let body = [before, state.into_iter().rev().fold(body, alloc), after].concat();
     Ok(close(path.frames, body))
+}
+
+/// Lowers a scattered reduction to one update, whose accumulator is the element in memory.
+fn scattered(program: &Program, mut path: Path, over: &[AxisId]) -> Block {
+    let is_shared = |axis: AxisId| is_of(program, axis, over) && program.notes.strategies.get(&axis) == Some(&How::Atomic);
+    let phase = if path.axes().any(is_shared) { Phase::Atomic } else { Phase::Update };
+    // An item past the end is left out as a whole.
+    let preds = path.compute.preds.iter().map(|pred| Pred { axis: pred.axis, tail: Tail::Guard }).collect();
+    path.compute = Compute { phase, finish: None, preds, ..path.compute };
+    path.close()
 }
 
 /// True if an axis is computed from the axes of a reduction.

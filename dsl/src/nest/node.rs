@@ -261,8 +261,11 @@ pub enum Phase {
     Whole,
     /// Stores the identity in the accumulator.
     Init,
-    /// Combines an operand with the accumulator: `dst = combine(dst, value)`.
+    /// Combines an operand with the accumulator: `dst = combine(dst, value)`. The accumulator of a scattered reduction
+    /// ([`Notes::scattered`](super::Notes::scattered)) is in memory, and `dst` names the element that the data choose.
     Update,
+    /// An update of memory by one atomic operation, because several invocations update the same elements.
+    Atomic,
     /// Stores the loop-carried value of a running reduction instead of the identity: its previous result, or the state of the reduction that
     /// it is an operand of.
     Resume,

@@ -8,7 +8,7 @@ use crate::nest::{Program, StageId};
 use crate::profile::Profile;
 use crate::schedule::algebra::{accumulate, rfactor};
 use crate::schedule::invocations::{distribute, subgroups, tile};
-use crate::schedule::loops::{dot, fuse, reorder, serial, split, unroll, vectorize};
+use crate::schedule::loops::{dot, fuse, reorder, scatter, serial, split, unroll, vectorize};
 use crate::schedule::matrices::{fragment, mma};
 use crate::schedule::memory::promote::Copied;
 use crate::schedule::memory::{compute_at, copies, pipeline, promote};
@@ -78,7 +78,7 @@ pub(crate) fn apply(
     let mut at = 0;
     while let Some((copy, scheduled)) = made.get_mut(at) {
         at += 1;
-        let directives = resolved.of_copy(&program.buffers[copy.buffer].name);
+        let directives = resolved.of_copy(copy.name(program));
         if directives.is_empty() {
             continue;
         }
@@ -197,6 +197,7 @@ fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -
         DirectiveKind::ComputeAt(placed) => compute_at::apply(nest, placed, span, warnings),
         DirectiveKind::Pipeline(arguments) => pipeline::apply(nest, arguments, span),
         DirectiveKind::Rfactor { axis, into } => rfactor::apply(nest, axis, into, span),
+        DirectiveKind::Scatter(axes) => scatter::apply(nest, axes, span),
         DirectiveKind::Accumulate(to) => accumulate::apply(nest, to, span),
         DirectiveKind::Default => default::apply(nest, span),
         DirectiveKind::Inline(_) | DirectiveKind::Root(_) | DirectiveKind::Show => Ok(()),

@@ -146,6 +146,8 @@ pub struct Reduce {
     pub head: SpanId,
     /// The ranges, outermost first.
     pub ranges: Vec<Range>,
+    /// The condition after `where`: items for which it is false are left out.
+    pub only: Option<Box<Expr>>,
     /// The item that is reduced.
     pub body: Block,
 }

@@ -99,7 +99,7 @@ impl Role {
             (Accessor::Finish, _) => None,
             (Accessor::Partial, _) | (Accessor::Value, Some(Phase::Finish)) => Some(Role::Finish),
             (Accessor::Store, Some(Phase::Init | Phase::Resume)) => Some(Role::Init),
-            (Accessor::Store, Some(Phase::Update)) => Some(Role::Update),
+            (Accessor::Store, Some(Phase::Update | Phase::Atomic)) => Some(Role::Update),
             _ => Some(Role::Plain),
         }
     }

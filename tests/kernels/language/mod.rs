@@ -14,6 +14,7 @@ pub(super) mod narrow;
 mod positions;
 mod ranges;
 pub(super) mod reductions;
+mod scatter;
 mod semantics;
 mod together;
 mod updates;

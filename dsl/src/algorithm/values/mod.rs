@@ -280,7 +280,8 @@ impl Checker<'_> {
         Ok(self.program.exprs.select(cond, yes, no))
     }
 
-    fn branch(&mut self, block: &Block, cond: &Checked<ExprId>, holds: bool, wanted: Option<DType>) -> Checked<ExprId> {
+    /// Checks the value of a block that counts only where the condition has this value.
+    pub(in crate::algorithm) fn branch(&mut self, block: &Block, cond: &Checked<ExprId>, holds: bool, wanted: Option<DType>) -> Checked<ExprId> {
         if let Ok(cond) = cond {
             self.definition.conditions.push((*cond, holds));
         }

@@ -86,6 +86,8 @@ fn is_hint(node: &Node) -> bool {
 struct SharedAccess {
     buffer: BufferId,
     writes: bool,
+    /// True for an update by an atomic operation, which the updates of other invocations may precede or follow.
+    adds: bool,
     version: Option<Version>,
     owner: Option<Owner>,
     /// True if a subgroup barrier separates it from the end of the summarized nodes (in a tail), or from their beginning (in a head).
@@ -265,7 +267,7 @@ impl<'p> BarrierWalk<'p> {
             if (a.writes || b.writes) && self.program.overlay(a.buffer, b.buffer) {
                 return Some(Scope::Workgroup);
             }
-            if a.buffer != b.buffer || a.writes == b.writes || are_apart(*a, *b, after) {
+            if a.buffer != b.buffer || (a.writes, a.adds) == (b.writes, b.adds) || are_apart(*a, *b, after) {
                 continue;
             }
             match a.owner.is_some() && a.owner == b.owner {
@@ -285,8 +287,9 @@ impl<'p> BarrierWalk<'p> {
             if self.program.buffers[buffer].space != Space::Shared {
                 continue;
             }
-            let touch =
-                SharedAccess { buffer, writes, version: self.version(buffer, &index), owner: self.owner(&index), fenced: false };
+            let (version, owner) = (self.version(buffer, &index), self.owner(&index));
+            let adds = writes && matches!(&node.kind, NodeKind::Compute(c) if self.program.notes.scattered.contains(&c.stage));
+            let touch = SharedAccess { buffer, writes, adds, version, owner, fenced: false };
             if !found.contains(&touch) {
                 found.push(touch);
             }

@@ -82,6 +82,7 @@ impl Printer<'_> {
         let word = match compute.phase {
             Phase::Whole if reduces => return format!("reduce {dst} {} {value}{preds}", self.assignment(compute.stage)),
             Phase::Update => return format!("update {dst} {} {value}{preds}", self.assignment(compute.stage)),
+            Phase::Atomic => return format!("update {dst} {} {value} by atomic{preds}", self.assignment(compute.stage)),
             Phase::Whole => "write",
             Phase::Init => "init",
             Phase::Resume => "resume",

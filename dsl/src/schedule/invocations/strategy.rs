@@ -33,6 +33,7 @@ pub fn check(nest: &StageNest<'_>, axes: &[AxisId], names: &[Name], target: &Tar
         )));
     }
     if by.how != How::Atomic {
+        check_scattered(nest, by)?;
         check_other(nest, by)?;
     }
     let Some(monoid) = monoid(nest) else { return Ok(()) };
@@ -80,6 +81,16 @@ fn check_coordinates(nest: &StageNest<'_>, axes: &[AxisId], names: &[Name], targ
     Ok(())
 }
 
+/// Refuses partial results of a scattered reduction, whose invocations update elements in memory.
+fn check_scattered(nest: &StageNest<'_>, by: By) -> Applied {
+    if !nest.program.notes.scattered.contains(&nest.stage) {
+        return Ok(());
+    }
+    let name = &nest.program.stages[nest.stage].name;
+    let error = Error::new(by.span, format!("the invocations of `{name}` update elements in memory, and have no partial results"));
+    Err(error.help("write `by: atomic`; or give each invocation its own elements: `rfactor` before `scatter`"))
+}
+
 /// Checks that all axes of a reduction within a workgroup have the same strategy.
 fn check_other(nest: &StageNest<'_>, by: By) -> Applied {
     let other = nest.path.frames.iter().find(|f| {
@@ -116,7 +127,7 @@ fn check_subgroup(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
 pub fn begin(nest: &mut StageNest<'_>, axis: AxisId, by: By, span: SpanId) -> Applied {
     let (name, stage) = (nest.name(axis).to_owned(), nest.program.stages[nest.stage].name.clone());
     if by.how == How::Atomic {
-        atomics::prepare(nest, span);
+        atomics::prepare(nest, span)?;
     } else {
         nest.program.owe(
             format!("the partial results over `{name}` are combined before `{stage}` is written"),

@@ -25,6 +25,11 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
         let error = Error::new(blame, format!("`{name}` is updated in place: `shift` would update elements of it twice"));
         return Err(error.help("write `guard` or `peel`"));
     }
+    if nest.program.notes.scattered.contains(&nest.stage) {
+        let name = &nest.program.stages[nest.stage].name;
+        let error = Error::new(blame, format!("`{name}` is scattered: `shift` would add items twice"));
+        return Err(error.help("write `guard`"));
+    }
     if let Some(frame) = nest.path.frames.iter().find(|f| f.as_loop().is_some_and(|(a, _)| is_atomic(nest, a))) {
         let name = &nest.program.stages[nest.stage].name;
         let error = Error::new(blame, format!("atomics add to `{name}`: `shift` would add to elements of it twice"));

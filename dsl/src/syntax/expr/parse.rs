@@ -363,9 +363,10 @@ fn reduce(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     })?;
     let (ranges, close) = cursor.list(Delimiter::Parenthesis, range)?;
     let head = cursor.join(name.span, close);
+    let only = cursor.eat_word("where").map(|_| expr(cursor)).transpose()?.map(Box::new);
     let body = block(cursor)?;
     let span = cursor.join(name.span, body.span);
-    Ok(Expr { kind: ExprKind::Reduce(Reduce { op, head, ranges, body }), span })
+    Ok(Expr { kind: ExprKind::Reduce(Reduce { op, head, ranges, only, body }), span })
 }
 
 /// Reads `k in lo..hi`.

@@ -76,7 +76,11 @@ impl fmt::Display for Expr {
             }
             ExprKind::If { cond, then, other } => write!(f, "if {cond} {then} else {other}"),
             ExprKind::Block(block) => write!(f, "{block}"),
-            ExprKind::Reduce(Reduce { op, ranges, body, .. }) => write!(f, "{}({}) {body}", op.name(), commas(ranges)),
+            ExprKind::Reduce(Reduce { op, ranges, only, body, .. }) => {
+                write!(f, "{}({}) ", op.name(), commas(ranges))?;
+                only.iter().try_for_each(|only| write!(f, "where {only} "))?;
+                write!(f, "{body}")
+            }
             ExprKind::Closure(function) => {
                 let params: Vec<&str> = function.params.iter().map(|param| param.name.as_str()).collect();
                 write!(f, "|{}| {}", params.join(", "), function.body)

@@ -48,6 +48,7 @@ impl Expr {
                     f(&range.low);
                     f(&range.high);
                 }
+                reduce.only.iter().for_each(|only| f(only));
                 reduce.body.parts(f);
             }
         }

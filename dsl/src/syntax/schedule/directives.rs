@@ -33,7 +33,7 @@ type Parsed<K> = Result<(K, SpanId), Error>;
 use Parse::{Directive as Nest, Statement as Whole};
 
 /// All directives.
-pub const DIRECTIVES: [Row; 31] = [
+pub const DIRECTIVES: [Row; 32] = [
     Row { name: "split", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, tiles::split)) },
     Row { name: "tile", parse: Nest(|c, _| tiles::tile(c)) },
     Row { name: "fuse", parse: Nest(fuse) },
@@ -49,6 +49,7 @@ pub const DIRECTIVES: [Row; 31] = [
     Row { name: "compute_at", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, promote::compute_at)) },
     Row { name: "pipeline", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, pipeline::pipeline)) },
     Row { name: "rfactor", parse: Nest(rfactor) },
+    Row { name: "scatter", parse: Nest(|c, _| of_axes(c, DirectiveKind::Scatter)) },
     Row { name: "accumulate", parse: Nest(accumulate) },
     Row { name: "inline", parse: Nest(|c, _| of_stages(c, DirectiveKind::Inline)) },
     Row { name: "root", parse: Nest(|c, _| of_stages(c, DirectiveKind::Root)) },

@@ -192,6 +192,8 @@ pub enum DirectiveKind {
         /// The stage of partial results.
         into: Name,
     },
+    /// `scatter(b)`.
+    Scatter(Vec<Name>),
     /// `accumulate(as f32)`.
     Accumulate(Name),
     /// `serial(n)`.

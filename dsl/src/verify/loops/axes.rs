@@ -7,6 +7,7 @@ use crate::facts::{Poly, Prover};
 use crate::nest::{AxisDef, AxisId, Body, Exec, Fate, How, NodeKind, Phase, Space, Split};
 use crate::verify::Rule;
 use crate::verify::context::{Checks, MadeOf};
+use crate::verify::reductions::scattered;
 use crate::verify::site::Site;
 use std::collections::BTreeSet;
 use tilewright_launch::Relation;
@@ -86,7 +87,8 @@ impl<'v> Checks<'v> {
                 format!("`{line}` leaves out values, as `{a}` and `{b}` do not vary independently"),
             );
         }
-        let adds = matches!(&site.node.kind, NodeKind::AllReduce(reduction) if reduction.how == How::Atomic);
+        let adds = scattered::updates_memory(self, site).is_some()
+            || matches!(&site.node.kind, NodeKind::AllReduce(reduction) if reduction.how == How::Atomic);
         if adds || written().any(|touch| *self.space(touch.buffer) == Space::Update) {
             self.visits_no_twice(site, &consumed);
         }
@@ -150,7 +152,7 @@ impl<'v> Checks<'v> {
     /// the axis is included, because its out-of-bounds points are not part of the reduction.
     pub(in crate::verify) fn reduced(&self, site: &Site<'_>) -> Vec<AxisId> {
         let stage = match &site.node.kind {
-            NodeKind::Compute(compute) if matches!(compute.phase, Phase::Update | Phase::Whole) => compute.stage,
+            NodeKind::Compute(compute) if matches!(compute.phase, Phase::Update | Phase::Atomic | Phase::Whole) => compute.stage,
             _ => return Vec::new(),
         };
         match &self.program.stages[stage].body {

@@ -4,7 +4,7 @@
 
 use crate::diag::{Error, Errors};
 use crate::expr::Expr;
-use crate::nest::{Body, BufferId, How, NodeKind, Phase, Program, Space};
+use crate::nest::{Access, Body, BufferId, How, NodeKind, Phase, Program, Space};
 use crate::verify::Rule;
 use crate::verify::context::Provers;
 use crate::verify::site::{Site, SiteAccess};
@@ -34,7 +34,7 @@ pub(in crate::verify) fn check(program: &Program, provers: &Provers<'_>, sites: 
                 errors.push(Error::new(site.span(), what));
             }
         }
-        atomics(program, provers, plan_sites, at, errors);
+        updates_of_filled(program, provers, plan_sites, at, errors);
         let whole = touches(sites).filter(|(_, touch)| touch.writes && is_whole(program, provers, touch));
         written.extend(whole.map(|(_, touch)| touch.buffer));
     }
@@ -47,13 +47,18 @@ pub(in crate::verify) fn check(program: &Program, provers: &Provers<'_>, sites: 
     }
 }
 
-/// Checks that the destination of atomics was filled with the identity by the last dispatch that wrote it, and that the atomics update all
-/// of it.
-fn atomics(program: &Program, provers: &Provers<'_>, plan: &[Vec<Site<'_>>], at: usize, errors: &mut Errors) {
+/// Checks that the destination of atomics and of other updates of device memory was filled with the identity by the last dispatch that wrote
+/// it, and that the updates reach all of it.
+fn updates_of_filled(program: &Program, provers: &Provers<'_>, plan: &[Vec<Site<'_>>], at: usize, errors: &mut Errors) {
     for site in &plan[at] {
-        let NodeKind::AllReduce(reduction) = &site.node.kind else { continue };
-        let Body::Reduce { monoid, .. } = &program.stages[reduction.stage].body else { continue };
-        for (place, identity) in reduction.dst.iter().zip(&monoid.identity).filter(|_| reduction.how == How::Atomic) {
+        let (stage, updated) = match &site.node.kind {
+            NodeKind::AllReduce(reduction) if reduction.how == How::Atomic => (reduction.stage, &reduction.dst),
+            NodeKind::Compute(c) if matches!(c.phase, Phase::Update | Phase::Atomic) => (c.stage, &c.dst),
+            _ => continue,
+        };
+        let Body::Reduce { monoid, .. } = &program.stages[stage].body else { continue };
+        let is_global = |place: &Access| program.buffers[place.buffer].space.is_global();
+        for (place, identity) in updated.iter().zip(&monoid.identity).filter(|(place, _)| is_global(place)) {
             let writes = |site: &&Site<'_>| site.touches.iter().any(|t| t.writes && t.buffer == place.buffer);
             let fills = |site: &Site<'_>| match &site.node.kind {
                 NodeKind::Compute(fill) => fill.phase == Phase::Whole && fill.value == [*identity],
@@ -62,13 +67,13 @@ fn atomics(program: &Program, provers: &Provers<'_>, plan: &[Vec<Site<'_>>], at:
             let mut own = site.touches.iter().filter(|t| t.writes && t.buffer == place.buffer);
             if own.any(|touch| !is_whole(program, provers, touch)) {
                 let name = &program.buffers[place.buffer].name;
-                errors.push(Error::new(site.span(), format!("{}: the atomics do not update all of `{name}`", Rule::Flow)));
+                errors.push(Error::new(site.span(), format!("{}: the updates do not reach all of `{name}`", Rule::Flow)));
             }
             let last = plan[..at].iter().rev().flatten().find(writes);
             if !last.is_some_and(fills) {
                 let name = &program.buffers[place.buffer].name;
                 let what =
-                    format!("{}: `{name}` is not filled with the identity of `{}` before the atomics", Rule::Flow, monoid.name);
+                    format!("{}: `{name}` is not filled with the identity of `{}` before the updates", Rule::Flow, monoid.name);
                 errors.push(Error::new(site.span(), what));
             }
         }

@@ -17,7 +17,7 @@
 
 use crate::diag::Error;
 use crate::expr::ExprId;
-use crate::nest::{AllReduce, AxisId, Block, BufferId, Exec, Fate, Level, Node, NodeKind, Scope, Slot, Space};
+use crate::nest::{AllReduce, AxisId, Block, BufferId, Exec, Fate, Level, Node, NodeKind, Phase, Scope, Slot, Space};
 use crate::verify::Rule;
 use crate::verify::context::Checks;
 use crate::verify::site::{Role, Site, SiteAccess};
@@ -147,7 +147,7 @@ impl Checks<'_> {
             if self.program.overlay(first.1.buffer, second.1.buffer) {
                 self.hazard(first, second, after);
             }
-            if first.1.buffer != second.1.buffer {
+            if first.1.buffer != second.1.buffer || self.both_add(first, second) {
                 continue;
             }
             let itself = (a.site, a.touch) == (b.site, b.touch);
@@ -169,6 +169,14 @@ impl Checks<'_> {
                 self.hazard(first, second, after);
             }
         }
+    }
+
+    /// True if both accesses are updates by atomic operations, whose order does not matter.
+    fn both_add(&self, first: Access<'_>, second: Access<'_>) -> bool {
+        let adds = |(site, touch): Access<'_>| {
+            touch.role == Role::Update && matches!(&site.node.kind, NodeKind::Compute(c) if c.phase == Phase::Atomic)
+        };
+        adds(first) && adds(second)
     }
 
     /// True if the result of an all-reduce goes to this buffer in device memory. One invocation then writes elements that others may

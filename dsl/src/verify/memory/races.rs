@@ -23,7 +23,9 @@ impl Checks<'_> {
     fn disjoint(&self, site: &Site<'_>, touch: &SiteAccess) {
         let told = self.told(site, &self.fixed(site, &touch.index));
         let whole = match &site.node.kind {
-            NodeKind::Compute(compute) if compute.phase == Phase::Whole => self.made_of(self.reduced(site), site).leaves,
+            NodeKind::Compute(compute) if matches!(compute.phase, Phase::Whole | Phase::Atomic) => {
+                self.made_of(self.reduced(site), site).leaves
+            }
             NodeKind::AllReduce(reduction) => reduction.over.iter().copied().collect(),
             _ => BTreeSet::new(),
         };
@@ -37,7 +39,7 @@ impl Checks<'_> {
             if level == Level::Workgroup && (!global || self.single(looped.axis)) {
                 continue;
             }
-            // Before lowering, the invocations of these axes hold partial results that lowering will combine.
+            // Before lowering, the invocations of these axes hold partial results that lowering will combine. Atomic updates may meet.
             let is_reduced = whole.contains(&looped.axis);
             if !told.contains(&looped.axis) && !is_reduced {
                 // A copy inside other loops has a different index in each invocation.

@@ -55,16 +55,14 @@ impl Checks<'_> {
             if self.entangled(&self.made_of(free.iter().copied(), site).leaves, site).is_some() {
                 return false;
             }
-            // A clamped index can be anywhere in the buffer.
-            if bounds::sides(reader.1, dimension) != (true, true) {
-                let all = range.from.is_constant() && range.from.constant <= 0;
-                let reach = range.from.constant + range.width;
-                if !all || self.program.exprs.as_int(buffer.shape[dimension]).is_none_or(|n| reach < n) {
-                    return false;
-                }
+            // A clamped index, or one that data choose, can be anywhere in the buffer. `bounds` checks that it is inside.
+            let reach = range.from.constant + range.width;
+            let is_all = range.from.is_constant() && range.from.constant <= 0;
+            if is_all && self.program.exprs.as_int(buffer.shape[dimension]).is_some_and(|n| reach >= n) {
                 continue;
             }
-            if !self.holds(&[*from], reader.0, |prover| within(self, prover, &range, *from)) {
+            let is_clamped = bounds::sides(reader.1, dimension) != (true, true);
+            if is_clamped || !self.holds(&[*from], reader.0, |prover| within(self, prover, &range, *from)) {
                 return false;
             }
         }

@@ -5,6 +5,7 @@ use crate::diag::Error;
 use crate::nest::{Exec, Node, NodeKind, Phase, Space};
 use crate::verify::Rule;
 use crate::verify::context::Checks;
+use crate::verify::reductions::scattered;
 use crate::verify::site::{Role, Site, SiteAccess};
 use std::collections::BTreeSet;
 
@@ -26,8 +27,18 @@ impl<'v> Checks<'v> {
         let (updates, others): (Vec<_>, Vec<_>) = writers.into_iter().partition(|(_, by)| by.role == Role::Update);
         if !self.reaches(site, touch, &others, true) {
             self.unwritten(site, touch, "is not completely written before");
-        } else if touch.role == Role::Finish && !updates.is_empty() && !self.reaches(site, touch, &updates, false) {
+        } else if !updates.is_empty() && !self.is_updated(site, touch, &updates) {
             self.unwritten(site, touch, "is not completely updated before");
+        }
+    }
+
+    /// True if the updates of what is read are complete. Those of memory reach all elements that the items choose.
+    fn is_updated(&self, site: &Site<'_>, touch: &SiteAccess, updates: &[(&Site<'_>, &SiteAccess)]) -> bool {
+        let in_memory = updates.iter().any(|(update, _)| scattered::updates_memory(self, update).is_some());
+        match touch.role {
+            Role::Plain if in_memory => updates.iter().all(|(update, _)| update.is_before(site)),
+            Role::Finish => self.reaches(site, touch, updates, false),
+            Role::Plain | Role::Init | Role::Update => true,
         }
     }
 

@@ -10,6 +10,7 @@ mod all_reduces;
 mod fills;
 mod predicates;
 mod running;
+pub(in crate::verify) mod scattered;
 
 use super::Rule;
 use super::context::{Checks, MadeOf};
@@ -27,7 +28,7 @@ impl Checks<'_> {
     pub(super) fn reductions(&self) {
         let mut partial = Partial::new();
         let updated: BTreeSet<StageId> =
-            self.sites.iter().filter_map(|site| phase(site).filter(|p| p.1 == Phase::Update)).map(|p| p.0).collect();
+            self.sites.iter().filter_map(|site| phase(site).filter(|p| matches!(p.1, Phase::Update | Phase::Atomic))).map(|p| p.0).collect();
         for site in self.sites {
             if let Some((stage, Phase::Init | Phase::Resume | Phase::Finish)) =
                 phase(site).filter(|(stage, _)| !updated.contains(stage))
@@ -38,7 +39,7 @@ impl Checks<'_> {
             match phase(site) {
                 Some((stage, Phase::Init)) => self.init(site, stage),
                 Some((stage, Phase::Resume)) => self.resume(site, stage),
-                Some((stage, Phase::Update)) => self.update(site, stage, &mut partial),
+                Some((stage, Phase::Update | Phase::Atomic)) => self.update(site, stage, &mut partial),
                 Some((stage, Phase::Whole)) => self.every_point(site, stage),
                 Some((stage, Phase::Finish)) => self.outside_of_reduction(site, stage, "finish"),
                 _ => {}
@@ -130,10 +131,13 @@ impl Checks<'_> {
         self.goes_on(site, stage);
         let leaves = self.reduction_leaves(site, stage);
         for touch in site.touches.iter().filter(|touch| touch.role == Role::Update) {
-            let bound = site.loops().filter(|looped| !is_loop(looped.exec) && leaves.contains(&looped.axis));
-            let bound: BTreeSet<AxisId> = bound.map(|looped| looped.axis).filter(|axis| !self.single(*axis)).collect();
-            let parts = partial.entry(touch.buffer).or_default();
-            parts.extend(bound);
+            if let Some(compute) = scattered::updates_memory(self, site) {
+                self.scattered(site, compute, touch);
+            } else {
+                let bound = site.loops().filter(|looped| !is_loop(looped.exec) && leaves.contains(&looped.axis));
+                let bound = bound.map(|looped| looped.axis).filter(|axis| !self.single(*axis));
+                partial.entry(touch.buffer).or_default().extend(bound);
+            }
             self.is_in_lanes(site, touch, &leaves);
             self.visits_once(site, touch, &leaves);
             self.updates_once(site, touch);
@@ -204,11 +208,17 @@ impl Checks<'_> {
     /// Checks that every loop between init and update belongs to the reduction or selects another element.
     fn visits_once(&self, site: &Site<'_>, touch: &SiteAccess, leaves: &BTreeSet<AxisId>) {
         let begins = |other: &&Site<'_>| {
-            other.is_before(site) && other.touches.iter().any(|t| t.role == Role::Init && t.buffer == touch.buffer)
+            let is_init = |t: &SiteAccess| t.writes && t.role != Role::Update && t.buffer == touch.buffer;
+            other.is_before(site) && other.touches.iter().any(is_init)
         };
-        let Some(init) = self.sites.iter().rev().find(begins) else { return };
+        // Device memory is filled by an earlier dispatch.
+        let from = match self.sites.iter().rev().find(begins) {
+            Some(init) => site.common(init),
+            None if self.space(touch.buffer).is_global() => 0,
+            None => return,
+        };
         let picks = self.made_of(self.named(&touch.index), site).leaves;
-        let again = site.loops_from(site.common(init)).find(|looped| {
+        let again = site.loops_from(from).find(|looped| {
             let bound = matches!(looped.exec, Exec::Bind(..));
             !bound && !leaves.contains(&looped.axis) && !picks.contains(&looped.axis) && !self.single(looped.axis)
         });

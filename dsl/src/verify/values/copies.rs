@@ -48,10 +48,16 @@ impl Traced {
 }
 
 /// Returns the stages whose elements are elements of another tensor, by the buffer that each fills: copies, and stages that are computed
-/// where they are read. Buffers that several stages fill are left out.
+/// where they are read. Buffers that several stages fill are left out. A stage that only fills memory for a scattered reduction does not
+/// count, because the reduction updates it afterwards ([`scattered`](crate::verify::reductions::scattered)).
 fn copies(program: &Program) -> HashMap<BufferId, CopyContents> {
     let mut filled: HashMap<BufferId, Vec<CopyContents>> = HashMap::new();
-    for id in program.stages.ids() {
+    let scattered: Vec<BufferId> = program.notes.scattered.iter().map(|stage| program.stages[*stage].buffer).collect();
+    let only_fills = |id: StageId| match program.stages[id].body {
+        Body::Map(value) => scattered.contains(&program.stages[id].buffer) && matches!(program.exprs.get(value), Expr::Const(_)),
+        Body::Reduce { .. } => false,
+    };
+    for id in program.stages.ids().filter(|id| !only_fills(*id)) {
         for (component, buffer) in program.stages[id].buffers().into_iter().enumerate() {
             filled.entry(buffer).or_default().push(CopyContents { stage: id, component });
         }

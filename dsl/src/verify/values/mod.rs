@@ -10,7 +10,7 @@ use super::Rule;
 use super::context::Checks;
 use super::site::Site;
 use crate::expr::{Expr, ExprId};
-use crate::nest::{AxisId, Body, BufferId, Compute, Exec, Level, NodeKind, Phase, Pipelined, Space, StageId};
+use crate::nest::{Access, AxisId, Body, BufferId, Compute, Exec, Level, NodeKind, Phase, Pipelined, Space, StageId};
 use placed::Wanted;
 use std::collections::HashSet;
 use tilewright_launch::DType;
@@ -25,7 +25,7 @@ impl Checks<'_> {
             let is_right = match (&wanted.body, compute.phase) {
                 (Body::Map(value), Phase::Whole) => self.same(compute, &[&[*value][..], &wanted.also].concat(), &[]),
                 (Body::Reduce { lift, finish, .. }, Phase::Whole) => self.same(compute, &[&lift[..], &[*finish]].concat(), &[]),
-                (Body::Reduce { lift, .. }, Phase::Update) => {
+                (Body::Reduce { lift, .. }, Phase::Update | Phase::Atomic) => {
                     self.same(compute, lift.get(..compute.dst.len()).unwrap_or(lift), &[])
                 }
                 (Body::Reduce { finish, .. }, Phase::Finish) => {
@@ -34,7 +34,7 @@ impl Checks<'_> {
                 }
                 _ => true,
             };
-            self.is_own_element(site, compute);
+            self.is_own_element(site, compute, &wanted.body);
             if !is_right {
                 let (line, stage) = (self.line(site), self.stage(compute.stage));
                 self.refuse(Rule::Value, site.span(), format!("`{line}` does not compute the value of `{stage}`"));
@@ -55,14 +55,29 @@ impl Checks<'_> {
         wanted
     }
 
-    /// Checks that a stage writes device memory at axes: its own, or those that replace them. (A stage that is fused into another's nest
-    /// may write back at other indices.)
-    fn is_own_element(&self, site: &Site<'_>, compute: &Compute) {
-        if self.program.notes.hosts.contains_key(&compute.stage) {
-            return;
-        }
-        let own = |index: &[ExprId]| index.iter().all(|at| matches!(self.program.exprs.get(*at), Expr::Axis(_)));
-        if compute.dst.iter().any(|to| self.space(to.buffer).is_global() && !own(&to.index)) {
+    /// Checks that a stage writes device memory at axes (its own, or those that replace them), or at the elements that items choose. (A stage
+    /// that is fused into another's nest may write back at other indices.)
+    fn is_own_element(&self, site: &Site<'_>, compute: &Compute, body: &Body) {
+        let is_hosted = self.program.notes.hosts.contains_key(&compute.stage);
+        let items = match body {
+            Body::Reduce { lift, .. } if matches!(compute.phase, Phase::Whole | Phase::Update | Phase::Atomic) => Some(lift),
+            _ => None,
+        };
+        let reduced = self.made_of(self.reduced(site), site).leaves;
+        let by_items = |at: ExprId| {
+            let named = || self.made_of(self.named(&[at]), site).leaves;
+            items.is_some() && (!self.program.exprs.reads(at).is_empty() || named().iter().any(|leaf| reduced.contains(leaf)))
+        };
+        let is_chosen = |n: usize, at: ExprId| items.is_some_and(|lift| self.is_chosen(compute, lift, n, at));
+        let own = |to: &Access| {
+            let is_free = is_hosted || !self.space(to.buffer).is_global();
+            to.index.iter().enumerate().all(|(n, at)| match self.program.exprs.get(*at) {
+                Expr::Axis(_) => true,
+                _ if by_items(*at) && self.is_visible(to.buffer) => is_chosen(n, *at),
+                _ => is_free || is_chosen(n, *at),
+            })
+        };
+        if !compute.dst.iter().all(own) {
             let (line, name) = (self.line(site), self.stage(compute.stage));
             self.refuse(Rule::Value, site.span(), format!("`{line}` writes another element than `{name}` defines"));
         }

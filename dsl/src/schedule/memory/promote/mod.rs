@@ -58,6 +58,18 @@ pub struct Copied {
     pub span: SpanId,
 }
 
+impl Copied {
+    /// Returns a buffer that a stage computes element by element.
+    pub(in crate::schedule) fn computed(stage: StageId, buffer: BufferId, span: SpanId) -> Copied {
+        Copied { stage, buffer, filled: Vec::new(), reordered: false, computed: true, vector: None, span }
+    }
+
+    /// Returns the name of its block in a schedule.
+    pub(in crate::schedule) fn name<'p>(&self, program: &'p Program) -> &'p str {
+        if self.computed { &program.stages[self.stage].name } else { &program.buffers[self.buffer].name }
+    }
+}
+
 /// The copy that a directive requests, before it is made.
 pub(in crate::schedule) struct Wanted<'p> {
     pub(in crate::schedule) promote: &'p Promote,
