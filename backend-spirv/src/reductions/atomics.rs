@@ -27,7 +27,8 @@ impl BlockContext<'_> {
     }
 
     fn without_atomic(&self) -> tilewright_dsl::diag::Error {
-        self.error("cannot reduce by atomics: no atomic operation computes this reduction").help("write `by: tree` or `by: subgroup`")
+        self.error("cannot reduce by atomics: no atomic operation computes this reduction")
+            .help("write `by: tree` or `by: subgroup`")
     }
 
     /// Emits the atomic operation, if the predicates hold.

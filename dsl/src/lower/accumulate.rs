@@ -12,8 +12,8 @@ use crate::expr::{Expr, ExprId};
 use crate::nest::path::{Frame, Path};
 use crate::nest::print;
 use crate::nest::{
-    Access, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Fate, How, Loop, Monoid, Node, NodeKind, Phase,
-    Pred, Program, Side, Space, StageId, Tail,
+    Access, AxisDef, AxisId, AxisKind, Block, Body, Buffer, BufferId, Compute, Exec, Fate, How, Loop, Monoid, Node, NodeKind,
+    Phase, Pred, Program, Side, Space, StageId, Tail,
 };
 
 /// Lowers the reductions of every dispatch, and adds the predicates that maps need.

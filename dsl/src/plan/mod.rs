@@ -17,6 +17,7 @@ mod product;
 mod reductions;
 mod roots;
 mod rows;
+mod scattered;
 mod sparse;
 mod tiles;
 mod vectors;
@@ -297,6 +298,7 @@ struct Form<'n> {
 
 /// A rule with the other stages that its plan is for.
 enum Rule<'n> {
+    Scattered(scattered::Scattered<'n>),
     Product(product::Product<'n>),
     Rows(rows::Group<'n>),
     Total,
@@ -321,7 +323,11 @@ fn forms<'n>(nests: &'n [Nest], machine: &Machine<'_>, grouped: bool) -> Vec<(&'
 }
 
 /// Returns the rule for a stage.
-fn rule<'n>(nest: &'n Nest, nests: &'n [Nest], program: &Program) -> Rule<'n> {
+fn rule<'n>(nest: &'n Nest, nests: &'n [Nest], machine: &Machine<'_>) -> Rule<'n> {
+    let program = machine.program;
+    if let Some(scattered) = scattered::of(nest, machine) {
+        return Rule::Scattered(scattered);
+    }
     if let Some(product) = product::of(nest, program).filter(|_| !rows::is_window(nest)) {
         return Rule::Product(product);
     }
@@ -338,7 +344,7 @@ fn rule<'n>(nest: &'n Nest, nests: &'n [Nest], program: &Program) -> Rule<'n> {
 
 impl<'n> Form<'n> {
     fn of(nest: &'n Nest, nests: &'n [Nest], machine: &Machine<'_>) -> Form<'n> {
-        let rule = rule(nest, nests, machine.program);
+        let rule = rule(nest, nests, machine);
         let mut form = Form { rule, sparse: Vec::new() };
         if form.place(machine).is_some() {
             let taken = form.members();
@@ -354,7 +360,7 @@ impl<'n> Form<'n> {
             Rule::Rows(group) => group.host.monoid.is_some().then(|| rows::place(group, machine)),
             Rule::Total => Some("workgroup"),
             Rule::Columns | Rule::Points(_) => Some("thread"),
-            Rule::Product(_) => None,
+            Rule::Product(_) | Rule::Scattered(_) => None,
         }
     }
 
@@ -364,13 +370,14 @@ impl<'n> Form<'n> {
         match &self.rule {
             Rule::Rows(group) => group.members.iter().map(|member| member.stage).chain(sparse).collect(),
             Rule::Points(members) => members.iter().map(|member| member.nest.stage).chain(sparse).collect(),
-            Rule::Product(_) | Rule::Total | Rule::Columns => sparse.collect(),
+            Rule::Product(_) | Rule::Scattered(_) | Rule::Total | Rule::Columns => sparse.collect(),
         }
     }
 
     /// Writes the plans of a stage, the best first.
     fn plans(&self, nest: &Nest, machine: &Machine<'_>) -> Vec<Draft> {
         let mut own: Vec<Draft> = match &self.rule {
+            Rule::Scattered(scattered) => scattered.plans(machine),
             Rule::Product(_) => {
                 product::of(nest, machine.program).map_or_else(Vec::new, |product| product::plans(product, machine))
             }
@@ -412,6 +419,7 @@ impl<'n> Form<'n> {
     /// Returns the facts that most sizes meet, and under which the stage has its best plan.
     fn wishes(&self, nest: &Nest, machine: &Machine<'_>) -> Vec<String> {
         match &self.rule {
+            Rule::Scattered(scattered) => scattered.wishes(),
             Rule::Product(product) => product.wishes(machine),
             Rule::Rows(group) => rows::wishes(group, machine),
             Rule::Total => reductions::short(nest, machine::PIECE),

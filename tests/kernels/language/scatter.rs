@@ -38,10 +38,7 @@ fn bins_that_begin_below_zero() {
     // Floats are added in a fixed order: each invocation has its own bins.
     let private = "tile(i: 16 => i_o); rfactor(i_o => part);";
     let part = "part { scatter(b); tile(i_o: 8) => workgroup(x); distribute(i_o => thread(x)); }";
-    let schedules = [
-        String::new(),
-        format!("root(bins, weights); bins {{ {block} }} weights {{ {private} }} {part}"),
-    ];
+    let schedules = [String::new(), format!("root(bins, weights); bins {{ {block} }} weights {{ {private} }} {part}")];
     for schedule in &schedules {
         for profile in profiles() {
             let made = variant(ALL, &format!("V: k for p {{ {schedule} }}"), &profile);
@@ -50,7 +47,8 @@ fn bins_that_begin_below_zero() {
                 made.check(&dims, &[]);
                 for (given, got) in made.results(&dims, &[], &|_| Fill::Small) {
                     let items = || given["x"].iter().zip(&given["w"]);
-                    let all = |bin: i64, item: &dyn Fn(f64) -> f64| items().map(|(x, w)| in_bin(*x, *w, bin, item(*w))).sum::<f64>();
+                    let all =
+                        |bin: i64, item: &dyn Fn(f64) -> f64| items().map(|(x, w)| in_bin(*x, *w, bin, item(*w))).sum::<f64>();
                     for bin in -2..3i64 {
                         let at = (bin + 2) as usize;
                         assert_eq!(got["count"][at], all(bin, &|_| 3.0), "{r} x {n}, {schedule}");

@@ -281,7 +281,13 @@ impl Checker<'_> {
     }
 
     /// Checks the value of a block that counts only where the condition has this value.
-    pub(in crate::algorithm) fn branch(&mut self, block: &Block, cond: &Checked<ExprId>, holds: bool, wanted: Option<DType>) -> Checked<ExprId> {
+    pub(in crate::algorithm) fn branch(
+        &mut self,
+        block: &Block,
+        cond: &Checked<ExprId>,
+        holds: bool,
+        wanted: Option<DType>,
+    ) -> Checked<ExprId> {
         if let Ok(cond) = cond {
             self.definition.conditions.push((*cond, holds));
         }

@@ -60,9 +60,14 @@ pub(in crate::schedule) fn prepare(nest: &mut StageNest<'_>, span: SpanId) -> Ap
 pub(in crate::schedule) fn fill(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
     let host = nest.program.notes.hosts.get(&nest.stage).copied();
     match host {
-        Some(_) if !is_reduced_value(nest) || nest.program.buffers[nest.program.stages[nest.stage].buffer].space != Space::Shared => {
+        Some(_)
+            if !is_reduced_value(nest) || nest.program.buffers[nest.program.stages[nest.stage].buffer].space != Space::Shared =>
+        {
             let name = &nest.program.stages[nest.stage].name;
-            let error = Error::new(span, format!("`{name}` is updated in memory, so its result must be the reduced value, in shared memory"));
+            let error = Error::new(
+                span,
+                format!("`{name}` is updated in memory, so its result must be the reduced value, in shared memory"),
+            );
             return Err(error.help("compute it with `to: shared`, and apply other operations where it is read"));
         }
         None if !is_plain(nest) => finish_apart(nest, span),

@@ -90,7 +90,11 @@ fn check_axis(nest: &mut StageNest<'_>, axis: AxisId, name: &Name) -> Result<Exp
     let Body::Reduce { monoid, over, lift, .. } = &stage.body else { return Ok(lift_of_map(nest)) };
     if program.axes[axis].kind == AxisKind::Reduction {
         let error = Error::new(name.span, format!("`{name}` is an axis of the reduction: all of its items are visited"));
-        return Err(error.help(format!("scatter an axis of `{}`: {}", stage.name, crate::diag::list(names_of(program, &stage.axes)))));
+        return Err(error.help(format!(
+            "scatter an axis of `{}`: {}",
+            stage.name,
+            crate::diag::list(names_of(program, &stage.axes))
+        )));
     }
     let whole = program.exprs.axis(axis);
     if !nest.path.compute.dst.iter().all(|to| to.index.contains(&whole)) {
@@ -103,7 +107,8 @@ fn check_axis(nest: &mut StageNest<'_>, axis: AxisId, name: &Name) -> Result<Exp
     }
     let Some(at) = chosen(&program.exprs, monoid, lift, axis) else {
         let error = Error::new(name.span, format!("the items of `{}` do not choose one `{name}` by a comparison", stage.name));
-        let error = error.note("an item must be the identity except where the axis equals a value that depends on the other axes only");
+        let error =
+            error.note("an item must be the identity except where the axis equals a value that depends on the other axes only");
         return Err(error.help(format!("compare with the axis in the kernel: `{}(…) where x[i] == {name} {{ … }}`", monoid.name)));
     };
     let extent = program.axes[axis].extent;
@@ -136,7 +141,9 @@ pub(crate) fn chosen(exprs: &Exprs, monoid: &Monoid, lift: &[ExprId], axis: Axis
                 None => item = yes,
             },
             // A condition as a number is 0 where it is false.
-            Expr::Cast(_, cond) if exprs.dtype(cond) == DType::Bool && is_zero(exprs, *identity) => return equals(exprs, cond, axis),
+            Expr::Cast(_, cond) if exprs.dtype(cond) == DType::Bool && is_zero(exprs, *identity) => {
+                return equals(exprs, cond, axis);
+            }
             _ => return None,
         }
     }
@@ -150,7 +157,9 @@ fn is_zero(exprs: &Exprs, identity: ExprId) -> bool {
 fn equals(exprs: &Exprs, cond: ExprId, axis: AxisId) -> Option<ExprId> {
     match *exprs.get(cond) {
         Expr::Binary(Binary::And, a, b) => equals(exprs, a, axis).or_else(|| equals(exprs, b, axis)),
-        Expr::Compare(Compare::Eq, a, b) if exprs.dtype(a) == DType::I32 => solved(exprs, a, b, axis).or_else(|| solved(exprs, b, a, axis)),
+        Expr::Compare(Compare::Eq, a, b) if exprs.dtype(a) == DType::I32 => {
+            solved(exprs, a, b, axis).or_else(|| solved(exprs, b, a, axis))
+        }
         _ => None,
     }
 }

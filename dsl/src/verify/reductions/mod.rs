@@ -27,8 +27,12 @@ impl Checks<'_> {
     /// Checks all reductions of the dispatch.
     pub(super) fn reductions(&self) {
         let mut partial = Partial::new();
-        let updated: BTreeSet<StageId> =
-            self.sites.iter().filter_map(|site| phase(site).filter(|p| matches!(p.1, Phase::Update | Phase::Atomic))).map(|p| p.0).collect();
+        let updated: BTreeSet<StageId> = self
+            .sites
+            .iter()
+            .filter_map(|site| phase(site).filter(|p| matches!(p.1, Phase::Update | Phase::Atomic)))
+            .map(|p| p.0)
+            .collect();
         for site in self.sites {
             if let Some((stage, Phase::Init | Phase::Resume | Phase::Finish)) =
                 phase(site).filter(|(stage, _)| !updated.contains(stage))

@@ -1,0 +1,164 @@
+//! Reductions whose items each belong to one element of the result, which the data choose: histograms, counts and scattered sums.
+//!
+//! Each item updates its element, instead of being compared with all elements. Integers are updated by atomics: in shared memory, whose
+//! bins a workgroup then adds to the result, or directly in the result if it is too large. On a CPU, and for floats, whose order must not
+//! vary, each invocation has its own bins, and a second dispatch adds them.
+
+use super::draft::Draft;
+use super::form::{Nest, Side};
+use super::machine::{Machine, PIECE};
+use super::number::near;
+use super::reductions::short;
+use super::rows::joined;
+use crate::nest::Body;
+use crate::schedule::loops::scatter::chosen;
+
+/// The most elements of the result for which items are compared with all of them.
+const FEW: i64 = 4;
+
+/// The most items for which they are, because further dispatches cost more.
+const SHORT: i64 = 1024;
+
+/// The items of an invocation with bins of its own.
+const OWN: i64 = 1024;
+
+/// The most bins of an invocation, or of a workgroup.
+const BINS: i64 = 4096;
+
+/// A reduction of this form.
+#[derive(Clone, Copy)]
+pub(super) struct Scattered<'n> {
+    nest: &'n Nest,
+    /// The position of the chosen axis among the parallel axes.
+    bins: usize,
+}
+
+/// Returns the form of a stage, if the data choose one of its axes.
+pub(super) fn of<'n>(nest: &'n Nest, machine: &Machine<'_>) -> Option<Scattered<'n>> {
+    let program = machine.program;
+    let Body::Reduce { monoid, lift, .. } = &program.stages[nest.stage].body else { return None };
+    let (_, dtype) = monoid.operation(&program.exprs)?;
+    let is_chosen = |side: &Side| chosen(&program.exprs, monoid, lift, side.axis).is_some();
+    let bins = nest.parallel.iter().position(is_chosen)?;
+    let of = &nest.parallel[bins];
+    let is_short = of.most.is_some_and(|most| most <= BINS) && nest.items.is_some_and(|items| items <= SHORT);
+    let ragged = nest.parallel.iter().chain(&nest.reduced).any(|side| side.ragged);
+    let pays = of.least >= 1 && of.most.is_none_or(|most| most > FEW) && !is_short && !ragged && !nest.reduced.is_empty();
+    (pays && dtype.bytes() == 4).then_some(Scattered { nest, bins })
+}
+
+impl Scattered<'_> {
+    fn bins(&self) -> &Side {
+        &self.nest.parallel[self.bins]
+    }
+
+    /// Returns the other parallel axes: each of their points has its own bins.
+    fn rows(&self) -> Vec<Side> {
+        let all = self.nest.parallel.iter().enumerate();
+        all.filter(|(at, _)| *at != self.bins).map(|(_, side)| side.clone()).collect()
+    }
+
+    /// Returns the facts under which the items are few.
+    pub(super) fn wishes(&self) -> Vec<String> {
+        if self.bins().most.is_some_and(|most| most <= BINS) { short(self.nest, SHORT) } else { Vec::new() }
+    }
+
+    /// Writes the plans, the best first.
+    pub(super) fn plans(&self, machine: &Machine<'_>) -> Vec<Draft> {
+        let exprs = &machine.program.exprs;
+        let is_float = self.nest.monoid.as_ref().is_some_and(|monoid| exprs.dtype(monoid.identity[0]).is_float());
+        let adds = self.nest.monoid.as_ref().is_some_and(|monoid| matches!(monoid.atomic(exprs), Some(None))) && !is_float;
+        let few = self.bins().most.is_some_and(|most| most <= BINS);
+        let mut plans = Vec::new();
+        if few && machine.shares() && adds && self.bins().exact.is_some() {
+            plans.push(self.shared(machine));
+        }
+        if few && (!machine.shares() || !adds) {
+            plans.push(self.private(machine));
+        }
+        if adds {
+            plans.push(self.direct(machine));
+        }
+        plans
+    }
+
+    /// Writes the lines that distribute the rows to workgroups.
+    fn place_rows(&self, slot: &str) -> Vec<(String, String)> {
+        let (rows, mut lines) = (self.rows(), Vec::new());
+        if !rows.is_empty() {
+            let row = joined(&rows, "rows", &mut lines);
+            lines.push((format!("distribute({row} => workgroup({slot}))"), String::new()));
+        }
+        lines
+    }
+
+    /// Begins a plan with pieces of the items, each with a part of the result. Returns the axis of items and the name of the parts.
+    fn pieces(&self, machine: &Machine<'_>, draft: &mut Draft, piece: i64) -> (String, String) {
+        let mut lines = Vec::new();
+        let axis = joined(&self.nest.reduced, "items", &mut lines);
+        lines.into_iter().for_each(|(text, why)| draft.line(text, why));
+        let part = format!("{}_part", self.nest.name);
+        let piece = draft.number((machine, self.nest), "PIECE", piece, near(piece, piece / 4..=4 * piece));
+        draft.line(format!("tile({axis}: {piece} => {axis}_o)"), "pieces with bins of their own");
+        draft.line(format!("rfactor({axis}_o => {part})"), "then the bins are added");
+        (axis, part)
+    }
+
+    /// The bins of a workgroup are in shared memory.
+    fn shared(&self, machine: &Machine<'_>) -> Draft {
+        let (mut draft, bins) = (Draft::default(), &self.bins().name);
+        let (axis, part) = self.pieces(machine, &mut draft, PIECE);
+        self.place_rows("y").into_iter().for_each(|(text, why)| draft.line(text, why));
+        let threads = draft.number((machine, self.nest), "THREADS", machine.invocations(), machine.sizes(machine.invocations()));
+        draft.line(format!("distribute({axis}_o => workgroup(x), by: atomic)"), "");
+        draft.line(format!("compute_at({part}, {axis}_o, to: shared)"), "");
+        draft.line(format!("tile({bins}: {threads} => {bins}_r)"), "");
+        draft.line(format!("serial({bins}_r)"), "");
+        draft.line(format!("distribute({bins} => thread(x))"), "");
+        let lanes = machine.vector(self.nest);
+        draft.of(&part, format!("scatter({bins})"), "one update for each item");
+        draft.of(&part, format!("split({axis}, [_, {threads}, {lanes}] => {axis}_r, {axis}_t, {axis}_v)"), "");
+        draft.of(&part, format!("distribute({axis}_t => thread(x), by: atomic)"), "");
+        draft.of(&part, format!("unroll({axis}_v)"), "");
+        draft
+    }
+
+    /// Each invocation has its own bins in device memory.
+    fn private(&self, machine: &Machine<'_>) -> Draft {
+        let (mut draft, bins) = (Draft::default(), &self.bins().name);
+        let piece = if machine.profile.cpu { PIECE } else { OWN };
+        let (axis, part) = self.pieces(machine, &mut draft, piece);
+        self.place_rows("y").into_iter().for_each(|(text, why)| draft.line(text, why));
+        let most = self.bins().exact.unwrap_or(i64::MAX);
+        let columns = if machine.profile.cpu { machine.lanes() } else { machine.invocations() }.min(most);
+        let columns = draft.number((machine, self.nest), "COLUMNS", columns, machine.sizes(columns));
+        draft.line(format!("tile({bins}: {columns}) => workgroup(x)"), format!("{columns} bins"));
+        draft.line(format!("distribute({bins} => thread(x))"), "");
+        let threads = machine.lanes();
+        let threads = draft.number((machine, self.nest), "THREADS", threads, machine.sizes(threads));
+        draft.of(&part, format!("scatter({bins})"), "one update for each item");
+        for (text, why) in self.place_rows("y") {
+            draft.of(&part, text, why);
+        }
+        draft.of(&part, format!("tile({axis}_o: {threads}) => workgroup(x)"), "");
+        draft.of(&part, format!("distribute({axis}_o => thread(x))"), format!("{threads} invocations with bins of their own"));
+        let lanes = 2 * machine.vector(self.nest);
+        draft.of(&part, format!("tile({axis}: {lanes} => {axis}_r)"), "");
+        draft.of(&part, format!("unroll({axis})"), "");
+        draft
+    }
+
+    /// All invocations update the result.
+    fn direct(&self, machine: &Machine<'_>) -> Draft {
+        let (mut draft, mut lines) = (Draft::default(), Vec::new());
+        draft.line(format!("scatter({})", self.bins().name), "one update for each item");
+        self.place_rows("y").into_iter().for_each(|(text, why)| draft.line(text, why));
+        let axis = joined(&self.nest.reduced, "items", &mut lines);
+        lines.into_iter().for_each(|(text, why)| draft.line(text, why));
+        let threads = draft.number((machine, self.nest), "THREADS", machine.invocations(), machine.sizes(machine.invocations()));
+        draft.line(format!("tile({axis}: {threads} => {axis}_o)"), "");
+        draft.line(format!("distribute({axis}_o => workgroup(x), by: atomic)"), "");
+        draft.line(format!("distribute({axis} => thread(x), by: atomic)"), format!("{threads} invocations"));
+        draft
+    }
+}
