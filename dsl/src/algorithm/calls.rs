@@ -38,7 +38,7 @@ impl Checker<'_> {
                 error.help(format!("a reduction names its ranges: `{name}(k in 0..K) {{ … }}`"))
             }
             ("scatter" | "histogram" | "atomic_add", _) => {
-                error.help("scatter is out of scope: define each element by the values that it gathers, `y[b] = sum(i in 0..N) { if x[i] == b { 1 } else { 0 } }`")
+                error.help("reduce the values that belong to each element: `y[b] = sum(i in 0..N) where x[i] == b { 1 };`")
             }
             (name, [receiver, rest @ ..]) if is_method(name) => {
                 error.help(format!("maths is written as a method: `{}`", method(receiver, name, rest)))

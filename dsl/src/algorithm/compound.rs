@@ -2,11 +2,11 @@
 
 use super::Checker;
 use super::bounds::show;
-use super::definitions::{contains_read, zero};
+use super::definitions::contains_read;
 use super::names::Symbol;
 use super::order::names;
 use crate::diag::{Error, SpanId};
-use crate::nest::{BufferId, Space};
+use crate::nest::Space;
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind, commas};
 use crate::syntax::kernel::Define;
 use std::collections::BTreeSet;
@@ -20,17 +20,20 @@ impl Checker<'_> {
             _ => None,
         };
         if let Some(index) = define.index.iter().find(|index| contains_read(index)) {
-            let what = format!("`{name}` cannot be updated at `{}`, which depends on data: scatter is out of scope", index.short());
-            let help = self.gathered(define, op, buffer);
+            let what = format!(
+                "`{name}` cannot be updated at `{}`, which depends on data: a definition gives every element",
+                index.short()
+            );
+            let help = self.gathered(define, op);
             return Error::new(index.span, what)
-                .maybe_help(help.map(|text| format!("define each element by the values that it gathers: write `{text}`")));
+                .maybe_help(help.map(|text| format!("reduce the values that belong to each element: write `{text}`")));
         }
         let (left, value) = (format!("{name}[{}]", commas(&define.index)), define.value.short());
         let error =
             Error::new(at, format!("`{name}` cannot be updated by `{symbol}=`: an element is defined once, by its whole value"));
         let own: BTreeSet<String> = define.index.iter().flat_map(names).collect();
         let free = self.free(&define.value, &own);
-        if let (Some((reduction, _)), false) = (op.reduction(), free.is_empty()) {
+        if let (Some(reduction), false) = (op.reduction(), free.is_empty()) {
             let ranges: Vec<String> = free.iter().map(|axis| format!("{axis} in {}", self.range_of(&define.value, axis))).collect();
             return error.help(format!("write `{left} = {reduction}({}) {{ {value} }};`", ranges.join(", ")));
         }
@@ -41,14 +44,8 @@ impl Checker<'_> {
     }
 
     /// Returns the definition that gathers the values which an update at an index of data would scatter.
-    fn gathered(&self, define: &Define, op: BinaryOp, buffer: Option<BufferId>) -> Option<String> {
-        let is_sum = matches!(op, BinaryOp::Add | BinaryOp::Sub);
-        let (reduction, neutral) = if is_sum { ("sum", "0") } else { op.reduction()? };
-        let neutral = match buffer {
-            Some(buffer) if is_sum => zero(self, buffer),
-            Some(buffer) if self.program.buffers[buffer].dtype.is_float() => "1.0",
-            _ => neutral,
-        };
+    fn gathered(&self, define: &Define, op: BinaryOp) -> Option<String> {
+        let reduction = if matches!(op, BinaryOp::Add | BinaryOp::Sub) { "sum" } else { op.reduction()? };
         let (mut axes, mut conditions, mut reads) = (Vec::new(), Vec::new(), Vec::new());
         for index in &define.index {
             if !contains_read(index) {
@@ -76,7 +73,7 @@ impl Checker<'_> {
             _ => define.value.short(),
         };
         let (axes, ranges, condition) = (axes.join(", "), ranges.join(", "), conditions.join(" && "));
-        Some(format!("{}[{axes}] = {reduction}({ranges}) {{ if {condition} {{ {value} }} else {{ {neutral} }} }};", define.name))
+        Some(format!("{}[{axes}] = {reduction}({ranges}) where {condition} {{ {value} }};", define.name))
     }
 
     /// Returns a name for an axis that is not used yet.

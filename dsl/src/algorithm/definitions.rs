@@ -204,14 +204,15 @@ fn not_an_axis(define: &Define, index: &Expr) -> Error {
     let name = &define.name;
     let scatter = contains_read(index);
     let message = if scatter {
-        format!("`{name}[…]` is defined at an index that depends on data: scatter is out of scope")
+        format!("`{name}[…]` is defined at an index that depends on data")
     } else {
         format!("the left side of `{name}[…]` must name axes")
     };
     let error = Error::new(index.span, message);
     match &index.kind {
-        _ if scatter => error.help(format!(
-            "define each element by the values that it gathers: `{name}[b] = sum(i in 0..N) {{ if index[i] == b {{ x[i] }} else {{ 0.0 }} }};`"
+        _ if scatter => error.note("a definition gives every element").help(format!(
+            "reduce the values that belong to each element: `{name}[b] = sum(i in 0..N) where {} == b {{ x[i] }};`",
+            index.short()
         )),
         ExprKind::Int { .. } => error
             .note("a definition gives every element, not one of them")

@@ -35,7 +35,7 @@ pub fn run(program: &mut Program) -> Result<(), Errors> {
 /// Lowers the nest of one reduction.
 fn lower(program: &mut Program, stage: StageId, mut path: Path) -> Result<Block, Error> {
     let Body::Reduce { monoid, over, .. } = program.stages[stage].body.clone() else { return Ok(path.close()) };
-    if program.notes.scattered.contains(&stage) {
+    if program.notes.scattered.contains_key(&stage) {
         return Ok(scattered(program, path, &over));
     }
     let Some(finish) = path.compute.finish else {

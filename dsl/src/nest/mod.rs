@@ -206,8 +206,9 @@ pub struct Notes {
     /// The reduction axes that are bound to workgroups or invocations, with how their partial results are combined.
     pub strategies: BTreeMap<AxisId, How>,
     /// The reductions that update one element of memory for each item, instead of comparing the item with every element. The index of this
-    /// element depends on data. No loop binds the axis of this dimension, and another stage fills the memory before.
-    pub scattered: BTreeSet<StageId>,
+    /// element depends on data. No loop binds the axes of such dimensions, which are listed with their directives, and another stage fills the
+    /// memory before.
+    pub scattered: BTreeMap<StageId, Vec<(AxisId, SpanId)>>,
     /// Axes bound to workgroups that are counted downwards: the first workgroup has their last value.
     pub down: BTreeSet<AxisId>,
     /// Reduction axes whose items are the identity past the end without predicates, once the stages that they read are computed there.

@@ -5,7 +5,7 @@
 //! vary, each invocation has its own bins, and a second dispatch adds them.
 
 use super::draft::Draft;
-use super::form::{Nest, Side};
+use super::form::{Nest, Side, points};
 use super::machine::{Machine, PIECE};
 use super::number::near;
 use super::reductions::short;
@@ -26,41 +26,38 @@ const OWN: i64 = 1024;
 const BINS: i64 = 4096;
 
 /// A reduction of this form.
-#[derive(Clone, Copy)]
 pub(super) struct Scattered<'n> {
     nest: &'n Nest,
-    /// The position of the chosen axis among the parallel axes.
-    bins: usize,
+    /// The axes that the data choose.
+    bins: Vec<Side>,
+    /// The other parallel axes: each of their points has its own bins.
+    rows: Vec<Side>,
 }
 
-/// Returns the form of a stage, if the data choose one of its axes.
+/// Returns the form of a stage, if the data choose some of its axes.
 pub(super) fn of<'n>(nest: &'n Nest, machine: &Machine<'_>) -> Option<Scattered<'n>> {
-    let program = machine.program;
-    let Body::Reduce { monoid, lift, .. } = &program.stages[nest.stage].body else { return None };
-    let (_, dtype) = monoid.operation(&program.exprs)?;
-    let is_chosen = |side: &Side| chosen(&program.exprs, monoid, lift, side.axis).is_some();
-    let bins = nest.parallel.iter().position(is_chosen)?;
-    let of = &nest.parallel[bins];
-    let is_short = of.most.is_some_and(|most| most <= BINS) && nest.items.is_some_and(|items| items <= SHORT);
+    let exprs = &machine.program.exprs;
+    let Body::Reduce { monoid, lift, .. } = &machine.program.stages[nest.stage].body else { return None };
+    let (_, dtype) = monoid.operation(exprs)?;
+    let is_chosen = |side: &Side| side.least >= 1 && chosen(exprs, monoid, lift, side.axis).is_some();
+    let (bins, rows) = nest.parallel.iter().cloned().partition(is_chosen);
+    let scattered = Scattered { nest, bins, rows };
+    let count = scattered.count();
+    let is_short = count.is_some_and(|count| count <= BINS) && nest.items.is_some_and(|items| items <= SHORT);
     let ragged = nest.parallel.iter().chain(&nest.reduced).any(|side| side.ragged);
-    let pays = of.least >= 1 && of.most.is_none_or(|most| most > FEW) && !is_short && !ragged && !nest.reduced.is_empty();
-    (pays && dtype.bytes() == 4).then_some(Scattered { nest, bins })
+    let pays = !scattered.bins.is_empty() && count.is_none_or(|count| count > FEW) && !is_short;
+    (pays && !ragged && !nest.reduced.is_empty() && dtype.bytes() == 4).then_some(scattered)
 }
 
 impl Scattered<'_> {
-    fn bins(&self) -> &Side {
-        &self.nest.parallel[self.bins]
-    }
-
-    /// Returns the other parallel axes: each of their points has its own bins.
-    fn rows(&self) -> Vec<Side> {
-        let all = self.nest.parallel.iter().enumerate();
-        all.filter(|(at, _)| *at != self.bins).map(|(_, side)| side.clone()).collect()
+    /// Returns the most bins of a point of the rows, if that is known.
+    fn count(&self) -> Option<i64> {
+        self.bins.iter().try_fold(1i64, |all, side| all.checked_mul(side.most?))
     }
 
     /// Returns the facts under which the items are few.
     pub(super) fn wishes(&self) -> Vec<String> {
-        if self.bins().most.is_some_and(|most| most <= BINS) { short(self.nest, SHORT) } else { Vec::new() }
+        if self.count().is_some_and(|count| count <= BINS) { short(self.nest, SHORT) } else { Vec::new() }
     }
 
     /// Writes the plans, the best first.
@@ -68,9 +65,9 @@ impl Scattered<'_> {
         let exprs = &machine.program.exprs;
         let is_float = self.nest.monoid.as_ref().is_some_and(|monoid| exprs.dtype(monoid.identity[0]).is_float());
         let adds = self.nest.monoid.as_ref().is_some_and(|monoid| matches!(monoid.atomic(exprs), Some(None))) && !is_float;
-        let few = self.bins().most.is_some_and(|most| most <= BINS);
+        let few = self.count().is_some_and(|count| count <= BINS);
         let mut plans = Vec::new();
-        if few && machine.shares() && adds && self.bins().exact.is_some() {
+        if few && machine.shares() && adds {
             plans.push(self.shared(machine));
         }
         if few && (!machine.shares() || !adds) {
@@ -84,12 +81,17 @@ impl Scattered<'_> {
 
     /// Writes the lines that distribute the rows to workgroups.
     fn place_rows(&self, slot: &str) -> Vec<(String, String)> {
-        let (rows, mut lines) = (self.rows(), Vec::new());
-        if !rows.is_empty() {
-            let row = joined(&rows, "rows", &mut lines);
+        let mut lines = Vec::new();
+        if !self.rows.is_empty() {
+            let row = joined(&self.rows, "rows", &mut lines);
             lines.push((format!("distribute({row} => workgroup({slot}))"), String::new()));
         }
         lines
+    }
+
+    /// Writes the directive for the axes that the data choose.
+    fn scatter(&self) -> (String, &'static str) {
+        (format!("scatter({})", Nest::names(&self.bins)), "one update for each item")
     }
 
     /// Begins a plan with pieces of the items, each with a part of the result. Returns the axis of items and the name of the parts.
@@ -106,9 +108,11 @@ impl Scattered<'_> {
 
     /// The bins of a workgroup are in shared memory.
     fn shared(&self, machine: &Machine<'_>) -> Draft {
-        let (mut draft, bins) = (Draft::default(), &self.bins().name);
+        let mut draft = Draft::default();
         let (axis, part) = self.pieces(machine, &mut draft, PIECE);
-        self.place_rows("y").into_iter().for_each(|(text, why)| draft.line(text, why));
+        let mut lines = self.place_rows("y");
+        let bins = joined(&self.bins, "bins", &mut lines);
+        lines.into_iter().for_each(|(text, why)| draft.line(text, why));
         let threads = draft.number((machine, self.nest), "THREADS", machine.invocations(), machine.sizes(machine.invocations()));
         draft.line(format!("distribute({axis}_o => workgroup(x), by: atomic)"), "");
         draft.line(format!("compute_at({part}, {axis}_o, to: shared)"), "");
@@ -116,7 +120,8 @@ impl Scattered<'_> {
         draft.line(format!("serial({bins}_r)"), "");
         draft.line(format!("distribute({bins} => thread(x))"), "");
         let lanes = machine.vector(self.nest);
-        draft.of(&part, format!("scatter({bins})"), "one update for each item");
+        let (text, why) = self.scatter();
+        draft.of(&part, text, why);
         draft.of(&part, format!("split({axis}, [_, {threads}, {lanes}] => {axis}_r, {axis}_t, {axis}_v)"), "");
         draft.of(&part, format!("distribute({axis}_t => thread(x), by: atomic)"), "");
         draft.of(&part, format!("unroll({axis}_v)"), "");
@@ -125,18 +130,21 @@ impl Scattered<'_> {
 
     /// Each invocation has its own bins in device memory.
     fn private(&self, machine: &Machine<'_>) -> Draft {
-        let (mut draft, bins) = (Draft::default(), &self.bins().name);
+        let mut draft = Draft::default();
         let piece = if machine.profile.cpu { PIECE } else { OWN };
         let (axis, part) = self.pieces(machine, &mut draft, piece);
-        self.place_rows("y").into_iter().for_each(|(text, why)| draft.line(text, why));
-        let most = self.bins().exact.unwrap_or(i64::MAX);
+        let mut lines = self.place_rows("y");
+        let bins = joined(&self.bins, "bins", &mut lines);
+        lines.into_iter().for_each(|(text, why)| draft.line(text, why));
+        let most = points(&self.bins).unwrap_or(i64::MAX);
         let columns = if machine.profile.cpu { machine.lanes() } else { machine.invocations() }.min(most);
         let columns = draft.number((machine, self.nest), "COLUMNS", columns, machine.sizes(columns));
         draft.line(format!("tile({bins}: {columns}) => workgroup(x)"), format!("{columns} bins"));
         draft.line(format!("distribute({bins} => thread(x))"), "");
         let threads = machine.lanes();
         let threads = draft.number((machine, self.nest), "THREADS", threads, machine.sizes(threads));
-        draft.of(&part, format!("scatter({bins})"), "one update for each item");
+        let (text, why) = self.scatter();
+        draft.of(&part, text, why);
         for (text, why) in self.place_rows("y") {
             draft.of(&part, text, why);
         }
@@ -150,9 +158,9 @@ impl Scattered<'_> {
 
     /// All invocations update the result.
     fn direct(&self, machine: &Machine<'_>) -> Draft {
-        let (mut draft, mut lines) = (Draft::default(), Vec::new());
-        draft.line(format!("scatter({})", self.bins().name), "one update for each item");
-        self.place_rows("y").into_iter().for_each(|(text, why)| draft.line(text, why));
+        let (mut draft, mut lines) = (Draft::default(), self.place_rows("y"));
+        let (text, why) = self.scatter();
+        draft.line(text, why);
         let axis = joined(&self.nest.reduced, "items", &mut lines);
         lines.into_iter().for_each(|(text, why)| draft.line(text, why));
         let threads = draft.number((machine, self.nest), "THREADS", machine.invocations(), machine.sizes(machine.invocations()));

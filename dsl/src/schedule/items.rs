@@ -181,6 +181,7 @@ fn schedule_stage(
 /// Applies one directive.
 fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -> Applied {
     let span = directive.span;
+    nest.check_not_scattered(directive)?;
     match &directive.kind {
         DirectiveKind::Split { axis, factors, tail, names } => split::apply(nest, axis, factors, *tail, names, span),
         DirectiveKind::Tile { tiles, target, by } => tile::apply(nest, tiles, target.as_ref(), *by, span),

@@ -51,6 +51,10 @@ impl StageNest<'_> {
     }
 
     fn unknown(&self, name: &Name) -> Error {
+        if let Some(place) = self.scattered_by(name) {
+            let error = Error::new(name.span, format!("axis `{name}` has no loop, because the data choose its value"));
+            return error.note_at(place, "it was scattered here").help(self.there_are());
+        }
         let stage = &self.program.stages[self.stage].name;
         let live = self.axes.iter().filter(|a| self.program.axes[**a].fate == Fate::Live);
         let help = did_you_mean(&name.text, live.map(|a| self.name(*a)));

@@ -124,7 +124,7 @@ fn in_place_of(ranges: &[Range], statement: Statement) -> Option<String> {
             Some(format!("a definition runs over its axes by itself: write `{} = {};`", left(&index), value.short()))
         }
         (None, Some((op, _))) if !others.is_empty() => {
-            let (reduction, _) = op.reduction()?;
+            let reduction = op.reduction()?;
             let ranges: Vec<String> = others.iter().map(ToString::to_string).collect();
             let (left, ranges, value) = (left(&index), ranges.join(", "), value.short());
             Some(format!("a definition gives the whole element: write `{left} = {reduction}({ranges}) {{ {value} }};`"))
@@ -291,7 +291,7 @@ pub(super) fn condition(cursor: &mut Cursor<'_>, axis: &Name) -> Option<Error> {
     });
     let condition = condition.map_or_else(|| "…".into(), |condition| condition.short());
     let error = Error::new(at, format!("the range of `{axis}` cannot have a condition"));
-    Some(error.help(format!("select in the body, with the reduction's identity in `else`: `if {condition} {{ … }} else {{ … }}`")))
+    Some(error.help(format!("write it after all ranges: `sum({axis} in …) where {condition} {{ … }}`")))
 }
 
 /// Refuses indices of a value that is not a tensor.

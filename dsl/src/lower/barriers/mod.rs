@@ -288,7 +288,7 @@ impl<'p> BarrierWalk<'p> {
                 continue;
             }
             let (version, owner) = (self.version(buffer, &index), self.owner(&index));
-            let adds = writes && matches!(&node.kind, NodeKind::Compute(c) if self.program.notes.scattered.contains(&c.stage));
+            let adds = writes && matches!(&node.kind, NodeKind::Compute(c) if self.program.notes.scattered.contains_key(&c.stage));
             let touch = SharedAccess { buffer, writes, adds, version, owner, fenced: false };
             if !found.contains(&touch) {
                 found.push(touch);

@@ -16,7 +16,7 @@ use crate::syntax::schedule::By;
 /// Checks that atomics can combine the states of a monoid.
 pub(in crate::schedule) fn check(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
     let help = "within a workgroup write `by: tree`; across workgroups let another dispatch reduce the partial results: `rfactor`";
-    if !nest.program.notes.scattered.contains(&nest.stage) {
+    if !nest.is_scattered() {
         nest.check_plain(by.span, "`by: atomic`")?;
     }
     crate::schedule::loops::shift::check_atomic(nest, by.span)?;
@@ -44,7 +44,7 @@ pub(in crate::schedule) fn prepare(nest: &mut StageNest<'_>, span: SpanId) -> Ap
     if nest.path.axes().any(begun) {
         return Ok(());
     }
-    if !nest.program.notes.scattered.contains(&nest.stage) {
+    if !nest.is_scattered() {
         fill(nest, span)?;
     }
     let stage = &nest.program.stages[nest.stage];

@@ -83,7 +83,7 @@ fn check_coordinates(nest: &StageNest<'_>, axes: &[AxisId], names: &[Name], targ
 
 /// Refuses partial results of a scattered reduction, whose invocations update elements in memory.
 fn check_scattered(nest: &StageNest<'_>, by: By) -> Applied {
-    if !nest.program.notes.scattered.contains(&nest.stage) {
+    if !nest.is_scattered() {
         return Ok(());
     }
     let name = &nest.program.stages[nest.stage].name;

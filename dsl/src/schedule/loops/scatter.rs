@@ -20,6 +20,7 @@ use crate::nest::{AxisId, AxisKind, Body, Exec, Monoid, Program, State};
 use crate::schedule::invocations::atomics;
 use crate::schedule::{Applied, StageNest};
 use crate::syntax::Name;
+use crate::syntax::schedule::{Directive, DirectiveKind};
 
 /// Applies the directive.
 pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied {
@@ -29,12 +30,12 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied 
     for (axis, name) in axes.iter().zip(names) {
         chosen.push((*axis, check_axis(nest, *axis, name)?));
     }
-    if !nest.program.notes.scattered.contains(&nest.stage) {
+    if !nest.is_scattered() {
         atomics::fill(nest, span)?;
-        nest.program.notes.scattered.insert(nest.stage);
     }
     for (axis, at) in chosen {
         replace_loop(nest, axis, at);
+        nest.program.notes.scattered.entry(nest.stage).or_default().push((axis, span));
         let (stage, name) = (&nest.program.stages[nest.stage].name, nest.name(axis));
         let what = format!("each item of `{stage}` is the identity except at one `{name}`, whose element it updates");
         nest.program.owe(what, State::Proved, span);
@@ -66,7 +67,7 @@ fn check_stage(nest: &StageNest<'_>, span: SpanId) -> Applied {
         Exec::Matrix(_) => Some("in matrices"),
         _ => None,
     };
-    let reduced = |axis| nest.is_reduction(axis) && !nest.program.notes.scattered.contains(&nest.stage);
+    let reduced = |axis| nest.is_reduction(axis) && !nest.is_scattered();
     for frame in &nest.path.frames {
         let Some((axis, exec)) = frame.as_loop() else { continue };
         let bound = || (matches!(exec, Exec::Bind(..)) && reduced(axis)).then_some("distributed");
@@ -192,4 +193,54 @@ fn replace_loop(nest: &mut StageNest<'_>, axis: AxisId, at: ExprId) {
         *index = here(*index);
     }
     nest.axes.retain(|other| *other != axis);
+}
+
+impl StageNest<'_> {
+    /// True if the items of the stage's reduction update elements in memory.
+    pub(in crate::schedule) fn is_scattered(&self) -> bool {
+        self.program.notes.scattered.contains_key(&self.stage)
+    }
+
+    /// Returns the directive that has removed the loop over an axis, because the data choose its value.
+    pub(in crate::schedule) fn scattered_by(&self, name: &Name) -> Option<SpanId> {
+        let axes = self.program.notes.scattered.get(&self.stage)?;
+        axes.iter().find(|(axis, _)| self.name(*axis) == name.text).map(|(_, span)| *span)
+    }
+
+    /// Returns the name of the tensor that the stage defines.
+    fn result(&self) -> &str {
+        &self.program.buffers[self.program.stages[self.stage].buffer].name
+    }
+
+    /// Refuses directives for the registers of a reduction, if the items update memory.
+    pub(in crate::schedule) fn check_not_scattered(&self, directive: &Directive) -> Applied {
+        let what = match &directive.kind {
+            DirectiveKind::Vectorize { .. } => "lanes would update one element together",
+            DirectiveKind::Rfactor { .. } => "the partial results would be scattered, not the result",
+            DirectiveKind::Accumulate(_) => "the state is an element of the result",
+            DirectiveKind::Promote(copy) if !copy.computed && copy.source.text == self.result() => {
+                "its elements are filled in its own memory"
+            }
+            DirectiveKind::Dot { .. } | DirectiveKind::Mma { .. } | DirectiveKind::Fragment { .. } => {
+                "the state is not in registers"
+            }
+            _ => return Ok(()),
+        };
+        let Some((_, place)) = self.program.notes.scattered.get(&self.stage).and_then(|axes| axes.first()) else { return Ok(()) };
+        let stage = &self.program.stages[self.stage].name;
+        let error =
+            Error::new(directive.span, format!("`{stage}` is scattered, so `{}` is not possible: {what}", directive.called));
+        let error = error.note_at(*place, "it was scattered here");
+        Err(match &directive.kind {
+            DirectiveKind::Vectorize { .. } => error.help("unroll an axis instead: its reads are grouped into wide ones"),
+            DirectiveKind::Rfactor { into, .. } => error.help(format!("put it before `scatter`, and scatter `{into}`")),
+            DirectiveKind::Accumulate(_) => error.help("put it before `scatter`"),
+            DirectiveKind::Promote(copy) => error.help(format!(
+                "split off parts of the reduction, `rfactor(… => part)`, and write `compute_at(part, {}, to: {})` and `part {{ scatter(…); }}`",
+                copy.at,
+                copy.to.word()
+            )),
+            _ => error.help("leave out one of the two"),
+        })
+    }
 }

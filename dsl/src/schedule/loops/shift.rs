@@ -25,7 +25,7 @@ pub fn check(nest: &mut StageNest<'_>, axis: AxisId, factors: &[Option<(i64, Spa
         let error = Error::new(blame, format!("`{name}` is updated in place: `shift` would update elements of it twice"));
         return Err(error.help("write `guard` or `peel`"));
     }
-    if nest.program.notes.scattered.contains(&nest.stage) {
+    if nest.is_scattered() {
         let name = &nest.program.stages[nest.stage].name;
         let error = Error::new(blame, format!("`{name}` is scattered: `shift` would add items twice"));
         return Err(error.help("write `guard`"));

@@ -363,10 +363,22 @@ fn reduce(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     })?;
     let (ranges, close) = cursor.list(Delimiter::Parenthesis, range)?;
     let head = cursor.join(name.span, close);
-    let only = cursor.eat_word("where").map(|_| expr(cursor)).transpose()?.map(Box::new);
+    let only = if cursor.eat_word("where").is_some() { Some(Box::new(condition(cursor)?)) } else { None };
     let body = block(cursor)?;
+    if cursor.peek_word("where") {
+        let error = Error::new(cursor.here(), "the condition of a reduction comes before its body");
+        return Err(error.help(format!("write `{name}(…) where … {{ … }}`")));
+    }
     let span = cursor.join(name.span, body.span);
     Ok(Expr { kind: ExprKind::Reduce(Reduce { op, head, ranges, only, body }), span })
+}
+
+/// Reads the condition after `where`.
+fn condition(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
+    if cursor.peek_group(Delimiter::Brace) {
+        return Err(cursor.expected("a condition").help("leave out `where`, or write `where x[i] > 0.0 { … }`"));
+    }
+    expr(cursor)
 }
 
 /// Reads `k in lo..hi`.

@@ -153,13 +153,13 @@ pub fn commas(items: &[impl fmt::Display]) -> String {
 }
 
 impl BinaryOp {
-    /// Returns the reduction that combines values by the operator, and its identity for integers.
-    pub fn reduction(self) -> Option<(&'static str, &'static str)> {
+    /// Returns the reduction that combines values by the operator.
+    pub fn reduction(self) -> Option<&'static str> {
         match self {
-            BinaryOp::Add => Some(("sum", "0")),
-            BinaryOp::Mul => Some(("prod", "1")),
-            BinaryOp::And => Some(("all", "true")),
-            BinaryOp::Or => Some(("any", "false")),
+            BinaryOp::Add => Some("sum"),
+            BinaryOp::Mul => Some("prod"),
+            BinaryOp::And => Some("all"),
+            BinaryOp::Or => Some("any"),
             _ => None,
         }
     }

@@ -52,7 +52,7 @@ impl Traced {
 /// count, because the reduction updates it afterwards ([`scattered`](crate::verify::reductions::scattered)).
 fn copies(program: &Program) -> HashMap<BufferId, CopyContents> {
     let mut filled: HashMap<BufferId, Vec<CopyContents>> = HashMap::new();
-    let scattered: Vec<BufferId> = program.notes.scattered.iter().map(|stage| program.stages[*stage].buffer).collect();
+    let scattered: Vec<BufferId> = program.notes.scattered.keys().map(|stage| program.stages[*stage].buffer).collect();
     let only_fills = |id: StageId| match program.stages[id].body {
         Body::Map(value) => scattered.contains(&program.stages[id].buffer) && matches!(program.exprs.get(value), Expr::Const(_)),
         Body::Reduce { .. } => false,
