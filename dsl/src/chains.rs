@@ -58,6 +58,8 @@ struct Links {
     loops: Vec<Around>,
     /// True if the state is loop-carried: the update begins with the state of the previous block.
     goes_on: bool,
+    /// True if the items of all invocations update the same elements, by atomics.
+    is_shared: bool,
     /// The operations that combine partial results of invocations; `None` if no size gives their number.
     more: Option<Size>,
 }
@@ -67,22 +69,27 @@ fn links(program: &Program, dispatch: &Dispatch) -> Vec<Links> {
     let mut all: Vec<Links> = Vec::new();
     walk::within(&dispatch.body, &mut |node, around| {
         let stage = match &node.kind {
-            NodeKind::Compute(c) if matches!(c.phase, Phase::Update | Phase::Resume) => c.stage,
+            NodeKind::Compute(c) if matches!(c.phase, Phase::Update | Phase::Atomic | Phase::Resume) => c.stage,
             NodeKind::AllReduce(c) => c.stage,
             _ => return,
         };
         let Body::Reduce { monoid, .. } = &program.stages[stage].body else { return };
         let Some((verb, dtype)) = rounds(program, monoid) else { return };
         let at = all.iter().position(|links| links.stage == stage).unwrap_or_else(|| {
-            all.push(Links { stage, verb, dtype, loops: Vec::new(), goes_on: false, more: Some(Size::Const(0)) });
+            all.push(Links { stage, verb, dtype, loops: Vec::new(), goes_on: false, is_shared: false, more: Some(Size::Const(0)) });
             all.len() - 1
         });
         let Some(links) = all.get_mut(at) else { return };
         match &node.kind {
             NodeKind::AllReduce(c) => links.join(program, c.how, &c.over),
             // The main part of a peeled loop has all loops; its tail has fewer.
-            NodeKind::Compute(c) if c.phase == Phase::Update && around.len() > links.loops.len() => links.loops = around.to_vec(),
-            NodeKind::Compute(c) => links.goes_on |= c.phase == Phase::Resume,
+            NodeKind::Compute(c) => {
+                links.goes_on |= c.phase == Phase::Resume;
+                links.is_shared |= c.phase == Phase::Atomic;
+                if c.phase != Phase::Resume && around.len() > links.loops.len() {
+                    links.loops = around.to_vec();
+                }
+            }
             _ => {}
         }
     });
@@ -107,9 +114,10 @@ impl Links {
             Body::Map(_) => ("", &[][..]),
         };
         let is_link = |around: &&Around| match around.exec {
-            Exec::Bind(..) | Exec::Step(_) | Exec::Matrix(Side::Rows | Side::Columns) => false,
+            Exec::Step(_) | Exec::Matrix(Side::Rows | Side::Columns) => false,
+            Exec::Bind(..) if !self.is_shared => false,
             Exec::Serial if self.goes_on => true,
-            Exec::Serial | Exec::Unroll | Exec::Lanes | Exec::Dot | Exec::Matrix(Side::Depth) => {
+            Exec::Bind(..) | Exec::Serial | Exec::Unroll | Exec::Lanes | Exec::Dot | Exec::Matrix(Side::Depth) => {
                 over.iter().any(|root| program.is_made_of(*root, around.axis))
             }
         };

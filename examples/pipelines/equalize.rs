@@ -7,32 +7,29 @@ use tilewright::devices::{mesa_lavapipe, vulkan_1_1};
 use tilewright::{kernel, profile, schedule};
 
 kernel! {
-    /// Each pixel's rank among all pixels, from 0 to 255. A bin of the histogram counts by comparisons, because the language lacks
-    /// scatter.
+    /// Each pixel's rank among all pixels, from 0 to 255.
     pub fn equalize<H, W>(image: u8[H, W]) -> equal: u8[H, W] where H >= 1, W >= 1, H * W <= 8388608 {
-        let count[b]: i32[256] = sum(y in 0..H, x in 0..W) { if image[y, x] as i32 == b { 1 } else { 0 } };
+        let count[b]: i32[256] = sum(y in 0..H, x in 0..W) where image[y, x] as i32 == b { 1 };
         let below[b]: i32[256] = sum(k in 0..b + 1) { count[k] };
         equal[y, x] = (below[image[y, x] as i32] * 255 / (H * W)) as u8;
     }
 }
 
 schedule! {
-    /// Each workgroup counts in 32 rows. An invocation has 16 bins, so that it compares a pixel 16 times after it is read. A second dispatch
-    /// adds the counts.
+    /// Each invocation counts in 8 rows, with bins of its own. A second dispatch adds the bins.
     pub LAVAPIPE: equalize for mesa_lavapipe {
         count {
-            tile(y: 32 => y_o);
+            tile(y: 8 => y_o);
             rfactor(y_o => part);
             tile(b: 64) => workgroup(x);
             distribute(b => thread(x));
         }
         part {
-            distribute(y_o => workgroup(y));
-            tile(b: 128) => workgroup(x);
-            tile(b: 16) => thread(x);
-            tile(x: 4 => x_o);
-            reorder(y, x_o, x, b);
-            unroll(x, b);
+            scatter(b);
+            tile(y_o: 8) => workgroup(x);
+            distribute(y_o => thread(x));
+            tile(x: 8 => x_o);
+            unroll(x);
         }
         below { tile(b: 64) => workgroup(x); distribute(b => thread(x)); }
         tile(y: 1, x: 256) => workgroup(y, x);

@@ -20,7 +20,8 @@ fn each(kernel: &str, schedule: &str, dims: &[(&str, i64)], scalars: &[f64], fil
             page[from..from + page[from..].find("\n    }\n").expect("its end") + 6].to_owned()
         }
     };
-    let made = variant(text, &schedule, &Profile::vulkan_1_1());
+    let profile = schedule.split_once(" for ").and_then(|(_, rest)| Profile::bundled(rest.split_whitespace().next()?));
+    let made = variant(text, &schedule, &profile.unwrap_or_else(Profile::vulkan_1_1));
     made.check_filled(dims, scalars, &|_| fill);
     made.results(dims, scalars, &|_| fill).iter().for_each(|(given, results)| check(given, results));
 }
@@ -91,9 +92,17 @@ fn histograms() {
             }
             near(&got["count"], count);
         });
-        for schedule in ["", "CUT"] {
-            each("counts", schedule, &[("N", n * 9)], &[], Fill::Below(300), |given, got| {
-                near(&got["count"], (0..256).map(|b| given["bin"].iter().filter(|x| **x == f64::from(b)).count() as f64));
+    }
+    for (n, m, c) in [(1, 1, 3), (300, 7, 2), (0, 2, 2), (20, 90, 65)] {
+        for schedule in ["", "ATOMICS"] {
+            each("add_rows", schedule, &[("N", n), ("M", m), ("C", c)], &[], Fill::Small, |given, got| {
+                let mut table = given["table"].clone();
+                for (row, to) in given["x"].chunks(c as usize).zip(&given["to"]) {
+                    if (0.0..m as f64).contains(to) {
+                        table[*to as usize * c as usize..].iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+                    }
+                }
+                near(&got["table"], table);
             });
         }
     }
