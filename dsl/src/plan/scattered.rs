@@ -20,7 +20,7 @@ const FEW: i64 = 4;
 const SHORT: i64 = 1024;
 
 /// The items of an invocation with bins of its own.
-const OWN: i64 = 1024;
+const OWN: i64 = 4096;
 
 /// The most bins of an invocation, or of a workgroup.
 const BINS: i64 = 4096;
@@ -55,9 +55,13 @@ impl Scattered<'_> {
         self.bins.iter().try_fold(1i64, |all, side| all.checked_mul(side.most?))
     }
 
-    /// Returns the facts under which the items are few.
+    /// Returns the facts under which the items are few, or the bins, if their number is not known.
     pub(super) fn wishes(&self) -> Vec<String> {
-        if self.count().is_some_and(|count| count <= BINS) { short(self.nest, SHORT) } else { Vec::new() }
+        match (self.count(), self.bins.as_slice()) {
+            (Some(count), _) if count <= BINS => short(self.nest, SHORT),
+            (None, [bins]) => vec![format!("{} <= {BINS}", bins.factor())],
+            _ => Vec::new(),
+        }
     }
 
     /// Writes the plans, the best first.
