@@ -98,6 +98,31 @@ fn a_single_element() {
 }
 
 #[test]
+fn histograms() {
+    let bytes = "fn k<N>(x: u8[N]) -> count: i32[256] where N >= 1 { count[b] = sum(i in 0..N) where x[i] as i32 == b { 1 }; }";
+    let joint = "fn k<R, N>(x: i32[R, N], y: i32[R, N], w: f32[R, N]) -> total: f32[R, 16, 32] {
+        total[r, a, b] = sum(i in 0..N) where x[r, i] == a && y[r, i] == b { w[r, i] };
+    }";
+    let open = "fn k<N>(x: i32[N], B: dim) -> best: i32[B] where B >= 1 {
+        best[b] = max(i in 0..N) where x[i] == b { i };
+    }";
+    let of = |kernel, facts: &[&str]| {
+        [Profile::mesa_lavapipe(), Profile::nvidia_hopper()]
+            .map(|profile| {
+                let plan = |facts: &&str| {
+                    let made = planned(kernel, facts, &profile);
+                    assert!(made.refused.is_empty(), "the first plan is refused: {kernel} where {facts} for {}", profile.name);
+                    format!("\n## {} where {facts}\n{}", profile.name, made.plan.source(0))
+                };
+                facts.iter().map(plan).collect::<String>()
+            })
+            .concat()
+    };
+    let texts = [(bytes, &["", "N <= 1024"][..]), (joint, &[""]), (open, &["", "B <= 4096"])];
+    insta::assert_snapshot!(texts.map(|(kernel, facts)| format!("{kernel}\n{}", of(kernel, facts))).join("\n"));
+}
+
+#[test]
 fn products() {
     let large = "M >= 128, N >= 128, (M + 127) / 128 * ((N + 127) / 128) >= 132, K % 4 == 0, N % 4 == 0";
     insta::assert_snapshot!(plans(MATMUL, &["", "K % 4 == 0, N % 4 == 0", large, "K > 4096, M * N <= 1048576", "M == 8"]));
