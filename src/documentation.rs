@@ -119,6 +119,8 @@ mod directives {
     mod accumulate {}
     #[doc = include_str!("../docs/directives/rfactor.md")]
     mod rfactor {}
+    #[doc = include_str!("../docs/directives/scatter.md")]
+    mod scatter {}
     #[doc = include_str!("../docs/directives/root.md")]
     mod root {}
     #[doc = include_str!("../docs/directives/serial.md")]

@@ -214,16 +214,14 @@ impl StageNest<'_> {
 
     /// Refuses directives for the registers of a reduction, if the items update memory.
     pub(in crate::schedule) fn check_not_scattered(&self, directive: &Directive) -> Applied {
-        let what = match &directive.kind {
-            DirectiveKind::Vectorize { .. } => "lanes would update one element together",
-            DirectiveKind::Rfactor { .. } => "the partial results would be scattered, not the result",
-            DirectiveKind::Accumulate(_) => "the state is an element of the result",
-            DirectiveKind::Promote(copy) if !copy.computed && copy.source.text == self.result() => {
+        let what = match (directive.called, &directive.kind) {
+            ("vectorize", _) => "lanes would update one element together",
+            ("rfactor", _) => "the partial results would be scattered, not the result",
+            ("accumulate", _) => "the state is an element of the result",
+            ("promote", DirectiveKind::Promote(copy)) if copy.source.text == self.result() => {
                 "its elements are filled in its own memory"
             }
-            DirectiveKind::Dot { .. } | DirectiveKind::Mma { .. } | DirectiveKind::Fragment { .. } => {
-                "the state is not in registers"
-            }
+            ("dot" | "mma" | "fragment", _) => "the state is not in registers",
             _ => return Ok(()),
         };
         let Some((_, place)) = self.program.notes.scattered.get(&self.stage).and_then(|axes| axes.first()) else { return Ok(()) };
@@ -231,16 +229,12 @@ impl StageNest<'_> {
         let error =
             Error::new(directive.span, format!("`{stage}` is scattered, so `{}` is not possible: {what}", directive.called));
         let error = error.note_at(*place, "it was scattered here");
-        Err(match &directive.kind {
-            DirectiveKind::Vectorize { .. } => error.help("unroll an axis instead: its reads are grouped into wide ones"),
-            DirectiveKind::Rfactor { into, .. } => error.help(format!("put it before `scatter`, and scatter `{into}`")),
-            DirectiveKind::Accumulate(_) => error.help("put it before `scatter`"),
-            DirectiveKind::Promote(copy) => error.help(format!(
-                "split off parts of the reduction, `rfactor(… => part)`, and write `compute_at(part, {}, to: {})` and `part {{ scatter(…); }}`",
-                copy.at,
-                copy.to.word()
-            )),
-            _ => error.help("leave out one of the two"),
-        })
+        Err(error.help(match directive.called {
+            "vectorize" => "unroll an axis instead: its reads are grouped into wide ones",
+            "rfactor" => "put it before `scatter`, and scatter the partial results in their block",
+            "accumulate" => "put it before `scatter`",
+            "promote" => "put parts of the reduction into that memory: `rfactor(… => part); compute_at(part, …); part { scatter(…); }`",
+            _ => "leave out one of the two",
+        }))
     }
 }
