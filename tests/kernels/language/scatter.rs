@@ -74,7 +74,7 @@ fn bins_of_rows() {
          distribute(i => thread(x), by: atomic);",
         "scatter(b); tile(r: 2) => workgroup(x); distribute(r => thread(y)); tile(i: 32 => i_o);
          distribute(i => thread(x), by: atomic);",
-        // Each workgroup counts in shared memory, and adds its bins to those of the others.
+        // Each workgroup counts in shared memory, and adds its bins to the result.
         "tile(i: 40 => i_o); rfactor(i_o => part); distribute(r => workgroup(y)); distribute(i_o => workgroup(x), by: atomic);
          compute_at(part, i_o, to: shared); distribute(b => thread(x));
          part { scatter(b); tile(i: 8 => i_i); distribute(i => thread(x), by: atomic); }",

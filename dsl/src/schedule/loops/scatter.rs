@@ -9,7 +9,7 @@
 //! distributed, `by: atomic`, the updates are atomic operations.
 //!
 //! Refused: a stage without a reduction; an axis of the reduction; an item that does not compare the axis for equality with a value that
-//! the axis does not determine; an axis that may have no value; a state of several components, or of other than 32 bits; a stage that is
+//! the axis does not determine; an axis that may be empty; a state of several components, or of other than 32 bits; a stage that is
 //! distributed, vectorized or promoted already.
 
 use super::split;

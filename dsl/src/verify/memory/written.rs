@@ -32,7 +32,7 @@ impl<'v> Checks<'v> {
         }
     }
 
-    /// True if the updates of what is read are complete. Those of memory reach all elements that the items choose.
+    /// True if the elements that are read have been updated. Updates of memory reach all elements that the items choose.
     fn is_updated(&self, site: &Site<'_>, touch: &SiteAccess, updates: &[(&Site<'_>, &SiteAccess)]) -> bool {
         let in_memory = updates.iter().any(|(update, _)| scattered::updates_memory(self, update).is_some());
         match touch.role {
