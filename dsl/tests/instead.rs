@@ -45,6 +45,7 @@ const LINES: &[(&str, &str, Option<&str>)] = &[
     ("y[i] += w[i, k];", "an element is defined once", Some("y[i] = sum(k in 0..M) { w[i, k] };")),
     ("y[i] *= w[i, k] + 1.0;", "`y` cannot be updated by `*=`", Some("y[i] = prod(k in 0..M) { w[i, k] + 1.0 };")),
     ("acc[i] += s;", "`acc` cannot be updated by `+=`", Some("acc[i] = acc[i] + s;")),
+    ("y[at[i]] = sum(i in 0..N) { x[i] };", "scatter is", None),
     ("acc[i] *= s - 1.0;", "`acc` cannot be updated by `*=`", Some("acc[i] = acc[i] * (s - 1.0);")),
     // Loops.
     ("for i in 0..N { y[i] = x[i] * 2.0; }", "`for` is not supported in kernels", Some("y[i] = x[i] * 2.0;")),
@@ -87,6 +88,26 @@ const LINES: &[(&str, &str, Option<&str>)] = &[
     ("y[i] = relu(x)[i];", "a call of `relu` is one value", None),
     ("let t[i]: f32[N] = relu(x); y[i] = t[i];", "a kernel cannot call another kernel", None),
     ("y[i] = cube(x[i]);", "cannot call `cube`", None),
+    // Words of Halide, of its relatives and of C++.
+    ("y[i] = select(x[i] < s, x[i], 0.0);", "cannot call `select`", Some("if x[i] < s { x[i] } else { 0.0 }")),
+    ("y[i] = mux(n[i], x[i], s);", "cannot call `mux`", None),
+    ("y[i] = likely(x[i] * s);", "cannot call `likely`", Some("x[i] * s")),
+    ("y[i] = undef();", "cannot call `undef`", Some("0.0")),
+    ("y[i] = cast::<f32>(n[i] + 1);", "the call of `cast` cannot name a type", Some("(n[i] + 1) as f32")),
+    ("y[i] = cast<float>(n[i]);", "the call of `cast` cannot name a type", Some("n[i] as f32")),
+    ("y[i] = foo<float>(n[i]);", "comparisons do not chain", None),
+    ("y[i] = relu::<f32>(x[i]);", "the call of `relu` cannot name a type", None),
+    ("y[i] = lerp(x[i], s, 0.5);", "cannot call `lerp`", Some("x[i] + (s - x[i]) * 0.5")),
+    ("y[i] = x[i] + print(x[i]);", "cannot call `print`", None),
+    ("y[i] = x(i);", "`x` is a tensor, and its indices are in brackets", Some("x[i]")),
+    ("y[i] = x.repeat_edge()[i + 1];", "unknown method `repeat_edge` of a tensor", None),
+    ("y[i] = x.constant_exterior(0.0)[i + 1];", "unknown method `constant_exterior` of a tensor", None),
+    ("y[i] = x.mirror()[i + 1];", "unknown method `mirror` of a tensor", None),
+    ("y[i] = x.mirror();", "unknown method `mirror`", None),
+    ("y[i] = x.repeat()[i + 1];", "unknown method `repeat` of a tensor", Some("x[(i + 1) % N]")),
+    ("y[i] = repeat_edge(x);", "cannot call `repeat_edge`", None),
+    ("y[i] = maximum(k in 0..N) { x[k] };", "unknown reduction `maximum`", None),
+    ("y(i) = x[i]; z[j] = 0; acc[i] = s;", "expected `[`, found `(`", None),
     // Patterns and tuples.
     ("let (a, c) = (s, s * 2.0);", "names one value", Some("let a = s; let c = s * 2.0;")),
     ("let [a, c] = [s, 2.0];", "names one value", Some("let a = s; let c = 2.0;")),
@@ -95,6 +116,9 @@ const LINES: &[(&str, &str, Option<&str>)] = &[
     ("y[i] = (x[i], s);", "a tuple is not a value", None),
     // Ranges.
     ("y[i] = sum(k in (0..N).rev()) { x[k] };", "cannot be reversed", Some("k in 0..N")),
+    ("z[j] = argmax(k in (0..N).rev()) { x[k] };", "the lowest position of equal items", None),
+    ("y[i] = x[-1 - i];", "cannot prove `-1 - i >= 0`", None),
+    ("y[i] = x[-1];", "cannot prove `-1 >= 0`", None),
     ("y[i] = sum(k in (0..N)) { x[k] };", "cannot be in parentheses", Some("k in 0..N")),
     ("y[i] = sum(k in (0..N).step_by(2)) { x[k] };", "cannot have steps", Some("k in 0..(N + 2 - 1) / 2")),
     ("y[i] = max(k in 0..N where k < 4) { x[k] };", "cannot have a condition", None),
@@ -117,6 +141,20 @@ const LINES: &[(&str, &str, Option<&str>)] = &[
     ("y[i] = x[i].pow(2);", "there is no `pow` of an `f32`", Some("x[i].powi(2)")),
     ("y[i] = x[i].pow(s);", "there is no `pow` of an `f32`", Some("x[i].powf(s)")),
 ];
+
+/// The functions that helps name before a kernel, each with a read.
+#[test]
+fn functions_of_helps_are_right() {
+    for method in ["mirror", "mirror_interior"] {
+        let (_, help) = judged(&whole(&format!("y[i] = x.{method}()[i];"))).unwrap();
+        let code: Vec<&str> = help.split('`').skip(1).step_by(2).collect();
+        let text = format!("{} fn k<N>(x: f32[N]) -> y: f32[N] where N >= 2 {{ y[i] = {}; }}", code[0], code[1]);
+        let mut spans = Spans::new();
+        let kernel = kernel::parse(text.parse().unwrap(), &mut spans).into_result().unwrap();
+        let checked = check_generic(&kernel);
+        assert!(checked.is_ok(), "{text}\n{}", checked.unwrap_err().texts(&spans));
+    }
+}
 
 #[test]
 fn each_line_says_what_is_right_in_its_place() {
@@ -162,6 +200,7 @@ fn followed(wrong: &str, right: &str) -> String {
         _ if right.starts_with("if on[i]") => "on[i]".into(),
         _ if wrong.contains("f32::from(") => "f32::from(n[i])".into(),
         _ if wrong.contains("f32(n") => "f32(n[i] + 1)".into(),
+        _ if wrong.contains("cast") => wrong.trim_start_matches("y[i] = ").trim_end_matches(';').to_owned(),
         _ if right.contains(" != ") => right.split(" != ").next().unwrap().to_owned(),
         _ if right.ends_with(" as f32") => right.trim_end_matches(" as f32").to_owned(),
         _ => wrong.trim_start_matches("y[i] = ").trim_end_matches(" as f32;").trim_end_matches(';').to_owned(),

@@ -105,6 +105,21 @@ impl Size {
         }
     }
 
+    /// True if a divisor in the expression is 0 for these dims.
+    pub fn divides_by_zero(&self, dims: &[i64]) -> bool {
+        match self {
+            Size::Const(_) | Size::Dim(_) => false,
+            Size::FloorDiv(_, b) | Size::FloorMod(_, b) if b.eval(dims) == Some(0) => true,
+            Size::Add(a, b)
+            | Size::Sub(a, b)
+            | Size::Mul(a, b)
+            | Size::FloorDiv(a, b)
+            | Size::FloorMod(a, b)
+            | Size::Min(a, b)
+            | Size::Max(a, b) => a.divides_by_zero(dims) || b.divides_by_zero(dims),
+        }
+    }
+
     /// Returns the expression as users write it. `name` returns a dim's name.
     pub fn display<'a>(&'a self, name: &'a dyn Fn(u32) -> String) -> impl fmt::Display + 'a {
         Shown(self, name, 0)

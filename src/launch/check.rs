@@ -16,10 +16,11 @@ pub(crate) fn shapes(program: &Program, dims: &[i64], given: &[&[usize]]) -> Res
         let Some(shape) = tensor.shape.iter().map(eval).collect::<Option<Vec<usize>>>() else {
             let (name, symbols) = (&tensor.name, text::shape(program, &tensor.shape));
             let values = text::values(program, dims, &tensor.shape);
-            return Err(Refusal::new(
-                Cause::Shape,
-                format!("`{name}` would have shape {symbols} with {values}, and a size cannot be negative"),
-            ));
+            let why = match tensor.shape.iter().any(|size| size.divides_by_zero(dims)) {
+                true => "which divides by 0",
+                false => "and a size cannot be negative",
+            };
+            return Err(Refusal::new(Cause::Shape, format!("`{name}` would have shape {symbols} with {values}, {why}")));
         };
         match given.get(i) {
             Some(got) => compare(program, dims, i, &shape, got)?,

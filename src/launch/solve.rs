@@ -110,8 +110,11 @@ fn derive(program: &Program, shapes: &[&[usize]], dims: &mut [i64], known: &mut 
 
 fn bad_derived(program: &Program, shapes: &[&[usize]], dim: usize, size: &Size, dims: &[i64]) -> String {
     let name = text::dim_name(program, dim as u32);
-    let value =
-        size.eval(dims).map_or_else(|| "cannot be computed".to_owned(), |v| format!("is {v}, and a size cannot be negative"));
+    let value = match size.eval(dims) {
+        Some(value) => format!("is {value}, and a size cannot be negative"),
+        None if size.divides_by_zero(dims) => "divides by 0".into(),
+        None => "cannot be computed".into(),
+    };
     let values = text::values(program, dims, [size]);
     let with = if values.is_empty() { String::new() } else { format!(" for {values}") };
     let from = sources(program, shapes, size);

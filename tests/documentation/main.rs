@@ -13,6 +13,8 @@ mod page;
 use std::fs;
 use std::path::PathBuf;
 use tilewright_dsl::profile::Profile;
+use tilewright_dsl::syntax::schedule::DIRECTIVES;
+use tilewright_dsl::syntax::words;
 use tilewright_spirv::defects::{DEFECTS, Defect};
 use tilewright_tests::root;
 
@@ -72,6 +74,24 @@ fn packages() -> Vec<String> {
 /// Returns the Rust files in a folder, if it exists, by their paths from the root, and their texts.
 fn files_in(folder: &str) -> Vec<(String, String)> {
     if root().join(folder).is_dir() { rust_files(&[folder]) } else { Vec::new() }
+}
+
+/// The words of Halide's schedules on the page are directives, or have a row in the compiler's table of other languages' words.
+#[test]
+fn words_of_halide_have_helps() {
+    let page = fs::read_to_string(root().join("docs/halide.md")).unwrap();
+    let (_, table) = page.split_once("### The schedule").unwrap();
+    let (table, _) = table.split_once("\n## ").unwrap();
+    let first = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let words: Vec<&str> = first.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    // `f.in(g)` is `in`, and `vectorize(x, 8)` is `vectorize`.
+    let names = words.iter().map(|word| word.split('(').next().unwrap()).map(|word| word.rsplit('.').next().unwrap());
+    let is_plain = |name: &&str| name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let is_known = |name: &&str| {
+        DIRECTIVES.iter().any(|row| row.name == *name) || words::DIRECTIVES.iter().any(|word| word.names.contains(name))
+    };
+    let (known, unknown): (Vec<&str>, Vec<&str>) = names.filter(is_plain).partition(is_known);
+    assert!(unknown.is_empty() && known.len() > 40, "{unknown:?} are not known, {known:?} are");
 }
 
 /// Each folder in the code map of `ARCHITECTURE.md` exists and has a function with the name of its entry.

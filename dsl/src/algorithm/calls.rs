@@ -8,6 +8,7 @@ use crate::diag::{Error, SpanId, did_you_mean};
 use crate::expr::ExprId;
 use crate::syntax::Name;
 use crate::syntax::expr::{Expr, ExprKind};
+use crate::syntax::words::{self, Argument};
 use tilewright_launch::DType;
 
 impl Checker<'_> {
@@ -26,20 +27,21 @@ impl Checker<'_> {
         }
         let error = Error::new(function.span, format!("cannot call `{function}` in a kernel"));
         let (of, name) = function.text.rsplit_once("::").unwrap_or(("", function.as_str()));
+        let args_as_text: Vec<Argument> = args.iter().map(Argument::from).collect();
+        let of_other_languages = words::help(words::VALUES, name, &args_as_text);
         let error = match (name, args) {
+            _ if of.is_empty() && self.is_tensor(name) => {
+                let error = Error::new(function.span, format!("`{name}` is a tensor, and its indices are in brackets"));
+                let index: Vec<String> = args.iter().map(Expr::short).collect();
+                error.help(format!("write `{name}[{}]`", index.join(", ")))
+            }
             ("from" | "try_from" | "from_f32" | "from_f64", [value]) if DType::from_name(last(of)).is_some() => {
                 error.help(format!("write `{} as {}`", value.short_operand(), last(of)))
             }
             (name, [value]) if DType::from_name(name).is_some() => {
                 error.help(format!("a value is converted by a cast: write `{} as {name}`", value.short_operand()))
             }
-            ("from_bits" | "bitcast" | "transmute", [value]) => error.help(format!("write `f32::from_bits({})`", value.short())),
-            ("sum" | "prod" | "any" | "all" | "argmin" | "argmax", _) => {
-                error.help(format!("a reduction names its ranges: `{name}(k in 0..K) {{ … }}`"))
-            }
-            ("scatter" | "histogram" | "atomic_add", _) => {
-                error.help("reduce the values that belong to each element: `y[b] = sum(i in 0..N) where x[i] == b { 1 };`")
-            }
+            _ if of_other_languages.is_some() => error.maybe_help(of_other_languages),
             (name, [receiver, rest @ ..]) if is_method(name) => {
                 error.help(format!("maths is written as a method: `{}`", method(receiver, name, rest)))
             }

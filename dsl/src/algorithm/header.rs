@@ -50,6 +50,7 @@ impl Checker<'_> {
             }
         }
         self.facts();
+        self.divide();
         for output in &kernel.outputs {
             match self.tensor(&output.name, &output.ty, Space::Output) {
                 Ok(buffer) => self.program.outputs.push(buffer),

@@ -49,6 +49,7 @@ mod values;
 pub use evaluate::evaluate;
 pub use functions::check_functions;
 pub use inline::inline;
+pub(crate) use order::unused;
 pub(crate) use reductions::monoid;
 pub use signature::{Argument, Element, Signature, Tensor, check_generic, signature};
 pub(crate) use types::plain as dtype_named;
@@ -102,8 +103,18 @@ fn blame_pins(error: Error, bindings: &Bindings) -> Error {
     Error { kind: error.kind, span: first.span, message: format!("with {shown}: {}", error.message), notes, help: error.help }
 }
 
-/// Does the same as [`check`]. The proofs about sizes can be skipped, because they do not depend on dtypes.
+/// Does the same as [`check`]. The proofs about sizes can be skipped, because they do not depend on dtypes. Every `let` is checked, but the
+/// program has only those that a result depends on.
 fn check_with(kernel: &Kernel, bindings: &Bindings, prove: bool) -> Result<Program, Errors> {
+    let program = check_all(kernel, bindings, prove)?;
+    let Some((kernel, unread)) = order::without_unread(kernel) else { return Ok(program) };
+    let mut program = check_all(&kernel, bindings, prove)?;
+    program.report.unread = unread.into_iter().map(|name| (name.text, name.span)).collect();
+    Ok(program)
+}
+
+/// Checks a kernel, and returns a program of all its statements.
+fn check_all(kernel: &Kernel, bindings: &Bindings, prove: bool) -> Result<Program, Errors> {
     let mut checker = Checker::new(kernel, prove);
     checker.functions();
     checker.header(bindings);
@@ -130,6 +141,8 @@ struct Checker<'a> {
     prove: bool,
     /// The ranges of the tensors whose indices do not begin at 0.
     ranges: ranges::Ranges,
+    /// The divisors in sizes that are not checked yet.
+    divisors: Vec<(ExprId, SpanId)>,
     /// The buffers that are already defined.
     defined: HashSet<BufferId>,
     /// The current definition.
@@ -174,6 +187,7 @@ impl<'a> Checker<'a> {
             names: Names::default(),
             prove,
             ranges: ranges::Ranges::default(),
+            divisors: Vec::new(),
             defined: HashSet::new(),
             definition: Definition::default(),
             together: together::Together::default(),

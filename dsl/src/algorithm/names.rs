@@ -152,9 +152,11 @@ impl Names {
 }
 
 impl Checker<'_> {
-    /// Declares a name, unless it is taken.
+    /// Declares a name, unless it is taken. The names of a wrong left side do not take it.
     pub(super) fn declare(&mut self, name: &Name, symbol: Symbol) -> Checked<()> {
-        if let Some((span, old)) = self.names.find(&name.text).or_else(|| self.names.of_family(&name.text)) {
+        let unclear = |old: &Symbol| self.definition.unclear && matches!(old, Symbol::Poisoned);
+        let old = self.names.find(&name.text).or_else(|| self.names.of_family(&name.text));
+        if let Some((span, old)) = old.filter(|(_, old)| !unclear(old)) {
             let error = Error::new(name.span, format!("the name `{name}` is taken"));
             let error = match old {
                 Symbol::Poisoned => error.note_at(span, "it is declared here"),

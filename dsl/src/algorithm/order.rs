@@ -3,9 +3,9 @@
 use super::Checker;
 use crate::diag::{Error, list};
 use crate::nest::Space;
-use crate::syntax::Kernel;
 use crate::syntax::expr::{Expr, ExprKind};
 use crate::syntax::kernel::{Define, Statement};
+use crate::syntax::{Kernel, Name, families};
 use std::collections::BTreeSet;
 
 /// Returns the definitions of a kernel, in order.
@@ -21,6 +21,59 @@ pub(super) fn names(e: &Expr) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     gather(e, &mut found);
     found
+}
+
+/// Returns the name of a `let` of the kernel, and its value.
+fn bound(statement: &Statement) -> Option<(&Name, &Expr)> {
+    match statement {
+        Statement::Define(Define { name, value, ty: Some(_), .. }) => Some((name, value)),
+        Statement::Let(bound) => Some((&bound.name, &bound.value)),
+        Statement::Define(_) | Statement::Const { .. } => None,
+    }
+}
+
+/// Returns the names of `let`s that no other statement uses. A family is one name, and a name that begins with `_` may be unused, as in
+/// Rust.
+pub(crate) fn unused(kernel: &Kernel) -> Vec<&Name> {
+    let of_family = |name: &str| families::parts(name).map_or(name, |(family, _)| family).to_owned();
+    let mut used = BTreeSet::new();
+    for statement in &kernel.statements {
+        let (own, value) = match statement {
+            Statement::Define(define) => (&define.name, &define.value),
+            Statement::Let(bound) => (&bound.name, &bound.value),
+            Statement::Const { .. } => continue,
+        };
+        let own = of_family(&own.text);
+        used.extend(names(value).iter().map(|name| of_family(name)).filter(|name| *name != own));
+    }
+    let mut unused: Vec<&Name> = Vec::new();
+    for (name, _) in kernel.statements.iter().filter_map(bound) {
+        let family = of_family(&name.text);
+        let is_new = !used.contains(&family) && unused.iter().all(|other| of_family(&other.text) != family);
+        unused.extend(Some(name).filter(|_| is_new && !family.starts_with('_')));
+    }
+    unused
+}
+
+/// Returns the kernel without the `let`s that no result depends on, and their names. `None` if there are none.
+pub(super) fn without_unread(kernel: &Kernel) -> Option<(Kernel, Vec<Name>)> {
+    let mut live: BTreeSet<String> = BTreeSet::new();
+    let results = kernel.statements.iter().filter(|statement| bound(statement).is_none());
+    let mut open: Vec<String> =
+        results.flat_map(|s| if let Statement::Define(d) = s { names(&d.value) } else { BTreeSet::new() }).collect();
+    while let Some(name) = open.pop() {
+        let bounds = kernel.statements.iter().filter_map(bound).filter(|(bound, _)| bound.text == name);
+        open.extend(bounds.flat_map(|(_, value)| names(value)).filter(|name| !live.contains(name)));
+        live.insert(name);
+    }
+    let is_live = |statement: &&Statement| bound(statement).is_none_or(|(name, _)| live.contains(&name.text));
+    let unread: Vec<Name> =
+        kernel.statements.iter().filter(|s| !is_live(s)).filter_map(|s| bound(s).map(|(name, _)| name.clone())).collect();
+    if unread.is_empty() {
+        return None;
+    }
+    let statements = kernel.statements.iter().filter(is_live).cloned().collect();
+    Some((Kernel { statements, ..kernel.clone() }, unread))
 }
 
 /// True if the definition of `from` reads `to`, directly or indirectly.
@@ -46,12 +99,13 @@ fn gather(e: &Expr, found: &mut BTreeSet<String>) {
     e.each(&mut |e| match &e.kind {
         ExprKind::Name(name) => drop(found.insert(name.clone())),
         ExprKind::Index { tensor, .. } => drop(found.insert(tensor.text.clone())),
+        ExprKind::Call { function, .. } => drop(found.insert(function.text.clone())),
         _ => {}
     });
 }
 
 impl Checker<'_> {
-    /// Checks the whole kernel: every result is defined, every intermediate is used, and every dim is determined.
+    /// Checks the whole kernel: every result is defined, and every dim is determined.
     pub(super) fn whole(&mut self) {
         let kernel = self.kernel;
         if !kernel.whole {
@@ -67,18 +121,6 @@ impl Checker<'_> {
                 _ => format!("add `{name}[…] = …;`, or drop the `&mut`"),
             };
             self.errors.push(error.help(help));
-        }
-        let mut used = BTreeSet::new();
-        for statement in &kernel.statements {
-            match statement {
-                Statement::Define(define) => gather(&define.value, &mut used),
-                Statement::Let(bound) => gather(&bound.value, &mut used),
-                Statement::Const { .. } => {}
-            }
-        }
-        for define in definitions(kernel).filter(|d| d.ty.is_some() && !used.contains(&d.name.text)) {
-            let error = Error::new(define.span, format!("`{}` is never read", define.name));
-            self.errors.push(error.help("remove it, or make it an output"));
         }
         if self.errors.is_empty() {
             self.dims_are_determined();

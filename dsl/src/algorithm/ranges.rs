@@ -52,18 +52,28 @@ impl Checker<'_> {
     pub(super) fn shape(&mut self, name: &Name, dimensions: &[Dimension], space: &Space) -> Checked<Shape> {
         let found: Vec<Checked<(ExprId, Option<IndexRange>)>> = dimensions.iter().map(|d| self.dimension(name, d, space)).collect();
         let found = found.into_iter().collect::<Checked<Vec<_>>>()?;
+        let is_given = matches!(space, Space::Input | Space::Update | Space::Constant(_));
+        // The shapes of arguments precede the facts.
+        if !is_given {
+            self.divide();
+        }
         for ((extent, _), dimension) in found.iter().zip(dimensions) {
+            let zero = self.program.exprs.int(0);
+            let reversed = self.program.exprs.difference(zero, *extent);
+            if let Some(start) = &dimension.start
+                && !self.proves_nonneg(*extent)
+                && self.proves_nonneg(reversed)
+            {
+                let (start, end) = (start.short(), dimension.end.short());
+                let error = Error::new(dimension.end.span, "this range ends before it begins");
+                return self.fail(error.help(format!("an axis counts upwards: `{end}..{start}`")));
+            }
             match self.program.exprs.as_int(*extent) {
                 Some(value) if value < 0 => {
-                    let error = match dimension.start {
-                        Some(_) => Error::new(dimension.end.span, "this range ends before it begins"),
-                        None => Error::new(dimension.end.span, format!("this size is {value}")).help("a size must be at least 0"),
-                    };
-                    return self.fail(error);
+                    let error = Error::new(dimension.end.span, format!("this size is {value}"));
+                    return self.fail(error.help("a size must be at least 0"));
                 }
-                None if !matches!(space, Space::Input | Space::Update | Space::Constant(_)) => {
-                    self.at_least(*extent, 0, dimension.end.span);
-                }
+                None if !is_given => self.at_least(*extent, 0, dimension.end.span),
                 _ => {}
             }
         }

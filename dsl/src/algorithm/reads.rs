@@ -251,10 +251,23 @@ impl Checker<'_> {
                 "no example was found; the prover understands axes and dims with `+ - *`, and `/ %` by divisors of at least 1",
             ),
         };
-        let help = format!(
-            "write `{tensor}.pad(v)[…]` for the value `v` out of bounds or `{tensor}.clamp()[…]` for the nearest element, or read it under an `if` that keeps it in bounds"
-        );
+        let help = match self.from_the_end(index, range) {
+            Some(at) => format!("an index does not count from the end: write `{at}` for `{shown}`"),
+            None => format!(
+                "write `{tensor}.pad(v)[…]` for the value `v` out of bounds or `{tensor}.clamp()[…]` for the nearest element, or read it under an `if` that keeps it in bounds"
+            ),
+        };
         self.counted_from_zero(error).help(help)
+    }
+
+    /// Returns an index that is always below 0 as an index from the start, for help.
+    fn from_the_end(&self, index: ExprId, range: IndexRange) -> Option<String> {
+        let exprs = &self.program.exprs;
+        let below = exprs.difference(exprs.int(-1), index);
+        let is_below = exprs.as_int(range.start) == Some(0) && self.proves_nonneg(below);
+        let back = exprs.canonical(exprs.difference(exprs.int(0), index));
+        let forms = [exprs.canonical(exprs.sum(range.end, index)), exprs.difference(range.end, back)];
+        forms.into_iter().map(|e| show(&self.program, e)).min_by_key(String::len).filter(|_| is_below)
     }
 
     /// Returns a tensor as it is declared.

@@ -152,6 +152,7 @@ impl Checker<'_> {
         let exprs = &self.program.exprs;
         let chosen = exprs.any(id, &mut |e| matches!(e, Node::Select(..) | Node::Unary(..)));
         if exprs.is_index(id) && !chosen {
+            self.divide_in(id, e.span);
             return Ok(id);
         }
         let error = Error::new(e.span, "the ends of a range must consist of dims, outer axes and whole numbers");
@@ -164,6 +165,15 @@ impl Checker<'_> {
         let rest = self.program.exprs.difference(extent, bound);
         if self.proves_nonneg(rest) {
             return Ok(());
+        }
+        // The extent of the range between the same ends in the other order.
+        let from = self.program.exprs.int(if range.inclusive { 2 } else { 0 });
+        let reversed = self.program.exprs.difference(from, extent);
+        if self.proves_nonneg(reversed) {
+            let error = Error::new(head, format!("the range of `{}` ends before it begins", range.axis));
+            let (low, high, dots) = (range.high.short(), range.low.short(), if range.inclusive { "..=" } else { ".." });
+            let help = format!("a reduction is unordered, so begin at the smaller end: `{} in {low}{dots}{high}`", range.axis);
+            return self.fail(error.help(help));
         }
         let uses_axes = self.program.exprs.uses_axis(extent, &mut |_| true);
         if !uses_axes && self.program.exprs.as_int(extent).is_none() {

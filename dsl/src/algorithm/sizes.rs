@@ -1,15 +1,37 @@
 //! Shapes, derived dims and parameters: whole numbers computed from dims.
+//!
+//! The divisor of a size is at least 1: this is proved, or checked at launch.
 
 use super::names::Symbol;
 use super::{Checked, Checker};
 use crate::diag::{Error, SpanId};
-use crate::expr::{Binary, ExprId, Exprs};
+use crate::expr::{Binary, Expr as Node, ExprId, Exprs};
 use crate::nest::{Condition, State};
+use crate::syntax::Name;
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 use tilewright_launch::Relation;
 
 /// The help for an expression that is not a size.
-const MADE_OF: &str = "a size may contain dims, whole numbers and `+ - * / % << >>`";
+pub(super) const MADE_OF: &str = "a size may contain dims, parameters, whole numbers, `+ - * / % << >>`, `min` and `max`";
+
+/// Returns the operator and the argument of a method of sizes, `N.min(M)`.
+pub(super) fn extremum<'e>(name: &str, args: &'e [Expr]) -> Option<(Binary, &'e Expr)> {
+    match (name, args) {
+        ("min", [arg]) => Some((Binary::Min, arg)),
+        ("max", [arg]) => Some((Binary::Max, arg)),
+        _ => None,
+    }
+}
+
+/// Returns the help for a call in a size. In Rust's form, `min(N, M)` is a method.
+pub(super) fn called(function: &Name, args: &[Expr]) -> String {
+    match args {
+        [a, b] if extremum(function.as_str(), &args[1..]).is_some() => {
+            format!("write `{}.{function}({})`", a.short_operand(), b.short())
+        }
+        _ => MADE_OF.into(),
+    }
+}
 
 /// Returns a shift by a number as a product or a quotient, and other operators as they are.
 pub(super) fn shifted(exprs: &Exprs, op: BinaryOp, right: ExprId) -> (BinaryOp, ExprId) {
@@ -43,34 +65,67 @@ impl Checker<'_> {
                 let (op, b) = shifted(&self.program.exprs, *op, b);
                 self.combine_sizes(op, a, b, *at)
             }
+            ExprKind::Method { receiver, name, args } => {
+                let Some((op, b)) = extremum(name.as_str(), args) else {
+                    return self.fail(Error::new(name.span, format!("sizes do not have `{name}`")).help(MADE_OF));
+                };
+                let (a, b) = (self.size(receiver), self.size(b));
+                self.size_of(op, a?, b?, e.span)
+            }
+            ExprKind::Call { function, args } => self.fail(Error::new(e.span, "this is not a size").help(called(function, args))),
             _ => self.fail(Error::new(e.span, "this is not a size").help(MADE_OF)),
         }
     }
 
     fn combine_sizes(&mut self, symbol: BinaryOp, a: ExprId, b: ExprId, span: SpanId) -> Checked<ExprId> {
-        let exprs = &self.program.exprs;
-        let (x, y) = (exprs.as_int(a), exprs.as_int(b));
         let Some(op) = symbol.of_sizes() else {
             return self.fail(Error::new(span, format!("sizes do not have `{}`", symbol.symbol())).help(MADE_OF));
         };
         if matches!(op, Binary::FloorDiv | Binary::FloorMod) {
-            match y {
+            match self.program.exprs.as_int(b) {
                 Some(1..) => {}
-                Some(y) => {
+                Some(b) => {
                     return self
-                        .fail(Error::new(span, format!("a size cannot be divided by {y}")).help("the divisor must be at least 1"));
+                        .fail(Error::new(span, format!("a size cannot be divided by {b}")).help("the divisor must be at least 1"));
                 }
-                None => {
-                    let error = Error::new(span, "a size cannot be divided by a dim that is known only at launch");
-                    return self
-                        .fail(error.help("give the divisor a value, `S = 1`: it is then a parameter, which a schedule can pin"));
-                }
+                None => self.divisors.push((b, span)),
             }
         }
-        if let Some(value) = x.zip(y).and_then(|(x, y)| op.of_ints(x, y)) {
+        self.size_of(op, a, b, span)
+    }
+
+    /// Returns the size that an operator computes.
+    fn size_of(&mut self, op: Binary, a: ExprId, b: ExprId, span: SpanId) -> Checked<ExprId> {
+        let exprs = &self.program.exprs;
+        if let Some(value) = exprs.as_int(a).zip(exprs.as_int(b)).and_then(|(a, b)| op.of_ints(a, b)) {
             return self.small(value, span);
         }
         Ok(self.program.exprs.binary(op, a, b))
+    }
+
+    /// Makes sure that the divisors of the sizes so far are at least 1, also where no axis has a value. The facts must be known, because most
+    /// of them follow from facts.
+    pub(super) fn divide(&mut self) {
+        let scope = [&mut self.definition.axes, &mut self.definition.running].map(std::mem::take);
+        for (divisor, span) in std::mem::take(&mut self.divisors) {
+            self.at_least(divisor, 1, span);
+        }
+        [self.definition.axes, self.definition.running] = scope;
+    }
+
+    /// Does the same with the divisors in an end of a range, because launches compute the extents of ranges.
+    pub(super) fn divide_in(&mut self, end: ExprId, span: SpanId) {
+        let exprs = &self.program.exprs;
+        let mut found = Vec::new();
+        exprs.any(end, &mut |e| {
+            if let Node::Binary(Binary::FloorDiv | Binary::FloorMod, _, by) = e {
+                found.push(*by);
+            }
+            false
+        });
+        found.retain(|by| exprs.as_int(*by).is_none() && !exprs.uses_axis(*by, &mut |_| true));
+        self.divisors.extend(found.into_iter().map(|by| (by, span)));
+        self.divide();
     }
 
     /// Returns an index literal, which must fit in 32 bits.

@@ -9,7 +9,7 @@ use super::{Backend, Costs, default, functions, link, tokens};
 use crate::algorithm::check_generic;
 use crate::diag::{Error, Errors, Spans};
 use crate::syntax::functions::kernel_tokens;
-use crate::syntax::{self, Library, Name};
+use crate::syntax::{self, Kernel, Library, Name, families};
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::quote;
 
@@ -67,8 +67,23 @@ pub(super) fn define(tokens: TokenStream, backend: Backend, costs: Costs) -> Tok
         },
         _ => default::of_broken(&signature),
     });
+    if let (true, Some(kernel)) = (is_right, &parsed.tree) {
+        items.extend(unused(kernel, &spans));
+    }
     let item = kernel_carrier(&head, Load::new(tokens, is_right), &signature, docs, items);
     quote!(#reported #item)
+}
+
+/// Returns a constant for rustc's lint `unused_variables`, with a variable for each `let` that no statement of the kernel uses.
+fn unused(kernel: &Kernel, spans: &Spans) -> Option<TokenStream> {
+    let variable = |name: &Name| {
+        let text = families::parts(&name.text).map_or(name.as_str(), |(family, _)| family);
+        let mut variable: Ident = syn::parse_str(text).ok()?;
+        variable.set_span(spans.get(name.span)?.0);
+        Some(variable)
+    };
+    let variables: Vec<Ident> = crate::algorithm::unused(kernel).into_iter().filter_map(variable).collect();
+    (!variables.is_empty()).then(|| quote!(const _: () = { #(let #variables = 0;)* };))
 }
 
 /// Returns the module of a kernel whose header cannot be read. The error is already reported.

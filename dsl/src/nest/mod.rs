@@ -232,6 +232,8 @@ pub struct Notes {
 pub struct Report {
     /// Every obligation that was raised, and how it was met.
     pub ledger: Vec<Obligation>,
+    /// The names of `let`s that no result depends on, which are not computed, and their places.
+    pub unread: Vec<(String, SpanId)>,
     /// The expected rounding errors of decomposed results.
     pub rounding: Vec<Rounding>,
     /// The places in the user's files that the nodes of the last form come from, as far as they are known.

@@ -141,7 +141,7 @@ fn intermediate(program: &Program, name: &Name) -> Result<StageId, Error> {
             return Err(error.help(format!("to copy it, write `promote({name} => {name}_copy, at: …, to: …)`")));
         }
         let names: Vec<&str> = program.stages.ids().filter(is).map(|stage| program.stages[stage].name.as_str()).collect();
-        return Err(stage_names::unknown(name, "intermediate", &names));
+        return Err(stage_names::unknown(program, name, "intermediate", &names));
     };
     if is(&stage) {
         return Ok(stage);

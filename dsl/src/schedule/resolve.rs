@@ -273,7 +273,7 @@ fn without_nest(program: &Program, of: Scheduled, name: &Name) -> Error {
     if let Some(error) = stage_names::merged_and_scheduled(program, name) {
         return error;
     }
-    let error = stage_names::unknown(name, "stage", &names);
+    let error = stage_names::unknown(program, name, "stage", &names);
     match of {
         Scheduled::Replaced(statement) => error.note_at(statement, "it is replaced by other stages here"),
         _ => error,

@@ -6,7 +6,10 @@ use crate::nest::{Body, BufferId, Program, Stage, StageId};
 use crate::syntax::Name;
 
 /// Reports a name that no stage has. `what` is the required kind of stage, and `known` has the names of the stages of this kind.
-pub(super) fn unknown(name: &Name, what: &str, known: &[&str]) -> Error {
+pub(super) fn unknown(program: &Program, name: &Name, what: &str, known: &[&str]) -> Error {
+    if let Some(error) = unread(program, name) {
+        return error;
+    }
     let all = || match known {
         [] => "this kernel has none".into(),
         _ => format!("the {what}s are {}", list(known)),
@@ -15,10 +18,17 @@ pub(super) fn unknown(name: &Name, what: &str, known: &[&str]) -> Error {
     Error::new(name.span, format!("unknown {what} `{name}`")).help(help)
 }
 
+/// Refuses the name of a `let` that no result depends on.
+pub(super) fn unread(program: &Program, name: &Name) -> Option<Error> {
+    let (_, place) = program.report.unread.iter().find(|(unread, _)| *unread == name.text)?;
+    let error = Error::new(name.span, format!("`{name}` is not computed, because no result of the kernel depends on it"));
+    Some(error.note_at(*place, "it is defined here").help("read it in the kernel, or leave this out"))
+}
+
 /// Returns the stage of a name.
 pub(super) fn find(program: &Program, name: &Name) -> Result<StageId, Error> {
     let names = || program.stages.values().map(|stage| stage.name.as_str()).collect::<Vec<_>>();
-    program.stage_named(&name.text).ok_or_else(|| unknown(name, "stage", &names()))
+    program.stage_named(&name.text).ok_or_else(|| unknown(program, name, "stage", &names()))
 }
 
 /// Refuses a directive that places a stage which was merged into another.

@@ -1,9 +1,11 @@
 //! Refuses Rust's statements and expressions that kernels do not have. Each error gives the line to write instead.
 
-use super::expr::{Expr, ExprKind, Range, expr};
+use super::expr::{Expr, ExprKind, Range, ReduceOp, expr};
 use super::kernel::{Define, Statement, statement};
+use super::words::{self, Argument};
 use super::{Cursor, Name};
 use crate::diag::{Error, SpanId, list};
+use crate::expr::Compare;
 use proc_macro2::Delimiter;
 
 /// Refuses a statement of Rust that kernels do not have, and skips its body.
@@ -156,19 +158,49 @@ pub(super) fn item(cursor: &mut Cursor<'_>) -> Option<Error> {
     Some(error.help("write its value here, or make it an argument"))
 }
 
+/// Refuses a call that names a type, `cast::<u8>(x)`, at its `<`.
+pub(super) fn typed_call(cursor: &mut Cursor<'_>, function: &Name) -> Error {
+    let error = Error::new(function.span, format!("the call of `{function}` cannot name a type"));
+    let read = cursor.ahead(|c| {
+        c.expect("<")?;
+        let of = c.name("a dtype")?;
+        c.expect(">")?;
+        let (args, _) = c.list(Delimiter::Parenthesis, expr)?;
+        Ok((of, args))
+    });
+    let Some((of, args)) = read else { return error.help(format!("write `{function}(…)`")) };
+    let given: Vec<Argument> = std::iter::once((&of).into()).chain(args.iter().map(Argument::from)).collect();
+    let own = || format!("write `{function}({})`", super::expr::commas(&args));
+    error.help(words::help(words::VALUES, function.as_str(), &given).unwrap_or_else(own))
+}
+
+/// Refuses a second comparison after `left`. In C++, `cast<float>(x)` is a call.
+pub(super) fn chained(cursor: &mut Cursor<'_>, left: &Expr) -> Error {
+    if let ExprKind::Compare(Compare::Lt, _, function, of) = &left.kind
+        && let (Some(function), Some(of)) = (function.as_name(), of.as_name())
+        && cursor.peek(">")
+        && words::help(words::VALUES, function, &[]).is_some()
+    {
+        let text = |text: &str| Name { text: text.to_owned(), span: left.span };
+        let value = cursor.ahead(|c| {
+            c.expect(">")?;
+            expr(c)
+        });
+        let given: Vec<Argument> = std::iter::once((&text(of)).into()).chain(value.as_ref().map(Argument::from)).collect();
+        let error = Error::new(left.span, format!("the call of `{function}` cannot name a type"));
+        return error.maybe_help(words::help(words::VALUES, function, &given));
+    }
+    Error::new(cursor.here(), "comparisons do not chain").help("write `a < b && b < c`")
+}
+
 /// Refuses the call of a macro, after its name.
 pub(super) fn macro_call(cursor: &mut Cursor<'_>, name: &Name) -> Option<Error> {
     let mark = cursor.eat("!")?;
     let span = cursor.join(name.span, mark);
     let error = Error::new(span, format!("`{name}!` cannot be called in a kernel"));
     Some(match name.as_str() {
-        "assert" | "assert_eq" | "debug_assert" | "debug_assert_eq" => {
-            error.help("state facts about sizes in the kernel's header: `where N >= 1`")
-        }
         "vec" => error.help("a table is a constant: `const W: f32[2] = [1.0, 2.0];`"),
-        "print" | "println" | "eprint" | "eprintln" | "dbg" => {
-            error.help("a launch gives tensors: make it an output, and `download` it")
-        }
+        word if words::help(words::VALUES, word, &[]).is_some() => error.maybe_help(words::help(words::VALUES, word, &[])),
         _ => {
             let error = error.note("a kernel is read before macros in it are expanded");
             error.help("write its expansion here, or let a `macro_rules!` of yours expand to the whole `kernel! { … }`")
@@ -230,7 +262,7 @@ pub(super) fn not_one_value(cursor: &mut Cursor<'_>, first: &Expr) -> Option<Err
 }
 
 /// Refuses a range in parentheses and the methods that are called on it: `k in (0..N).rev()`.
-pub(super) fn ordered(cursor: &mut Cursor<'_>, axis: &Name) -> Option<Error> {
+pub(super) fn ordered(cursor: &mut Cursor<'_>, op: ReduceOp, axis: &Name) -> Option<Error> {
     let at = cursor.here();
     let (low, high, inclusive, last, method, by) = cursor.ahead(|c| {
         let ((low, high, inclusive), last) = c.inside(Delimiter::Parenthesis, |c| {
@@ -259,13 +291,19 @@ pub(super) fn ordered(cursor: &mut Cursor<'_>, axis: &Name) -> Option<Error> {
     let span: SpanId = last;
     Some(match (method.as_str(), by) {
         ("rev", _) => {
-            let error = Error::new(span, format!("the range of `{axis}` cannot be reversed, because a reduction is unordered"));
             let back = match (inclusive, from_zero) {
                 (false, true) => format!("{} - 1 - {axis}", high.short_operand()),
                 (false, false) => format!("{from} + {} - 1 - {axis}", high.short_operand()),
                 (true, true) => format!("{} - {axis}", high.short_operand()),
                 (true, false) => format!("{from} + {} - {axis}", high.short_operand()),
             };
+            let (cannot, name) = (format!("the range of `{axis}` cannot be reversed"), op.name());
+            if matches!(op, ReduceOp::Argmin | ReduceOp::Argmax) {
+                let error = Error::new(span, format!("{cannot}, because `{name}` returns the lowest position of equal items"));
+                let last = back.replace(&format!("- {axis}"), &format!("- {name}({range}) {{ … }}"));
+                return Some(error.help(format!("for the highest one, write `{last}`, with `{back}` for `{axis}` in the braces")));
+            }
+            let error = Error::new(span, format!("{cannot}, because a reduction is unordered"));
             error.help(format!("write `{range}`; if an index is to count down, `{back}`"))
         }
         ("step_by", Some(by)) if from_zero && !inclusive => {
@@ -301,6 +339,12 @@ pub(super) fn indexed(at: SpanId, value: &Expr) -> Error {
         ExprKind::Call { function, .. } => Error::new(at, format!("a call of `{function}` is one value, without indices")).help(format!(
             "a function takes elements, `{function}(x[i])`; if it is a kernel, write its definition here, `let {function}_of[i]: f32[N] = …;`"
         )),
+        ExprKind::Method { receiver, name, args } if receiver.as_name().is_some() => {
+            let error = Error::new(name.span, format!("unknown method `{name}` of a tensor"));
+            let args: Vec<Argument> = std::iter::once(&**receiver).chain(args).map(Argument::from).collect();
+            let help = words::help(words::VALUES, name.as_str(), &args);
+            error.help("a tensor has `pad(v)[…]` and `clamp()[…]`").maybe_help(help)
+        }
         _ => {
             let error = Error::new(at, "only tensors have indices");
             error.help("give the value a name: `let t[i]: f32[N] = …;`, then read `t[i]`")

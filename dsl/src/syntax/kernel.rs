@@ -384,8 +384,15 @@ pub(super) fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, Error> {
 
 /// Explains a statement that begins with a name without indices.
 fn not_a_definition(cursor: &mut Cursor<'_>, name: &Name) -> Error {
-    let help = format!("a definition names its axes, `{name}[i, j] = …;`; a value gets a name by `let {name} = …;`");
-    cursor.expected("`[`").help(help)
+    let axes = cursor.ahead(|c| {
+        let (axes, _) = c.list(Delimiter::Parenthesis, |c| c.name("an axis"))?;
+        c.expect("=")?;
+        Ok(axes.iter().map(Name::as_str).collect::<Vec<_>>().join(", "))
+    });
+    cursor.expected("`[`").help(match axes {
+        Some(axes) => format!("the axes are in brackets: `{name}[{axes}] = …;`"),
+        None => format!("a definition names its axes, `{name}[i, j] = …;`; a value gets a name by `let {name} = …;`"),
+    })
 }
 
 /// Reads a definition, after `let s` or `y`.

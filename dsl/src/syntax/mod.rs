@@ -16,6 +16,7 @@ pub mod profile;
 mod replaced;
 pub mod schedule;
 mod together;
+pub mod words;
 
 pub use cursor::{Cursor, Parsed, parse};
 pub use expr::{Block, Expr, ExprKind};

@@ -9,6 +9,7 @@ mod families;
 mod fixed;
 mod functions;
 mod mutants;
+mod narrowed;
 mod plans;
 mod planted;
 mod proofs;

@@ -16,5 +16,6 @@ mod ranges;
 pub(super) mod reductions;
 mod scatter;
 mod semantics;
+mod sizes;
 mod together;
 mod updates;

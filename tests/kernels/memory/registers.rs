@@ -216,3 +216,34 @@ fn stages_that_a_copy_in_registers_does_not_serve() {
     }";
     refused(SCALED, together, "write `to: shared`");
 }
+
+/// The registers hold the elements of an image for a clamped stage, whose own elements the result clamps again.
+#[test]
+fn a_stencil_of_a_clamped_stencil() {
+    let kernel = "fn blur<H, W>(x: u16[H, W]) -> y: u16[H, W] where H >= 1, W >= 1 {
+        let rows[r, c]: u16[H, W] = x.clamp()[r, c - 1] + 2 * x.clamp()[r, c] + x.clamp()[r, c + 1];
+        y[r, c] = rows.clamp()[r - 1, c] + 3 * rows.clamp()[r, c] + rows.clamp()[r + 1, c];
+    }";
+    for (loops, placed) in [
+        ("serial(r_o);", "compute_at(rows, r_o, to: register); promote(x => x_r, at: r_o, to: register); rows { unroll(r, c); }"),
+        (
+            "unroll(r_o);",
+            "compute_at(rows, r_o, to: register); promote(x => x_r, at: thread, to: register); rows { unroll(r, c); }",
+        ),
+        ("serial(r_o);", "inline(rows); promote(x => x_r, at: r_o, to: register);"),
+        ("unroll(r_o);", "inline(rows); promote(x => x_r, at: thread, to: register); promote(x_r => x_2, at: r_o, to: register);"),
+        ("serial(r_o);", "inline(rows); promote(x => x_s, at: workgroup, to: shared);"),
+    ] {
+        let schedule = format!(
+            "V: blur for p {{
+                tile(r: 4, c: 16) => workgroup(y, x); tile(c: 4) => thread(x); tile(r: 2 => r_o); unroll(r, c); {loops} {placed}
+            }}"
+        );
+        for profile in profiles() {
+            let variant = variant(kernel, &schedule, &profile);
+            for (rows, columns) in [(1, 1), (2, 3), (5, 17), (13, 31)] {
+                variant.check(&[("H", rows), ("W", columns)], &[]);
+            }
+        }
+    }
+}

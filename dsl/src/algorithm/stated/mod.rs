@@ -5,13 +5,14 @@
 
 mod scalars;
 
-use super::sizes::shifted;
-use crate::diag::{Error, did_you_mean, list};
-use crate::expr::{Binary, ExprId};
+use super::sizes::{MADE_OF, called, extremum, shifted};
+use crate::diag::{Error, SpanId, did_you_mean, list};
+use crate::expr::{Binary, Expr as Node, ExprId};
 use crate::nest::{Buffer, Condition, Program, Space, Strided, print};
 use crate::syntax::Name;
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind};
 use crate::syntax::kernel::{Generic, GenericKind, Kernel};
+use tilewright_launch::Relation;
 
 /// Returns the value of a whole number.
 pub(crate) fn number(expr: &Expr) -> Option<i64> {
@@ -46,14 +47,23 @@ pub(crate) fn note(program: &mut Program, fact: &Expr, needed: bool) -> Result<(
     }
     match &fact.kind {
         ExprKind::Compare(relation, _, a, b) => {
-            let (left, right) = (size(program, a)?, size(program, b)?);
+            let (left, right) = (size(program, a, needed)?, size(program, b, needed)?);
             let show = |e| print::expr(program, e);
             let text = match (&a.kind, &b.kind) {
                 (ExprKind::Name(name), _) => format!("{name} {} {}", relation.symbol(), show(right)),
                 (_, ExprKind::Name(name)) => format!("{} {} {name}", show(left), relation.symbol()),
                 _ => format!("{} {} {}", show(left), relation.symbol(), show(right)),
             };
-            program.checks.conditions.push(Condition { left, relation: *relation, right, text, span: fact.span, needed });
+            let whole = Condition { left, relation: *relation, right, text, span: fact.span, needed };
+            let parts = parts(program, left, *relation, right);
+            let part = |(left, right)| Condition {
+                left,
+                right,
+                text: format!("{} {} {}", show(left), relation.symbol(), show(right)),
+                ..whole.clone()
+            };
+            let found = if parts.len() == 1 { vec![whole] } else { parts.into_iter().map(part).collect() };
+            program.checks.conditions.extend(found);
             Ok(())
         }
         ExprKind::Binary(BinaryOp::And, _, a, b) => note(program, a, needed).and_then(|()| note(program, b, needed)),
@@ -80,8 +90,8 @@ fn finite(program: &mut Program, args: &[Expr], fact: &Expr) -> Result<(), Error
     Ok(())
 }
 
-/// Checks a size over a program's dims and parameters.
-fn size(program: &mut Program, expr: &Expr) -> Result<ExprId, Error> {
+/// Checks a size over a program's dims and parameters. A divisor that is not a number is a fact of its own: it is at least 1.
+fn size(program: &mut Program, expr: &Expr, needed: bool) -> Result<ExprId, Error> {
     match &expr.kind {
         ExprKind::Int { value, suffix: None } => match i32::try_from(*value) {
             Ok(value) => Ok(program.exprs.int(i64::from(value))),
@@ -89,24 +99,63 @@ fn size(program: &mut Program, expr: &Expr) -> Result<ExprId, Error> {
         },
         ExprKind::Name(name) => named(program, name, expr),
         ExprKind::Neg(a) => {
-            let (zero, a) = (program.exprs.int(0), size(program, a)?);
+            let (zero, a) = (program.exprs.int(0), size(program, a, needed)?);
             Ok(program.exprs.difference(zero, a))
         }
         ExprKind::Binary(symbol, _, a, b) => {
-            let (a, b) = (size(program, a)?, size(program, b)?);
+            let (a, b) = (size(program, a, needed)?, size(program, b, needed)?);
             let (symbol, b) = shifted(&program.exprs, *symbol, b);
             let Some(op) = symbol.of_sizes() else {
                 return Err(Error::new(expr.span, format!("sizes do not have `{}`", symbol.symbol())));
             };
-            if matches!(op, Binary::FloorDiv | Binary::FloorMod) && program.exprs.as_int(b).is_none_or(|b| b < 1) {
-                return Err(Error::new(expr.span, "a fact must divide by a number that is at least 1"));
+            if matches!(op, Binary::FloorDiv | Binary::FloorMod) {
+                match program.exprs.as_int(b) {
+                    Some(1..) => {}
+                    Some(_) => return Err(Error::new(expr.span, "the divisor of a fact must be at least 1")),
+                    None => divides(program, b, expr.span, needed),
+                }
             }
             Ok(program.exprs.binary(op, a, b))
         }
         ExprKind::Method { receiver, name, args } if name.text == "stride" => stride(program, receiver, args, expr),
-        ExprKind::Block(block) if block.lets.is_empty() => size(program, &block.value),
-        _ => Err(Error::new(expr.span, "this is not a size")
-            .help("a size may contain dims, parameters, whole numbers and `+ - * / % << >>`")),
+        ExprKind::Method { receiver, name, args } => match extremum(name.as_str(), args) {
+            Some((op, b)) => {
+                let (a, b) = (size(program, receiver, needed)?, size(program, b, needed)?);
+                Ok(program.exprs.binary(op, a, b))
+            }
+            None => Err(Error::new(name.span, format!("sizes do not have `{name}`")).help(MADE_OF)),
+        },
+        ExprKind::Call { function, args } => Err(Error::new(expr.span, "this is not a size").help(called(function, args))),
+        ExprKind::Block(block) if block.lets.is_empty() => size(program, &block.value, needed),
+        _ => Err(Error::new(expr.span, "this is not a size").help(MADE_OF)),
+    }
+}
+
+/// Returns the comparisons that a comparison with a minimum or a maximum consists of: `min(a, b) >= c` is `a >= c` and `b >= c`.
+fn parts(program: &Program, left: ExprId, relation: Relation, right: ExprId) -> Vec<(ExprId, ExprId)> {
+    let (of_left, of_right) = match relation {
+        Relation::Ge | Relation::Gt => (Binary::Min, Binary::Max),
+        Relation::Le | Relation::Lt => (Binary::Max, Binary::Min),
+        Relation::Eq | Relation::Ne => return vec![(left, right)],
+    };
+    let both = |e: ExprId, wanted: Binary| match program.exprs.get(e) {
+        Node::Binary(op, a, b) if *op == wanted => Some([*a, *b]),
+        _ => None,
+    };
+    match (both(left, of_left), both(right, of_right)) {
+        (Some(two), _) => two.into_iter().flat_map(|one| parts(program, one, relation, right)).collect(),
+        (_, Some(two)) => two.into_iter().flat_map(|one| parts(program, left, relation, one)).collect(),
+        _ => vec![(left, right)],
+    }
+}
+
+/// Records that a divisor is at least 1.
+fn divides(program: &mut Program, divisor: ExprId, span: SpanId, needed: bool) {
+    let one = program.exprs.int(1);
+    let text = format!("{} >= 1", print::expr(program, divisor));
+    let known = |c: &Condition| (c.left, c.relation, c.right) == (divisor, Relation::Ge, one);
+    if !program.checks.conditions.iter().any(known) {
+        program.checks.conditions.push(Condition { left: divisor, relation: Relation::Ge, right: one, text, span, needed });
     }
 }
 

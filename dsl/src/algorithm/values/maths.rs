@@ -8,6 +8,7 @@ use crate::expr::operators::Takes;
 use crate::expr::{Binary, Compare, Const, ExprId, Unary};
 use crate::syntax::Name;
 use crate::syntax::expr::{Expr, ExprKind};
+use crate::syntax::words::{self, Argument};
 use tilewright_launch::DType;
 
 /// True if kernels have a method of this name.
@@ -122,7 +123,7 @@ impl Checker<'_> {
         wanted: Option<DType>,
     ) -> Checked<ExprId> {
         let Some(method) = method(&name.text) else {
-            let error = self.no_method(receiver, name);
+            let error = self.no_method(receiver, name, args);
             return self.fail(error);
         };
         if args.len() != method.arity() {
@@ -221,50 +222,17 @@ impl Checker<'_> {
         Ok(narrow::rotated(&self.program.exprs, x, n, matches!(method, Method::RotateLeft)))
     }
 
-    fn no_method(&self, receiver: &Expr, name: &Name) -> Error {
+    fn no_method(&self, receiver: &Expr, name: &Name, args: &[Expr]) -> Error {
         let error = Error::new(name.span, format!("unknown method `{name}`"));
-        let tensor = matches!(&receiver.kind, ExprKind::Name(n) if self.is_tensor(n));
-        match name.as_str() {
-            "pad" => error.help("write indices after it: `x.pad(0.0)[i, j]`"),
-            "sum" | "prod" | "product" | "any" | "all" | "argmax" | "argmin" | "mean" => {
-                let op = if name.text == "product" {
-                    "prod"
-                } else if name.text == "mean" {
-                    "sum"
-                } else {
-                    name.as_str()
-                };
-                error.help(format!("write the reduction before its ranges: `{op}(k in 0..K) {{ … }}`"))
-            }
-            "log" => error.help("there are `ln`, `log2` and `log10`"),
-            "log1p" => error.help("write `x.ln_1p()`"),
-            "expm1" => error.help("write `x.exp_m1()`"),
-            "rint" | "round_even" | "roundeven" | "nearbyint" => error.help("write `x.round_ties_even()`"),
-            "bitcast" | "transmute" => {
-                error.help("write `x.to_bits()` for the bits of a float, and `f32::from_bits(x)` for the float of bits")
-            }
-            "from_bits" => error.help(format!("write `f32::from_bits({})`", receiver.short())),
-            "fmod" => error.help("write `a % b`"),
-            "exp10" => error.help("write `(x * f32::consts::LN_10).exp()`"),
-            "fma" => error.help("write `a.mul_add(b, c)`"),
-            "erfc" => error.help("write `1.0 - x.erf()`"),
-            "widening_mul" | "carrying_mul" | "mulhi" => {
-                error.help("the high 32 bits of a product are `a.mul_hi(b)`, the low ones `a * b`, which wraps")
-            }
-            "popcount" | "popcnt" | "bit_count" => error.help("write `x.count_ones()`"),
-            "clz" | "ctz" => error.help("there are `leading_zeros` and `trailing_zeros`"),
-            "wrapping_add" | "wrapping_sub" | "wrapping_mul" | "wrapping_neg" => {
-                error.help("integers wrap: write `a + b`, `a - b`, `a * b` or `-a`")
-            }
-            "abs_diff" => error.help("write `(a - b).abs()`, or for `u32` `a.max(b) - a.min(b)`"),
-            "mod" | "modulo" => error.help("write `a.rem_euclid(b)`"),
-            "wrapping_pow" => error.help("integers wrap: write `a.pow(n)`"),
-            "sin_cos" => error.help("write `x.sin()` and `x.cos()`, each where it is needed"),
-            "into" | "to_f32" | "to_f64" => error.help("convert a value by `… as f32`"),
-            "count_zeros" => error.help("write `(!x).count_ones()`"),
-            "iter" | "map" | "fold" | "len" => error.help("a definition runs over its axes by itself; a tensor's sizes are dims"),
-            "sort" | "cumsum" | "scan" => error.help("sorting and scans are out of scope"),
-            _ if tensor => error.help("a tensor has `pad(v)[…]` and `clamp()[…]`"),
+        if name.text == "pad" {
+            return error.help("write indices after it: `x.pad(0.0)[i, j]`");
+        }
+        let args: Vec<Argument> = std::iter::once(receiver).chain(args).map(Argument::from).collect();
+        if let Some(help) = words::help(words::VALUES, &name.text, &args) {
+            return error.help(help);
+        }
+        match &receiver.kind {
+            ExprKind::Name(n) if self.is_tensor(n) => error.help("a tensor has `pad(v)[…]` and `clamp()[…]`"),
             _ => error.maybe_help(nearest_method(&name.text)),
         }
     }

@@ -14,7 +14,7 @@ use super::names::{Callee, Symbol};
 use super::types::{article, common};
 use super::{Checked, Checker, Poisoned};
 use crate::diag::{Error, SpanId};
-use crate::expr::{Binary, Compare, Const, ExprId, Unary};
+use crate::expr::{Binary, Compare, Const, Expr as Node, ExprId, Unary};
 use crate::syntax::Name;
 use crate::syntax::expr::{BinaryOp, Block, Expr, ExprKind, Let};
 use positions::as_operand;
@@ -349,7 +349,8 @@ impl Checker<'_> {
         self.small(value, at).map(drop)
     }
 
-    /// Checks that a divisor of indices is at least 1.
+    /// Makes sure that a divisor of indices is at least 1. This is proved, or checked at launch if only dims determine it. A condition could
+    /// exclude the sizes for which it is 0, so under a condition it is proved.
     pub(super) fn divisor(&mut self, divisor: ExprId, at: SpanId) -> Checked<()> {
         if let Some(value) = self.program.exprs.as_int(divisor) {
             if value >= 1 {
@@ -359,6 +360,11 @@ impl Checker<'_> {
             return self.fail(error.help("the divisor must be at least 1"));
         }
         if self.at_least_one(divisor) {
+            return Ok(());
+        }
+        let is_of_dims = |e: &Node| matches!(e, Node::Dim(_) | Node::Const(_) | Node::Binary(..));
+        if self.definition.conditions.is_empty() && !self.program.exprs.any(divisor, &mut |e| !is_of_dims(e)) {
+            self.at_least(divisor, 1, at);
             return Ok(());
         }
         let shown = super::bounds::show(&self.program, divisor);

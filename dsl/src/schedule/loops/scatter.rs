@@ -233,7 +233,9 @@ impl StageNest<'_> {
             "vectorize" => "unroll an axis instead: its reads are grouped into wide ones",
             "rfactor" => "put it before `scatter`, and scatter the partial results in their block",
             "accumulate" => "put it before `scatter`",
-            "promote" => "put parts of the reduction into that memory: `rfactor(… => part); compute_at(part, …); part { scatter(…); }`",
+            "promote" => {
+                "put parts of the reduction into that memory: `rfactor(… => part); compute_at(part, …); part { scatter(…); }`"
+            }
             _ => "leave out one of the two",
         }))
     }

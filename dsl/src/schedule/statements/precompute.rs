@@ -55,7 +55,7 @@ fn intermediate(program: &Program, name: &Name, rewritten: &Rewritten) -> Result
             return Err(error);
         }
         let names: Vec<&str> = program.stages.ids().filter(is).map(|stage| program.stages[stage].name.as_str()).collect();
-        let unknown = stage_names::unknown(name, "intermediate", &names);
+        let unknown = stage_names::unknown(program, name, "intermediate", &names);
         return Err(if found.is_some() { Error { message: format!("`{name}` is a result"), ..unknown } } else { unknown });
     };
     if let Some(error) = stage_names::one_of_several(program, program.stages[stage].buffer, name, "precomputed") {

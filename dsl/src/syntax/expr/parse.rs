@@ -7,7 +7,7 @@ use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce, Reduce
 use crate::diag::{Error, SpanId};
 use crate::expr::Compare;
 use crate::expr::operators::Level;
-use crate::syntax::{Cursor, Name, families, foreign, functions, limits};
+use crate::syntax::{Cursor, Name, families, foreign, functions, limits, words};
 use proc_macro2::Delimiter;
 use std::sync::Arc;
 
@@ -46,8 +46,7 @@ fn binary(cursor: &mut Cursor<'_>, least: Level) -> Result<Expr, Error> {
             let Some((operator, level)) = Operator::from_symbol(&symbol).filter(|(_, level)| *level >= least) else { break };
             let comparison = matches!(operator, Operator::Compare(_));
             if comparison && compared {
-                let error = Error::new(cursor.here(), "comparisons do not chain");
-                return Err(error.help("write `a < b && b < c`"));
+                return Err(foreign::chained(cursor, &left));
             }
             let at = cursor.expect(&symbol)?;
             let right = binary(cursor, level.tighter())?;
@@ -226,6 +225,9 @@ fn path(cursor: &mut Cursor<'_>, first: Name) -> Result<Expr, Error> {
     let mut names = vec![first];
     let mut last = start;
     while cursor.eat("::").is_some() {
+        if let (true, Some(function)) = (cursor.peek("<"), names.last()) {
+            return Err(foreign::typed_call(cursor, function));
+        }
         let name = cursor.name("a name")?;
         last = name.span;
         names.push(name);
@@ -359,9 +361,10 @@ fn reduce(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     let op = ReduceOp::from_name(&name.text).ok_or_else(|| {
         let names = ReduceOp::ALL.map(ReduceOp::name);
         let error = Error::new(name.span, format!("unknown reduction `{name}`"));
-        error.note(format!("there are {}", crate::diag::list(names))).maybe_help(crate::diag::did_you_mean(&name.text, names))
+        let help = words::help(words::VALUES, &name.text, &[]).or_else(|| crate::diag::did_you_mean(&name.text, names));
+        error.note(format!("there are {}", crate::diag::list(names))).maybe_help(help)
     })?;
-    let (ranges, close) = cursor.list(Delimiter::Parenthesis, range)?;
+    let (ranges, close) = cursor.list(Delimiter::Parenthesis, |c| range(c, op))?;
     let head = cursor.join(name.span, close);
     let only = if cursor.eat_word("where").is_some() { Some(Box::new(condition(cursor)?)) } else { None };
     let body = block(cursor)?;
@@ -381,12 +384,12 @@ fn condition(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     expr(cursor)
 }
 
-/// Reads `k in lo..hi`.
-fn range(cursor: &mut Cursor<'_>) -> Result<Range, Error> {
+/// Reads `k in lo..hi`, a range of a reduction.
+fn range(cursor: &mut Cursor<'_>, op: ReduceOp) -> Result<Range, Error> {
     let axis = cursor.name("an axis")?;
     cursor.expect_word("in")?;
     if cursor.peek_group(Delimiter::Parenthesis)
-        && let Some(error) = foreign::ordered(cursor, &axis)
+        && let Some(error) = foreign::ordered(cursor, op, &axis)
     {
         return Err(error);
     }

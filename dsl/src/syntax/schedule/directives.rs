@@ -9,6 +9,7 @@ use super::winograd::decompose_winograd;
 use super::{Directive, DirectiveKind, Item, Statement, StatementKind, mma, pipeline, promote, target, tiles, vectorize};
 use crate::diag::{Error, SpanId, did_you_mean, list};
 use crate::syntax::expr;
+use crate::syntax::words::{self, Argument};
 use crate::syntax::{Cursor, Name, families};
 use proc_macro2::Delimiter;
 
@@ -17,6 +18,13 @@ pub struct Row {
     /// The name in schedules.
     pub name: &'static str,
     parse: Parse,
+}
+
+impl Row {
+    /// True if the first argument is a stage or a tensor.
+    fn names_stage(&self) -> bool {
+        matches!(self.parse, Whole(_)) || ["promote", "compute_at", "inline", "root"].contains(&self.name)
+    }
 }
 
 /// Reads the arguments after the name, and returns the place at which they end.
@@ -70,7 +78,7 @@ pub const DIRECTIVES: [Row; 32] = [
 
 /// Reads the arguments of a directive, and the `;` after them.
 pub(super) fn directive(cursor: &mut Cursor<'_>, name: &Name) -> Result<Item, Error> {
-    let Some(row) = DIRECTIVES.iter().find(|row| row.name == name.as_str()) else { return Err(unknown(name)) };
+    let Some(row) = row(name) else { return Err(unknown(name)) };
     let called = row.name;
     let to_its_end = |cursor: &mut Cursor<'_>, end| {
         let span = cursor.join(name.span, end);
@@ -88,6 +96,47 @@ pub(super) fn directive(cursor: &mut Cursor<'_>, name: &Name) -> Result<Item, Er
             Item::Statement(Statement { called, kind, name: name.span, span: to_its_end(cursor, end)? })
         }
     })
+}
+
+fn row(name: &Name) -> Option<&'static Row> {
+    DIRECTIVES.iter().find(|row| row.name == name.as_str())
+}
+
+/// Refuses a call of a directive of another language, `compute_root(f)`, before its name.
+pub(super) fn foreign(cursor: &mut Cursor<'_>) -> Option<Error> {
+    let (word, at) = (cursor.peek_name()?, cursor.here());
+    let args = cursor.ahead(|c| {
+        c.skip_one();
+        arguments(c)
+    })?;
+    let help = words::help(words::DIRECTIVES, &word, &args)?;
+    Some(Error::new(at, format!("unknown directive `{word}`")).help(help))
+}
+
+/// Refuses a directive that is written as a method of a stage, `f.tile(x: 8)`, before its `.`.
+pub(super) fn method(cursor: &mut Cursor<'_>, stage: &Name) -> Option<Error> {
+    let (name, args) = cursor.ahead(|c| {
+        c.expect(".")?;
+        let (text, span) = (c.peek_name().unwrap_or_default(), c.here());
+        c.skip_one();
+        Ok((Name { text, span }, arguments(c)?))
+    })?;
+    let error = Error::new(name.span, format!("`{name}` is a method of `{stage}` here, but directives are not methods"));
+    let block = || format!("write it in the block of the stage: `{stage} {{ {name}(…); }}`");
+    let whole = row(&name).filter(|row| row.names_stage()).map(|_| format!("write `{name}({stage}, …);`"));
+    Some(error.help(words::help_of_method(stage, name.as_str(), &args).or(whole).unwrap_or_else(block)))
+}
+
+/// Reads the arguments of a call of another language. An argument that is not a name is `…`.
+fn arguments(cursor: &mut Cursor<'_>) -> Result<Vec<Argument>, Error> {
+    let one = |c: &mut Cursor<'_>| {
+        let name = c.name("a name");
+        let is_name = name.is_ok() && (c.is_empty() || c.peek(","));
+        c.skip_to(&[","]);
+        Ok(name.ok().filter(|_| is_name).unwrap_or_else(|| Name { text: "…".into(), span: SpanId::NONE }))
+    };
+    let (names, _) = cursor.list(Delimiter::Parenthesis, one)?;
+    Ok(names.iter().map(Argument::from).collect())
 }
 
 fn unknown(name: &Name) -> Error {
@@ -118,13 +167,22 @@ fn of_stages(cursor: &mut Cursor<'_>, kind: fn(Vec<Name>) -> DirectiveKind) -> P
 }
 
 fn fuse(cursor: &mut Cursor<'_>, _: SpanId) -> Parsed<DirectiveKind> {
-    cursor.inside(Delimiter::Parenthesis, |c| Ok(DirectiveKind::Fuse { axes: names_to(c, "=>")?, into: arrow_name(c)? }))
+    cursor.inside(Delimiter::Parenthesis, |c| {
+        let axes = names_to(c, "=>")?;
+        let help = match &axes[..] {
+            [first @ .., into] if axes.len() > 2 => format!("write `fuse({} => {into})`", list_of(first)),
+            _ => format!("name the fused axis: `fuse({} => f)`", list_of(&axes)),
+        };
+        let into = arrow_name(c).map_err(|error| error.help(help))?;
+        Ok(DirectiveKind::Fuse { axes, into })
+    })
 }
 
 fn distribute(cursor: &mut Cursor<'_>, _: SpanId) -> Parsed<DirectiveKind> {
     cursor.inside(Delimiter::Parenthesis, |c| {
         let axes = names_to(c, "=>")?;
-        c.expect("=>")?;
+        let help = || format!("write `distribute({} => workgroup(…))`, with a coordinate for each axis", list_of(&axes));
+        c.expect("=>").map_err(|error| error.help(help()))?;
         let target = target::target(c)?;
         let by = if c.eat(",").is_some() && !c.is_empty() { Some(target::by(c)?) } else { None };
         Ok(DirectiveKind::Distribute { axes, target, by })
@@ -141,7 +199,9 @@ fn dot(cursor: &mut Cursor<'_>, _: SpanId) -> Parsed<DirectiveKind> {
 
 fn rfactor(cursor: &mut Cursor<'_>, _: SpanId) -> Parsed<DirectiveKind> {
     cursor.inside(Delimiter::Parenthesis, |c| {
-        Ok(DirectiveKind::Rfactor { axis: c.name("an axis of a reduction")?, into: arrow_name(c)? })
+        let axis = c.name("an axis of a reduction")?;
+        let help = format!("name the stage of partial results: `rfactor({axis} => part)`");
+        Ok(DirectiveKind::Rfactor { into: arrow_name(c).map_err(|error| error.help(help))?, axis })
     })
 }
 
@@ -171,9 +231,21 @@ pub(super) fn names_to(cursor: &mut Cursor<'_>, stop: &str) -> Result<Vec<Name>,
         if cursor.is_empty() || (!stop.is_empty() && cursor.peek(stop)) {
             break;
         }
-        names.push(cursor.name("an axis")?);
+        names.push(axis_after(cursor, &names)?);
     }
     Ok(names)
+}
+
+/// Reads an axis after others. In Halide, a number there is a factor.
+fn axis_after(cursor: &mut Cursor<'_>, before: &[Name]) -> Result<Name, Error> {
+    let factor = cursor.ahead(|c| c.with(|s| s.parse::<syn::LitInt>()));
+    let split = before.last().zip(factor).map(|(axis, by)| format!("split it first: `tile({axis}: {by});`"));
+    cursor.name("an axis").map_err(|error| error.maybe_help(split))
+}
+
+/// Returns names as a list in source.
+fn list_of(names: &[Name]) -> String {
+    names.iter().map(Name::as_str).collect::<Vec<_>>().join(", ")
 }
 
 fn arrow_name(cursor: &mut Cursor<'_>) -> Result<Name, Error> {

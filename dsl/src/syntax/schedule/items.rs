@@ -1,6 +1,6 @@
 //! Reads the items in a schedule's braces: directives, and blocks of directives for stages.
 
-use super::directives::directive;
+use super::directives::{directive, foreign, method};
 use super::statements::in_block;
 use super::{Item, Library, apply};
 use crate::diag::{Error, SpanId};
@@ -25,7 +25,13 @@ pub(super) fn items(cursor: &mut Cursor<'_>, library: &Library) -> Vec<Item> {
 }
 
 fn item(cursor: &mut Cursor<'_>, library: &Library) -> Result<Vec<Item>, Error> {
+    if let Some(error) = foreign(cursor) {
+        return Err(error);
+    }
     let first = families::stages(cursor, "a directive or a stage")?;
+    if let Some(error) = method(cursor, &first) {
+        return Err(error);
+    }
     if !cursor.peek(",") && !cursor.peek_group(Delimiter::Brace) {
         return match first.as_str() {
             "apply" => apply::apply(cursor, first.span, library),

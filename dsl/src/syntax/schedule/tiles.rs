@@ -72,7 +72,7 @@ pub(super) fn tile(cursor: &mut Cursor<'_>) -> Result<(DirectiveKind, SpanId), E
 
 fn one_tile(cursor: &mut Cursor<'_>) -> Result<Tile, Error> {
     let axis = cursor.name("an axis")?;
-    cursor.expect(":")?;
+    cursor.expect(":").map_err(|error| error.help(format!("each axis has its factor: `tile({axis}: 8)`")))?;
     let factor = expr::arithmetic(cursor)?;
     let tail = tail(cursor)?;
     let outer = if cursor.eat("=>").is_some() { Some(cursor.name("a name for the outer part")?) } else { None };

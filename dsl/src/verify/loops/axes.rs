@@ -3,7 +3,7 @@
 
 use crate::diag::Error;
 use crate::expr::{Binary, Expr, ExprId};
-use crate::facts::{Poly, Prover};
+use crate::facts::Prover;
 use crate::nest::{AxisDef, AxisId, Body, Exec, Fate, How, NodeKind, Phase, Space, Split};
 use crate::verify::Rule;
 use crate::verify::context::{Checks, MadeOf};
@@ -180,20 +180,20 @@ impl<'v> Checks<'v> {
     /// Returns the number of points of a fused axis as the product of its components' extents. An extent can be negative where other
     /// axes are out of bounds. `whole` may clamp one such extent to 0. It must clamp several of them, because their product could be
     /// positive otherwise.
-    fn points(&self, prover: &Prover<'v>, digits: &[AxisId], whole: ExprId) -> Option<Poly> {
+    fn points(&self, digits: &[AxisId], whole: ExprId) -> Option<ExprId> {
         let exprs = &self.program.exprs;
         let extents: Vec<ExprId> = digits.iter().map(|digit| self.extent(*digit)).collect();
         let names_axes = |e: ExprId| exprs.uses_axis(e, &mut |_| true);
         let negative = |e: &ExprId| names_axes(*e) && !exprs.is_never_negative(*e) && !self.provers.leaves.nonneg(*e);
         let several = extents.iter().filter(|extent| negative(extent)).count() > 1;
-        let mut product = Poly::constant(1);
+        let mut product = exprs.int(1);
         for mut extent in extents {
             match self.clamped_in(whole, extent) {
                 Some(clamped) => extent = clamped,
                 None if several && negative(&extent) => return None,
                 None => {}
             }
-            product = product.mul(&prover.poly(extent)?)?;
+            product = exprs.product(product, extent);
         }
         Some(product)
     }
@@ -228,9 +228,8 @@ impl<'v> Checks<'v> {
             }
             Fate::Fused { into, span, .. } => {
                 let AxisDef::Fused(digits) = &self.program.axes[*into].def else { return };
-                let is_whole = |prover: &Prover<'v>| {
-                    self.points(prover, digits, self.extent(*into)).is_some_and(|whole| prover.equal(self.extent(*into), &whole))
-                };
+                let points = self.points(digits, self.extent(*into));
+                let is_whole = |prover: &Prover<'v>| points.is_some_and(|points| prover.equal(self.extent(*into), points));
                 // Either prover may show it, because the axes in an extent count as clamped.
                 if !is_whole(&self.provers.leaves) && !is_whole(&self.provers.roots) {
                     let into = self.name(*into);

@@ -5,7 +5,7 @@
 //! a stage that is computed where it is read. The traced value must then have the buffers and operations of the reader's stage, and equal
 //! indices. Past the end of an axis, a copy may hold any value: `fills` and `predicates` check that it is not used.
 
-use crate::expr::{Compare, Expr, ExprId, Outside, Read, Sides};
+use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Sides};
 use crate::nest::{Body, BufferId, NodeKind, Pipelined, Program, StageId};
 use crate::verify::context::Checks;
 use crate::verify::site::Site;
@@ -142,7 +142,23 @@ impl Checks<'_> {
         let alike = got.buffer == wanted.buffer && got.index.len() == wanted.index.len();
         let pairs = got.index.iter().copied().zip(wanted.index.iter().copied());
         let same_outside = || is_same_outside(&got.outside, &wanted.outside) || self.is_idle(wanted);
-        (alike && same_outside()).then(|| pairs.filter(|(a, b)| !self.same_index(*a, *b)).collect())
+        let same = |(d, (a, b)): (usize, (ExprId, ExprId))| {
+            let is_same = self.same_index(a, b) || self.same_clamped(got, d, b);
+            (!is_same).then_some((a, b))
+        };
+        (alike && same_outside()).then(|| pairs.enumerate().filter_map(same).collect())
+    }
+
+    /// True if a clamped read accesses the element at an index of one of its dimensions, which is clamped to the same range.
+    fn same_clamped(&self, read: &Read, dimension: usize, index: ExprId) -> bool {
+        let Outside::Clamp(sides) = &read.outside else { return false };
+        let exprs = &self.program.exprs;
+        let (zero, last) = (exprs.int(0), exprs.difference(self.program.buffers[read.buffer].shape[dimension], exprs.int(1)));
+        let clamped = |e: ExprId| {
+            let e = if sides[dimension].1 { exprs.binary(Binary::Min, e, last) } else { e };
+            if sides[dimension].0 { exprs.binary(Binary::Max, e, zero) } else { e }
+        };
+        sides[dimension] != (false, false) && self.same_index(clamped(read.index[dimension]), clamped(index))
     }
 
     /// True if the clamp of a read never applies, because the read is always in bounds. Inlining adds a clamp if a later proof might fail.
@@ -164,7 +180,6 @@ impl Checks<'_> {
     /// True if both indices are the same component of two minima whose operands have equal components. This holds because the floor of a
     /// minimum is the minimum of the floors.
     fn same_digit(&self, a: ExprId, b: ExprId) -> bool {
-        use crate::expr::Binary;
         let exprs = &self.program.exprs;
         let digits = |e: ExprId| match *exprs.get(e) {
             Expr::Binary(Binary::FloorDiv, place, by) if exprs.as_int(by).is_some_and(|by| by > 0) => match *exprs.get(place) {

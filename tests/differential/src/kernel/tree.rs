@@ -421,6 +421,10 @@ impl Kernel {
                     _ => None,
                 }
             }
+            ExprKind::Method(a, op @ ("min" | "max"), args) => {
+                let (a, b) = (self.size(a, dims)?, self.size(args.first()?, dims)?);
+                Some(if *op == "min" { a.min(b) } else { a.max(b) })
+            }
             _ => None,
         }
     }

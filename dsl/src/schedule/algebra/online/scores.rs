@@ -47,7 +47,7 @@ pub(super) fn scores(
 ) -> Result<Scores, Error> {
     let temporary = |(_, stage): &(StageId, &Stage)| program.buffers[stage.buffer].space == Space::Temporary;
     let names = || program.stages.iter().filter(temporary).map(|(_, stage)| stage.name.as_str()).collect::<Vec<_>>();
-    let stage = program.stage_named(&name.text).ok_or_else(|| stage_names::unknown(name, "stage", &names()))?;
+    let stage = program.stage_named(&name.text).ok_or_else(|| stage_names::unknown(program, name, "stage", &names()))?;
     let finder = Finder { program, whole, name, stage };
     let (end, over) = finder.end(stages)?;
     finder.check_readers(stages, gone, (end, over))?;

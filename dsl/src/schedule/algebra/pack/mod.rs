@@ -174,6 +174,9 @@ fn one(program: &mut Program, pack: &Pack, statement: &Statement, rewritten: &mu
 fn tensor(program: &Program, pack: &Pack) -> Result<BufferId, Error> {
     let name = &pack.tensor;
     let Some((id, buffer)) = program.buffers.iter().find(|(_, b)| b.name == name.text) else {
+        if let Some(error) = stage_names::unread(program, name) {
+            return Err(error);
+        }
         let names = || program.buffers.values().filter(|b| b.space.is_global()).map(|b| b.name.as_str());
         let help = did_you_mean(&name.text, names()).unwrap_or_else(|| format!("the tensors are {}", list(names())));
         return Err(Error::new(name.span, format!("`{name}` is not a tensor of the kernel")).help(help));

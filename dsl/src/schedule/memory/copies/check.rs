@@ -79,7 +79,7 @@ impl Search<'_> {
         let error = error.note(format!("`{name}` {what}, but {} need constant indices", self.memory(program)));
         error.help(match exec {
             Exec::Bind(..) => "write `to: shared`".into(),
-            _ => format!("write `{}`", block_of::written(program, stage, &format!("unroll({name})"))),
+            _ => format!("write `{}`", block_of::written(program, owner(program, axis, stage), &format!("unroll({name})"))),
         })
     }
 
@@ -101,6 +101,15 @@ impl Search<'_> {
     fn memory(&self, program: &Program) -> &'static str {
         if program.buffers[self.copy.buffer].space == Space::Register { "registers" } else { "fragments" }
     }
+}
+
+/// Returns the stage whose loop binds an axis around a stage: the stage itself, or a stage in whose nest it is computed.
+fn owner(program: &Program, axis: AxisId, mut stage: StageId) -> StageId {
+    while !program.comes_from(axis, &program.root_axes(stage)) {
+        let Some(host) = program.notes.hosts.get(&stage) else { break };
+        stage = *host;
+    }
+    stage
 }
 
 /// Checks that every invocation of the workgroup copies a different part of a cooperative copy.

@@ -7,7 +7,7 @@
 //! - With a list: the copy holds the element that is read, at all values of the listed axes.
 
 use super::distance::distance;
-use super::{Wanted, as_read, block, call, listed, made_axis};
+use super::{Wanted, as_read, block, call, listed, made_axis, unclamped};
 use crate::diag::Error;
 use crate::expr::linear::Linear;
 use crate::expr::{Expr, ExprId, Outside, Read, Sides};
@@ -119,7 +119,10 @@ pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> 
     let used = used(nest, wanted, &seen);
     let footprint = match &wanted.promote.list {
         Some(of) => listed::of(nest, wanted, seen, of)?,
-        None => boxed(nest, wanted, &seen.iter().collect::<Vec<_>>())?,
+        None => boxed(nest, wanted, &seen).or_else(|error| match unclamped::of(nest, &seen) {
+            Some(seen) => boxed(nest, wanted, &seen).map_err(|_| error),
+            None => Err(error),
+        })?,
     };
     Ok(Footprint { used, ..footprint })
 }
@@ -190,24 +193,29 @@ pub(super) fn unbounded(nest: &StageNest<'_>, wanted: &Wanted<'_>, axis: AxisId,
 }
 
 /// Returns the footprint of a copy with the tensor's dimensions.
-fn boxed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen]) -> Result<Footprint, Error> {
+fn boxed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen]) -> Result<Footprint, Error> {
+    let seen = &seen.iter().collect::<Vec<_>>()[..];
     let dimensions = nest.program.buffers[wanted.source].shape.len();
     let order: Vec<AxisId> = nest.path.axes().collect();
     let (mut axes, mut index, mut names) = (Vec::new(), Vec::new(), Vec::new());
     let mut places: Vec<(ExprId, Vec<ExprId>)> = seen.iter().map(|s| (s.id, Vec::new())).collect();
+    let mut ranges = Vec::new();
     for dimension in 0..dimensions {
         let range = range(nest, wanted, seen, dimension)?;
+        for (place, s) in places.iter_mut().zip(seen) {
+            place.1.push(within(nest, wanted, s, &range, dimension)?);
+        }
+        ranges.push(range);
+    }
+    let outside = common_outside(nest, wanted, seen)?;
+    for (dimension, range) in ranges.iter().enumerate() {
         let name = dimension_name(nest, seen[0], dimension, &mut names);
         let axis = made_axis(nest, &name, range.width, wanted.span);
         let low = nest.program.exprs.of_linear(&range.low, &order);
         let at = nest.program.exprs.axis(axis);
         index.push(nest.program.exprs.sum(low, at));
-        for (place, s) in places.iter_mut().zip(seen) {
-            place.1.push(within(nest, wanted, s, &range, dimension)?);
-        }
         axes.push(axis);
     }
-    let outside = common_outside(nest, wanted, seen)?;
     let read_at = seen.iter().map(|s| s.index.clone()).collect();
     Ok(Footprint { axes, index, read_at, used: Vec::new(), outside, places, listed: Vec::new() })
 }

@@ -21,6 +21,7 @@ mod listed;
 mod memory;
 mod output;
 pub(in crate::schedule) mod place;
+mod unclamped;
 pub(in crate::schedule) mod value;
 
 pub(in crate::schedule) use memory::{check_widened, read_together};
