@@ -348,10 +348,10 @@ fn expressions(case: &Case, all: &mut Vec<Case>) {
         let mut count = 0;
         stage.value.visit(&mut |_| count += 1);
         for at in 0..count {
-            let Some(node) = nth(&stage.value, at) else { continue };
+            let Some(node) = stage.value.nth(at) else { continue };
             for smaller in simpler(node) {
                 changed(case, all, |c| {
-                    if let Some(place) = nth_mut(&mut c.kernel.stages[s].value, &mut { at }) {
+                    if let Some(place) = c.kernel.stages[s].value.nth_mut(&mut { at }) {
                         *place = smaller;
                     }
                 });
@@ -360,39 +360,23 @@ fn expressions(case: &Case, all: &mut Vec<Case>) {
     }
 }
 
-/// Returns the expression with an index, counted from outside.
-fn nth(e: &Expr, at: usize) -> Option<&Expr> {
-    let (mut n, mut found) = (0, None);
-    e.visit(&mut |e| {
-        if n == at {
-            found = Some(e);
-        }
-        n += 1;
-    });
-    found
-}
-
-fn nth_mut<'a>(e: &'a mut Expr, at: &mut usize) -> Option<&'a mut Expr> {
-    if *at == 0 {
-        return Some(e);
-    }
-    *at -= 1;
-    e.children_mut().into_iter().find_map(|child| nth_mut(child, at))
-}
-
 fn simpler(e: &Expr) -> Vec<Expr> {
     let mut all = Vec::new();
-    if let ExprKind::Reduce { op, ranges, body } = &e.kind {
+    if let ExprKind::Reduce { op, ranges, only, body } = &e.kind {
+        let with = |ranges, only| Expr::new(ExprKind::Reduce { op, ranges, only, body: body.clone() }, e.ty);
+        if only.is_some() {
+            all.push(with(ranges.clone(), None));
+        }
         for n in 0..ranges.len() {
             let mut fewer = ranges.clone();
             fewer.remove(n);
             if !fewer.is_empty() {
-                all.push(Expr::new(ExprKind::Reduce { op, ranges: fewer, body: body.clone() }, e.ty));
+                all.push(with(fewer, only.clone()));
             }
             let mut plain = ranges.clone();
             if ranges[n].inclusive || ranges[n].low.as_int() != Some(0) {
                 (plain[n].low, plain[n].inclusive) = (Expr::int(0), false);
-                all.push(Expr::new(ExprKind::Reduce { op, ranges: plain, body: body.clone() }, e.ty));
+                all.push(with(plain, only.clone()));
             }
         }
     }

@@ -138,7 +138,7 @@ impl Blocks<'_> {
     fn reduce(&mut self, count: i64, item: Expr) -> Expr {
         let op = self.random.choice(["sum", "sum", "sum", "max", "min"]).unwrap_or("sum");
         let range = Range { axis: "k".into(), low: Expr::int(0), high: Expr::int(count), inclusive: false };
-        Expr::new(ExprKind::Reduce { op, ranges: vec![range], body: Box::new(item) }, self.ty)
+        item.reduced(op, vec![range], self.ty)
     }
 
     fn literal(&self, digits: &str) -> Expr {

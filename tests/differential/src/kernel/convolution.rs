@@ -52,7 +52,7 @@ pub(super) fn generate(random: &mut Rng) -> Generated {
     let mut ranges: Vec<Range> = windows.iter().map(|w| range(w.names.1, Expr::int(w.taps))).collect();
     ranges.extend(channel.into_iter().map(|(axis, dim)| range(axis, dim)));
     random.shuffle(&mut ranges);
-    let value = Expr::new(ExprKind::Reduce { op: "sum", ranges, body: Box::new(body) }, sum);
+    let value = body.reduced("sum", ranges, sum);
     let value = if random.u8(..3) == 0 { value.infix("*", Expr::literal("0.5", sum)) } else { value };
     let mut dims: Vec<(String, Expr)> = windows.iter().map(|w| (w.names.0.to_owned(), Expr::name(w.names.2))).collect();
     dims.extend([batch, group, result].into_iter().flatten().map(|(axis, dim)| (axis.to_owned(), dim)));

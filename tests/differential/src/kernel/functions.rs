@@ -19,7 +19,7 @@ pub(super) fn abstracted(random: &mut Rng, kernel: &mut Kernel) {
         }) else {
             continue;
         };
-        if let Some(node) = nth(&mut stage.value, &mut at) {
+        if let Some(node) = stage.value.nth_mut(&mut at) {
             kernel.functions.extend(call(random, round, node, &kernel.functions));
         }
     }
@@ -29,15 +29,6 @@ fn count(e: &Expr) -> usize {
     let mut nodes = 0;
     e.visit(&mut |_| nodes += 1);
     nodes
-}
-
-/// Returns a part of an expression by its number.
-fn nth<'a>(e: &'a mut Expr, at: &mut usize) -> Option<&'a mut Expr> {
-    if *at == 0 {
-        return Some(e);
-    }
-    *at -= 1;
-    e.children_mut().into_iter().find_map(|child| nth(child, at))
 }
 
 /// Replaces an expression by a call, and returns the function, unless it is a closure in a block around the call. An expression that is a leaf

@@ -4,6 +4,7 @@
 //! indices that read it, and divisors are not 0. It keeps floats where the evaluation can judge them: they are small, and compared
 //! or rounded only if a device computes them exactly.
 
+mod bins;
 mod blocks;
 mod builder;
 mod convolution;

@@ -110,7 +110,7 @@ impl Maker {
     fn reduce(&self, op: &'static str, body: Expr) -> Expr {
         let range = Range { axis: KEYS.to_owned(), low: Expr::int(0), high: self.keys.1.clone(), inclusive: false };
         let ty = body.ty;
-        Expr::new(ExprKind::Reduce { op, ranges: vec![range], body: Box::new(body) }, ty)
+        body.reduced(op, vec![range], ty)
     }
 
     /// Returns the axes of the scores.
@@ -205,8 +205,7 @@ impl Maker {
         let (q, k) = (self.input("q", &batch([row, inner.clone()])), self.input("k", &batch([keys.clone(), inner.clone()])));
         let v = self.input("v", &batch([keys, outer.clone()]));
         let range = Range { axis: inner.0, low: Expr::int(0), high: inner.1, inclusive: false };
-        let product = ExprKind::Reduce { op: "sum", ranges: vec![range], body: Box::new(q.infix("*", k)) };
-        let product = Expr::new(product, F32);
+        let product = q.infix("*", k).reduced("sum", vec![range], F32);
         let product = if random.bool() { product.infix("*", Expr::literal("0.25", F32)) } else { product };
         let plain = self.stage("s", Role::Intermediate, &square, product);
         let scores = self.scores(plain, random);

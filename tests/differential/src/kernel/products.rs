@@ -146,7 +146,7 @@ impl Maker {
         let [a, b] = [a, b].map(|factor| if factor.ty == self.sum { factor } else { factor.cast(self.sum) });
         let range = |(axis, high): &Dim| Range { axis: axis.clone(), low: Expr::int(0), high: high.clone(), inclusive: false };
         let (ranges, ty) = (ranges.iter().map(range).collect(), self.sum);
-        Expr::new(ExprKind::Reduce { op: "sum", ranges, body: Box::new(a.infix("*", b)) }, ty)
+        a.infix("*", b).reduced("sum", ranges, ty)
     }
 
     /// Converts a value to a factor of another product.

@@ -77,7 +77,7 @@ impl Proofs<'_> {
     /// Sums a body over `k` in `0..count`.
     fn sum(&self, count: i64, body: Expr) -> Expr {
         let range = Range { axis: "k".to_owned(), low: Expr::int(0), high: Expr::int(count), inclusive: false };
-        Expr::new(ExprKind::Reduce { op: "sum", ranges: vec![range], body: Box::new(body) }, self.ty)
+        body.reduced("sum", vec![range], self.ty)
     }
 
     /// Generates five to eight symbolic dims, in order or transposed, longer than the input or not.

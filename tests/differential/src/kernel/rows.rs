@@ -288,7 +288,7 @@ impl Maker {
 
 fn reduce(op: &'static str, (axis, high): Dim, body: Expr) -> Expr {
     let (range, ty) = (Range { axis, low: Expr::int(0), high, inclusive: false }, body.ty);
-    Expr::new(ExprKind::Reduce { op, ranges: vec![range], body: Box::new(body) }, ty)
+    body.reduced(op, vec![range], ty)
 }
 
 fn read(tensor: &str, dims: &[Dim], ty: Type) -> Expr {

@@ -2,7 +2,7 @@
 
 use super::builder::{Axis, Builder, Defined, Value, Window};
 use super::tree::{Argument, ArgumentKind, Expr, ExprKind, Generic, GenericKind, INDEX, Kernel, Range, Role, Stage, Type};
-use super::{blocks, convolution, functions, online, products, proofs, rows, updates};
+use super::{bins, blocks, convolution, functions, online, products, proofs, rows, updates};
 use crate::schedule::facts;
 use fastrand::Rng;
 use tilewright_check::Fill;
@@ -27,7 +27,11 @@ pub struct Generated {
 pub fn generate(random: &mut Rng, large: bool) -> Generated {
     let has_functions = !large && random.u8(..100) < 15;
     let has_updates = !large && random.clone().u8(..100) >= 94;
+    let has_bins = !large && (88..94).contains(&random.clone().u8(..100));
     let mut generated = without_functions(random, large);
+    if has_bins {
+        bins::conditional(random, &mut generated);
+    }
     if has_updates {
         updates::updated(random, &mut generated.kernel);
     }
@@ -294,7 +298,7 @@ impl Builder<'_> {
         let ranges = self.ranges(op.starts_with("arg"));
         let (body, size) = self.item(op, ty);
         self.scope = outer;
-        let reduce = Expr::new(ExprKind::Reduce { op, ranges, body: body.into() }, ty);
+        let reduce = body.reduced(op, ranges, ty);
         let value = Value::new(reduce, size, false);
         if self.percent(60) {
             return value;

@@ -106,7 +106,11 @@ impl Display for Expr {
             ExprKind::Closure { name, params, body, args } => {
                 write!(f, "{{ let {name} = |{}| {body}; {name}({}) }}", commas(params), commas(args))
             }
-            ExprKind::Reduce { op, ranges, body } => write!(f, "{op}({}) {{ {body} }}", commas(ranges)),
+            ExprKind::Reduce { op, ranges, only, body } => {
+                write!(f, "{op}({}) ", commas(ranges))?;
+                only.iter().try_for_each(|only| write!(f, "where {only} "))?;
+                write!(f, "{{ {body} }}")
+            }
         }
     }
 }

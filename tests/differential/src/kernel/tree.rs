@@ -196,12 +196,14 @@ pub enum ExprKind {
         /// The arguments of its call.
         args: Vec<Expr>,
     },
-    /// `sum(k in 0..K) { … }`.
+    /// `sum(k in 0..K) { … }`, `sum(k in 0..K) where c { … }`.
     Reduce {
         /// The operation.
         op: &'static str,
         /// The ranges.
         ranges: Vec<Range>,
+        /// The condition: operands for which it is false are left out.
+        only: Option<Box<Expr>>,
         /// The operand.
         body: Box<Expr>,
     },
@@ -302,6 +304,11 @@ impl Expr {
         Expr::new(ExprKind::Cast(Box::new(self)), ty)
     }
 
+    /// `op(ranges) { self }`, of a type.
+    pub fn reduced(self, op: &'static str, ranges: Vec<Range>, ty: Type) -> Expr {
+        Expr::new(ExprKind::Reduce { op, ranges, only: None, body: Box::new(self) }, ty)
+    }
+
     /// Returns the direct operands of this expression.
     pub fn children(&self) -> Vec<&Expr> {
         match &self.kind {
@@ -313,7 +320,9 @@ impl Expr {
             ExprKind::Infix(_, a, b) | ExprKind::Let(_, a, b) => vec![a, b],
             ExprKind::Method(a, _, args) => std::iter::once(&**a).chain(args).collect(),
             ExprKind::If(c, a, b) => vec![c, a, b],
-            ExprKind::Reduce { ranges, body, .. } => ranges.iter().flat_map(|r| [&r.low, &r.high]).chain([&**body]).collect(),
+            ExprKind::Reduce { ranges, only, body, .. } => {
+                ranges.iter().flat_map(|r| [&r.low, &r.high]).chain(only.as_deref()).chain([&**body]).collect()
+            }
         }
     }
 
@@ -328,8 +337,9 @@ impl Expr {
             ExprKind::Infix(_, a, b) | ExprKind::Let(_, a, b) => vec![a, b],
             ExprKind::Method(a, _, args) => std::iter::once(&mut **a).chain(args).collect(),
             ExprKind::If(c, a, b) => vec![c, a, b],
-            ExprKind::Reduce { ranges, body, .. } => {
-                ranges.iter_mut().flat_map(|r| [&mut r.low, &mut r.high]).chain([&mut **body]).collect()
+            ExprKind::Reduce { ranges, only, body, .. } => {
+                let bounds = ranges.iter_mut().flat_map(|r| [&mut r.low, &mut r.high]);
+                bounds.chain(only.as_deref_mut()).chain([&mut **body]).collect()
             }
         }
     }
@@ -338,6 +348,27 @@ impl Expr {
     pub fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         f(self);
         self.children().into_iter().for_each(|child| child.visit(f));
+    }
+
+    /// Returns the expression inside this one with a number, in the order of [`visit`](Self::visit): 0 is this expression.
+    pub fn nth(&self, at: usize) -> Option<&Expr> {
+        let (mut n, mut found) = (0, None);
+        self.visit(&mut |e| {
+            if n == at {
+                found = Some(e);
+            }
+            n += 1;
+        });
+        found
+    }
+
+    /// Returns the expression inside this one with a number, mutably. Counts `at` down.
+    pub fn nth_mut(&mut self, at: &mut usize) -> Option<&mut Expr> {
+        if *at == 0 {
+            return Some(self);
+        }
+        *at -= 1;
+        self.children_mut().into_iter().find_map(|child| child.nth_mut(at))
     }
 
     /// True if it has a reduction.

@@ -5,7 +5,7 @@ use fastrand::Rng;
 use tilewright_launch::DType;
 
 /// The names of axes.
-const AXES: [&str; 4] = ["i", "j", "h", "w"];
+pub(super) const AXES: [&str; 4] = ["i", "j", "h", "w"];
 
 /// Updates a random input, after the last definition that reads it. Later definitions can use its old values by intermediates. Sometimes,
 /// the input changes places with another tensor, so that each of both needs the old values of the other.

@@ -1,6 +1,6 @@
 //! Generates the blocks of copies and of stages that are computed within a nest.
 
-use super::directives::{cut, fuse, outward, permute, step};
+use super::directives::{atomics, chosen, cut, fuse, outward, permute, step};
 use super::nest::{Exec, Extent, Memory, Nest};
 use super::places::{Copied, Hosted};
 use super::tree::{Argument, Block, Directive, Fact, Target};
@@ -58,6 +58,7 @@ pub(super) fn of_hosted(
         nest.root(axis, extent, false, Vec::new());
     }
     nest.ranges(kernel, stage, facts);
+    nest.chosen = chosen(kernel, stage, facts);
     steps(nest, host, hosted, random)
 }
 
@@ -75,13 +76,14 @@ pub(super) fn of_part(host: &Nest<'_>, hosted: &Hosted, random: &mut Rng) -> Opt
     for own in hosted.part.iter().flatten() {
         let here = extents.next().map_or(unknown, |n| Extent::Literal(*n));
         nest.root(&own.name, if own.reduction { own.extent } else { here }, own.reduction, Vec::new());
+        nest.chosen.extend(own.chosen.then(|| own.name.clone()));
     }
     steps(nest, host, hosted, random)
 }
 
 /// Generates the directives of a stage that is computed at a loop.
 fn steps(mut nest: Nest<'_>, host: &Nest<'_>, hosted: &Hosted, random: &mut Rng) -> Option<Block> {
-    let mut made = Vec::new();
+    let mut made = if nest.chosen.is_empty() || random.u8(..100) < 20 { Vec::new() } else { step("scatter", &mut nest, random) };
     for _ in 0..random.u8(..4) {
         let name = random.choice(["reorder", "tile reduction", "promote", "promote", "outward", "unroll", "fuse", "tile"])?;
         // Stages in registers are unrolled, so they have to be short.
@@ -89,7 +91,11 @@ fn steps(mut nest: Nest<'_>, host: &Nest<'_>, hosted: &Hosted, random: &mut Rng)
             made.extend(step(name, &mut nest, random));
         }
     }
-    finish(&mut nest, hosted.memory, host, &mut made, random);
+    if nest.scattered {
+        made.extend(scattered(&mut nest, host, random));
+    } else {
+        finish(&mut nest, hosted.memory, host, &mut made, random);
+    }
     Some(Block { stages: vec![hosted.name.clone()], directives: made })
 }
 
@@ -142,4 +148,31 @@ fn finish(nest: &mut Nest<'_>, memory: Memory, host: &Nest<'_>, made: &mut Vec<D
     let target = Some(Target { level: "thread", slots: vec!["linear"] });
     made.push(Directive { target, ..Directive::new("distribute", [name]) });
     made.push(Directive::new("serial", [outer]));
+}
+
+/// Distributes an axis of a scattered reduction across the workgroup's invocations. The other axes stay in each invocation.
+fn scattered(nest: &mut Nest<'_>, host: &Nest<'_>, random: &mut Rng) -> Vec<Directive> {
+    let mut made = Vec::new();
+    let local = host.local();
+    let count: i64 = local.iter().product();
+    let plain = |nest: &Nest<'_>, reduction| -> Vec<usize> {
+        nest.path.iter().copied().filter(|a| nest.axes[*a].exec == Exec::Plain && nest.axes[*a].reduction == reduction).collect()
+    };
+    let by_atomics = atomics(nest) && random.u8(..100) < 75;
+    if let Some(axis) = random.choice(plain(nest, by_atomics)).filter(|_| count > 1) {
+        let (name, outer) = (nest.axes[axis].name.clone(), nest.fresh());
+        let tile = Argument::Tile { axis: name.clone(), factor: count.into(), tail: None, outer: Some(outer.clone()) };
+        made.push(Directive { arguments: vec![tile], ..Directive::new("tile", []) });
+        let (_, inner) = cut(nest, axis, count, (name.clone(), outer));
+        nest.axes[inner].exec = Exec::Thread("x");
+        let slot = if local[0] == count && random.bool() { "x" } else { "linear" };
+        let keys = if by_atomics { vec![("by", "atomic".to_owned())] } else { Vec::new() };
+        let target = Some(Target { level: "thread", slots: vec![slot] });
+        made.push(Directive { target, keys, ..Directive::new("distribute", [name]) });
+    }
+    let left: Vec<String> = plain(nest, false).into_iter().map(|a| nest.axes[a].name.clone()).collect();
+    if !left.is_empty() {
+        made.push(Directive::new("serial", left));
+    }
+    made
 }

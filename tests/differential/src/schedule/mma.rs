@@ -29,7 +29,7 @@ impl Product {
     pub(crate) fn of(kernel: &Kernel, stage: &Stage, generic: DType) -> Option<Product> {
         let (mut found, sum) = (None, stage.reduction().filter(|(op, _)| *op == "sum")?);
         stage.value.visit(&mut |e| {
-            if let ExprKind::Reduce { body, .. } = &e.kind
+            if let ExprKind::Reduce { only: None, body, .. } = &e.kind
                 && let ExprKind::Infix("*", a, b) = &body.kind
             {
                 found = Some((body.ty.dtype(generic), [&**a, &**b]));

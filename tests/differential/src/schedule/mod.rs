@@ -269,7 +269,7 @@ impl Maker<'_> {
 
 /// Generates a stage's directives.
 fn directives_of(nest: &mut Nest<'_>, careful: bool, random: &mut Rng) -> Vec<Directive> {
-    let mut made = Vec::new();
+    let mut made = directives::first(nest, random);
     if random.u8(..100) < 55 {
         made.extend(phases::phases(nest, random));
     } else {
@@ -300,6 +300,7 @@ fn is_of_any(directive: &Directive, stage: &str) -> bool {
     match directive.name {
         "promote" => !named(stage),
         "compute_at" => named(&format!("{stage}_part")),
+        "scatter" => false,
         _ => true,
     }
 }
@@ -313,7 +314,7 @@ fn share_blocks(kernel: &Kernel, schedule: &mut Schedule, random: &mut Rng) {
     let names = |b: &Block| b.stages.first().and_then(|n| find(n)).cloned();
     let (Some(first), Some(second)) = (names(&schedule.blocks[0]), names(&schedule.blocks[1])) else { return };
     // Each stage needs its own copies.
-    let own = |b: &Block| b.directives.iter().any(|d| ["promote", "compute_at", "rfactor"].contains(&d.name));
+    let own = |b: &Block| b.directives.iter().any(|d| ["promote", "compute_at", "rfactor", "scatter"].contains(&d.name));
     if is_alike(&first, &second) && !schedule.blocks[..2].iter().any(own) {
         let taken = schedule.blocks.remove(1);
         schedule.blocks[0].stages.extend(taken.stages);

@@ -3,6 +3,7 @@
 //!
 //! It is a guess that does not use the compiler, which judges the schedule. The better the guess, the more schedules are legal.
 
+use super::directives::chosen;
 use super::flow::{Flow, Seen};
 use super::places::{Copied, Hosted};
 use super::tree::{Directive, Fact};
@@ -44,6 +45,10 @@ pub struct Nest<'a> {
     pub parts: Vec<Nest<'a>>,
     /// Bytes of shared memory that are left.
     pub shared: i64,
+    /// The names of the axes of the result whose value the reduction's operands choose.
+    pub chosen: Vec<String>,
+    /// True if operands update elements in memory.
+    pub scattered: bool,
     /// The strategy that combines partial results of its reduction, if invocations have partial results.
     pub by: Option<&'static str>,
     /// Directives that have to follow the one that was just made.
@@ -202,6 +207,7 @@ impl<'a> Nest<'a> {
             last.contiguous = true;
         }
         nest.ranges(kernel, stage, facts);
+        nest.chosen = chosen(kernel, stage, facts);
         nest
     }
 
@@ -244,6 +250,8 @@ impl<'a> Nest<'a> {
             parts: Vec::new(),
             within: None,
             shared: i64::from(profile.shared_bytes),
+            chosen: Vec::new(),
+            scattered: false,
             by: None,
             next: Vec::new(),
             made: 0,

@@ -137,7 +137,7 @@ fn of_block(stage: &Stage, members: &[String], size: i64) -> Stage {
         Some((op, _)) => {
             let range = Range { axis: KEYS.to_owned(), low: Expr::int(0), high: Expr::int(size), inclusive: false };
             let ty = value.ty;
-            (format!("{}_b", stage.name), Expr::new(ExprKind::Reduce { op, ranges: vec![range], body: Box::new(value) }, ty))
+            (format!("{}_b", stage.name), value.reduced(op, vec![range], ty))
         }
     };
     Stage { name, role: Role::Intermediate, ty: value.ty, shape, axes, value, joined: false }
@@ -181,7 +181,7 @@ fn over_blocks(stage: Stage, of_blocks: &[Stage], size: i64) -> Stage {
     let body = items.reduce(|a, b| a.infix("+", b)).unwrap_or_else(|| Expr::int(0));
     let high = stage.reduction().map_or(Expr::int(1), |(_, ranges)| blocks(ranges[0].high.clone(), size));
     let ranges = vec![Range { axis: outer, low: Expr::int(0), high, inclusive: false }];
-    let value = Expr::new(ExprKind::Reduce { op: "sum", ranges, body: Box::new(body) }, stage.ty);
+    let value = body.reduced("sum", ranges, stage.ty);
     Stage { value, ..stage }
 }
 
@@ -193,7 +193,7 @@ fn below_all(mut stage: Stage, weights: Option<Stage>) -> Stage {
     }
     let ranges = stage.reduction().map(|(_, ranges)| ranges.to_vec()).unwrap_or_default();
     drop_reads(&mut value, &["m", "l"]);
-    stage.value = Expr::new(ExprKind::Reduce { op: "sum", ranges, body: Box::new(value) }, stage.ty);
+    stage.value = value.reduced("sum", ranges, stage.ty);
     stage
 }
 

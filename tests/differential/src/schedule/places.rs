@@ -1,7 +1,7 @@
 //! Places of a nest at which tensors are copied or stages computed, and the axes that vary under them.
 
 use super::flow::Seen;
-use super::nest::{Exec, Extent, Memory, Nest};
+use super::nest::{Axis, Exec, Extent, Memory, Nest};
 use super::tree::Directive;
 use fastrand::Rng;
 
@@ -66,6 +66,8 @@ pub struct OwnAxis {
     pub extent: Extent,
     /// True if it is a reduction's.
     pub reduction: bool,
+    /// True if the reduction's operands choose its value.
+    pub chosen: bool,
 }
 
 /// The size of a copy or a stage at a place.
@@ -80,7 +82,11 @@ impl Nest<'_> {
     /// Returns its remaining axes, with the axes of the result first.
     pub fn root_extents(self) -> Vec<OwnAxis> {
         let live = self.axes.into_iter().filter(|a| a.live);
-        let mut axes: Vec<OwnAxis> = live.map(|a| OwnAxis { name: a.name, extent: a.extent, reduction: a.reduction }).collect();
+        let own = |a: Axis| {
+            let chosen = self.chosen.contains(&a.name) && !a.reduction;
+            OwnAxis { name: a.name, extent: a.extent, reduction: a.reduction, chosen }
+        };
+        let mut axes: Vec<OwnAxis> = live.map(own).collect();
         axes.sort_by_key(|a| a.reduction);
         axes
     }

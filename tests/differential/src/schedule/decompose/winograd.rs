@@ -120,7 +120,7 @@ impl Dims {
         let ranges: Vec<Range> = self.ranges.iter().filter(|r| self.axis(&r.axis).is_some()).cloned().collect();
         let value = match ranges.is_empty() {
             true => body,
-            false => Expr::new(ExprKind::Reduce { op: "sum", ranges, body: Box::new(body) }, self.stage.ty),
+            false => body.reduced("sum", ranges, self.stage.ty),
         };
         self.stage("g", axes, value)
     }

@@ -12,7 +12,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     let factors: Vec<_> = nest.reads.iter().filter(|read| read.in_reduction).collect();
     let bytes = factors.len() == 2 && factors.iter().all(|read| read.bytes == 1 && !read.floats);
     let is_sum = nest.reduces == Some("sum") && matches!(nest.dtype, DType::I32 | DType::U32);
-    if !is_sum || !bytes || nest.axes.iter().any(|a| a.exec == Exec::Lanes) {
+    if !is_sum || !bytes || nest.scattered || nest.axes.iter().any(|a| a.exec == Exec::Lanes) {
         return None;
     }
     let last = |roots: u32| factors.iter().all(|read| read.dims.last().is_some_and(|dim| dim & roots != 0));

@@ -24,7 +24,7 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
     if beyond || count < 1 || many > i64::from(nest.profile.invocations) || many > i64::from(nest.profile.local[0]) {
         return None;
     }
-    let reduced = nest.reduces.is_some() && random.u8(..3) == 0;
+    let reduced = nest.reduces.is_some() && !nest.scattered && random.u8(..3) == 0;
     let may = |a: &usize| match reduced {
         true => nest.axes[*a].reduction && !nest.axes[*a].fixed,
         false => nest.may_be_thread(*a),

@@ -15,6 +15,7 @@ mod pipeline;
 mod promote;
 mod reorder;
 mod rfactor;
+mod scatter;
 mod serial;
 mod show;
 mod split;
@@ -32,6 +33,8 @@ pub(super) use distribute::place;
 pub(super) use fuse::fuse;
 pub(super) use promote::of;
 pub(super) use reorder::{outward, permute};
+pub(super) use scatter::{chosen, first};
+pub(super) use strategy::atomics;
 pub(super) use tile::cut;
 
 /// One directive's generator.
@@ -45,7 +48,7 @@ pub struct Family {
 }
 
 /// All families.
-pub const FAMILIES: [Family; 17] = [
+pub const FAMILIES: [Family; 18] = [
     Family { name: "tile", weight: 30, propose: tile::propose },
     Family { name: "split", weight: 14, propose: split::propose },
     Family { name: "fuse", weight: 10, propose: fuse::propose },
@@ -61,6 +64,8 @@ pub const FAMILIES: [Family; 17] = [
     Family { name: "pipeline", weight: 14, propose: pipeline::propose },
     Family { name: "compute_at", weight: 12, propose: compute_at::propose },
     Family { name: "rfactor", weight: 3, propose: rfactor::propose },
+    // Only where operands choose an axis, and before other directives: see [`scatter::first`].
+    Family { name: "scatter", weight: 0, propose: scatter::propose },
     Family { name: "accumulate", weight: 3, propose: accumulate::propose },
     Family { name: "show", weight: 2, propose: show::propose },
 ];
@@ -126,7 +131,7 @@ fn tail(nest: &Nest<'_>, axis: usize, product: i64, shape: Shape, random: &mut R
     let parallel = !nest.axes[axis].reduction;
     let peels = shape.tile && shape.level != Some("thread");
     let whole = shape.tile && shape.level.is_none() && nest.axes[axis].depends.is_empty();
-    let shifts = whole && parallel && nest.role != Role::Update && nest.by.is_none();
+    let shifts = whole && parallel && nest.role != Role::Update && nest.by.is_none() && !nest.scattered;
     match random.u8(..100) {
         0..10 => Some("guard"),
         10..24 if parallel => Some("round_up"),

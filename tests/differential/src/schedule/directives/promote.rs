@@ -142,7 +142,7 @@ fn redirect(nest: &mut Nest<'_>, place: &Place, seen: &Seen, name: String, memor
 /// Computes the result into a copy.
 fn result(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
     let promoted = nest.copies.iter().any(|c| c.result);
-    if promoted || nest.role == Role::Update || nest.within.is_some() || nest.by == Some("atomic") {
+    if promoted || nest.role == Role::Update || nest.within.is_some() || nest.by == Some("atomic") || nest.scattered {
         return None;
     }
     let memory = if random.u8(..10) == 0 { Memory::Register } else { Memory::Shared };

@@ -65,6 +65,7 @@ fn apart<'a>(nest: &mut Nest<'a>, axis: usize, into: String) {
     nest.root(&name, extent, true, Vec::new());
     let k = nest.axes.last().map_or(0, |a| a.roots);
     nest.reads.retain(|s| !s.in_reduction);
+    nest.chosen.clear();
     let dims: Vec<u32> = [k].into_iter().chain(parallel).collect();
     nest.reads.push(Seen {
         tensor: into,

@@ -35,10 +35,10 @@ pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive
 /// Returns the strategies that this reduction and the profile allow.
 fn strategies(nest: &Nest<'_>) -> Vec<&'static str> {
     let mut all = Vec::new();
-    if nest.by.is_none_or(|by| by == "tree") && nest.shared >= 1024 {
+    if nest.by.is_none_or(|by| by == "tree") && nest.shared >= 1024 && !nest.scattered {
         all.push("tree");
     }
-    if nest.by.is_none_or(|by| by == "subgroup") && by_subgroup(nest) {
+    if nest.by.is_none_or(|by| by == "subgroup") && by_subgroup(nest) && !nest.scattered {
         all.extend(["subgroup"; 2]);
     }
     if atomics(nest) {
@@ -56,7 +56,7 @@ pub(super) fn by_subgroup(nest: &Nest<'_>) -> bool {
 }
 
 /// Returns true if the reduction can use atomics.
-fn atomics(nest: &Nest<'_>) -> bool {
+pub(in crate::schedule) fn atomics(nest: &Nest<'_>) -> bool {
     match (nest.reduces, nest.dtype) {
         (Some("sum" | "min" | "max"), DType::I32 | DType::U32) | (Some("any" | "all"), _) => true,
         (Some("sum"), DType::F32) => nest.profile.has(Feature::AtomicF32Add),

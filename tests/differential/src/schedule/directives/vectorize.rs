@@ -8,7 +8,7 @@ use fastrand::Rng;
 const BYTES: i64 = 16;
 
 pub(super) fn propose(nest: &mut Nest<'_>, random: &mut Rng) -> Option<Directive> {
-    if nest.axes.iter().any(|a| a.exec == Exec::Lanes) {
+    if nest.scattered || nest.axes.iter().any(|a| a.exec == Exec::Lanes) {
         return None;
     }
     let lanes = random.choice([2, 2, 4, 4, 8, 1])?;
