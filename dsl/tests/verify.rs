@@ -251,3 +251,27 @@ fn remainders_in_packed_tensors() {
         "pack(x[a, b, c, d] => [c / 4, c % 2, c / 2 % 2, a / 3, d, a % 3, b], when: dispatch); strided(x);",
     );
 }
+
+/// A loop ends as for the last `i` inside. Past the end of `i`, it runs although the end that `i` itself states would leave it empty.
+#[test]
+fn reads_of_copies_past_the_end_of_an_axis() {
+    takes(
+        "fn k<M, OH = M - 1>(x: f32[M], w: f32[OH]) -> y: f32[OH] {
+            let s[j]: f32[M] = x[(M - 1) - j];
+            y[i] = prod(k in i..OH) { s[k] * w[i] + (if 0 <= (i - 3) { s[i - 2] } else { 0.0 }) };
+        }",
+        "KERNEL for vulkan_1_1 where OH == 1",
+        "tile(i: 2);
+         tile(k: 2);
+         promote(x => x_s, at: k_o, to: shared);
+         serial(i);",
+    );
+}
+
+/// The hull of `l` ends at a quotient by `K`, which may be 0. A launch computes it all the same.
+#[test]
+fn fused_hulls() {
+    let kernel = "fn k<K>(x: f32[K, K, 3]) -> y: f32[K, K] { y[i, j] = min(k in 0..3, l in 0..i) { x[i, l, k] }; }";
+    takes(kernel, PLAIN, "fuse(i, j => p); reorder(l, p, k); fuse(l, k => q); reorder(p, q); serial(p);");
+    takes(kernel, PLAIN, "fuse(i, j => p); reorder(k, l, p); fuse(k, l => q); reorder(p, q); serial(p);");
+}

@@ -77,11 +77,17 @@ fn a_random_element_can_be_between_two_small_numbers() {
 }
 
 #[test]
-fn whole_numbers_have_their_own_order() {
+fn numbers_have_their_own_order() {
     let field = field(1);
     let numbers = [-100_000, -7, -1, 0, 1, 2, 3, 255, 256, 1 << 30].map(Element::of);
     for (n, a) in numbers.iter().enumerate() {
         for (m, b) in numbers.iter().enumerate() {
+            assert_eq!(field.is_less(*a, *b), Some(n < m), "{a} and {b}");
+        }
+    }
+    let floats = [-7.25, -0.1, 1e-6, 0.1, 0.25, 1.0, 1.5, 300.0].map(|value| constant(&field, value));
+    for (n, a) in floats.iter().enumerate() {
+        for (m, b) in floats.iter().enumerate() {
             assert_eq!(field.is_less(*a, *b), Some(n < m), "{a} and {b}");
         }
     }

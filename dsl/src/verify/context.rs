@@ -318,15 +318,15 @@ impl<'v> Checks<'v> {
         self.made_of(self.named(exprs), site).past.into_iter().filter(|past| !self.guarded(*past, site)).collect()
     }
 
-    /// True if an extent in the expressions, at any depth, names an unguarded axis that exceeds its own extent. The extent counts such an
-    /// axis as clamped, while the leaf does not clamp it, so the two values differ.
+    /// True if an extent in the expressions, at any depth, names an axis that can exceed its own extent. The extent counts such an axis as
+    /// clamped. The leaf does not clamp it, or only where the expressions name it and not where they name its parts.
     fn is_clamped_apart(&self, exprs: &[ExprId], site: &Site<'_>) -> bool {
         let (mut open, mut seen) = (self.named(exprs), BTreeSet::new());
         while let Some(axis) = open.pop_first() {
             let made = self.made_of([axis], site);
             for part in made.leaves.into_iter().chain(made.consumed).filter(|part| seen.insert(*part)).collect::<Vec<_>>() {
                 let bounds = self.named(&[self.extent(part)]);
-                if self.made_of(bounds.iter().copied(), site).past.iter().any(|past| !self.guarded(*past, site)) {
+                if !self.made_of(bounds.iter().copied(), site).past.is_empty() {
                     return true;
                 }
                 open.extend(bounds);
@@ -351,7 +351,8 @@ impl<'v> Checks<'v> {
         }
         // The `leaves` view lets an axis exceed its extent wherever the axis is named.
         let clamped = || !running.is_empty() && self.clamped(exprs, site).is_some_and(|prover| claim(&prover));
-        if !inactive && !self.is_clamped_apart(exprs, site) && (claim(&self.provers.leaves) || clamped()) {
+        let is_apart = || self.is_guarded_apart(exprs, site) || self.is_clamped_apart(exprs, site);
+        if !inactive && !is_apart() && (claim(&self.provers.leaves) || clamped()) {
             return true;
         }
         // `x[0]` names no axis. The tensor has an element because the loops around run at least once.
@@ -361,20 +362,22 @@ impl<'v> Checks<'v> {
         running.is_empty() && (holds(&self.provers.roots) || holds(self.provers.bare()))
     }
 
-    /// Returns the `leaves` view at the points where the guarded axes are within their extents. The guarded axes count as clamped, and the
-    /// other axes can exceed their extents. Returns `None` if no axis is guarded. An axis that shares loops with another named axis is not
-    /// clamped, because those loops continue when the predicate is false.
-    fn clamped(&self, exprs: &[ExprId], site: &Site<'_>) -> Option<Prover<'v>> {
-        let named: Vec<AxisId> = self.named(exprs).into_iter().collect();
-        let past = self.made_of(named.iter().copied(), site).past;
+    /// True if the expressions name a guarded axis and another axis of the same loops. The predicate clamps the first and not the second, so
+    /// the relation between the two that the loops state does not hold.
+    fn is_guarded_apart(&self, exprs: &[ExprId], site: &Site<'_>) -> bool {
+        let named: Vec<(AxisId, MadeOf)> = self.named(exprs).into_iter().map(|axis| (axis, self.made_of([axis], site))).collect();
+        let mut past = named.iter().flat_map(|(_, made)| &made.past).filter(|past| self.guarded(**past, site));
         let apart = |held: &AxisId| {
             let own = self.made_of([*held], site).leaves;
-            named
-                .iter()
-                .map(|axis| (axis, self.made_of([*axis], site)))
-                .all(|(axis, made)| axis == held || made.consumed.contains(held) || made.leaves.is_disjoint(&own))
+            named.iter().any(|(axis, made)| axis != held && !made.consumed.contains(held) && !made.leaves.is_disjoint(&own))
         };
-        let held = past.into_iter().filter(|past| self.guarded(*past, site)).filter(apart);
+        past.any(apart)
+    }
+
+    /// Returns the `leaves` view at the points where the guarded axes are within their extents. The guarded axes count as clamped, and the
+    /// other axes can exceed their extents. Returns `None` if no axis is guarded.
+    fn clamped(&self, exprs: &[ExprId], site: &Site<'_>) -> Option<Prover<'v>> {
+        let held = self.made_of(self.named(exprs), site).past.into_iter().filter(|past| self.guarded(*past, site));
         let within: Vec<ExprId> = held.filter_map(|axis| self.provers.within.get(&axis).copied()).collect();
         let clamped = |prover: Prover<'v>, within: &ExprId| prover.assuming(*within, true);
         (!within.is_empty()).then(|| within.iter().fold(self.provers.leaves.within([]), clamped))

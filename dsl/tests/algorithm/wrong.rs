@@ -514,3 +514,10 @@ fn positions() {
     ];
     snapshot("positions", said + &all(&heads));
 }
+
+/// The axes of a wrong definition have the same names.
+#[test]
+fn names_after_a_wrong_definition() {
+    let texts = ["let t[i, j]: f32[N, M] = x[i, j + 1]; y[i, j] = sum(k in 0..M) { x[i + 1, j + k] };"];
+    snapshot("names_after_a_wrong_definition", bodies(&texts));
+}

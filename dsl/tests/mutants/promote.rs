@@ -3,13 +3,13 @@
 
 use tilewright_dsl::compile::compile;
 use tilewright_dsl::diag::Spans;
-use tilewright_dsl::expr::{Expr, Outside, Read};
+use tilewright_dsl::expr::{Binary, Expr, ExprId, Outside, Read};
 use tilewright_dsl::nest::{Block, Compute, Node, NodeKind, Program, Space};
 use tilewright_dsl::profile::Profile;
 use tilewright_dsl::syntax::{self, schedule::Schedule};
 use tilewright_dsl::verify::verify;
 
-const KERNELS: [(&str, &str); 4] = [
+const KERNELS: [(&str, &str); 5] = [
     (
         "fn sgemm<M, N, K>(a: f32[M, K], b: f32[K, N], alpha: f32, beta: f32, c: &mut f32[M, N]) {
             c[i, j] = alpha * sum(k in 0..K) { a[i, k] * b[k, j] } + beta * c[i, j];
@@ -70,6 +70,18 @@ const KERNELS: [(&str, &str); 4] = [
             promote(v => v_r, at: thread, to: register);
             promote(b => b_s, at: k_o, to: shared);
             unroll(i, j);
+        }",
+    ),
+    (
+        "fn before<M, OH = M - 1>(x: f32[M], w: f32[OH]) -> y: f32[OH] {
+            let s[j]: f32[M] = x[M - 1 - j];
+            y[i] = prod(k in i..OH) { s[k] * w[i] + (if 0 <= i - 3 { s[i - 2] } else { 0.0 }) };
+        }",
+        "V: before for arm_valhall where OH == 1 {
+            tile(i: 2);
+            tile(k: 2);
+            promote(x => x_s, at: k_o, to: shared);
+            serial(i);
         }",
     ),
 ];
@@ -158,7 +170,7 @@ fn barriers() {
 
 #[test]
 fn copies() {
-    assert_eq!(refused("no copy", &is_copy, &|_, _| false), 11);
+    assert_eq!(refused("no copy", &is_copy, &|_, _| false), 12);
 }
 
 #[test]
@@ -245,4 +257,25 @@ fn elements_elsewhere() {
         true
     };
     assert!(refused("an element further", &reader, &shifted) >= 6);
+}
+
+/// The index of a copy must be in bounds past the end of an axis, too, although the element is not used there.
+#[test]
+fn clamps_of_elements() {
+    let raw = |program: &Program, value: ExprId| {
+        program.exprs.replace(value, &mut |exprs, id| match *exprs.get(id) {
+            Expr::Binary(Binary::Min, index, last) if exprs.as_int(last).is_some() => Some(index),
+            _ => None,
+        })
+    };
+    let clamped = move |program: &Program, node: &Node| match &node.kind {
+        NodeKind::Compute(c) => c.value.iter().any(|value| raw(program, *value) != *value),
+        _ => false,
+    };
+    let unclamped = move |program: &mut Program, node: &mut Node| {
+        let value = &mut compute(node).value[0];
+        *value = raw(program, *value);
+        true
+    };
+    assert_eq!(refused("an index that is not clamped", &clamped, &unclamped), 1);
 }

@@ -203,13 +203,16 @@ impl Number {
 
     /// Returns the whole number of at most 32 bits that it is.
     pub(super) fn small(self) -> Option<i64> {
-        const MOST: u64 = 1 << 32;
-        let away = Values::PRIME - self.value;
-        match (self.value <= MOST, away <= MOST) {
-            (true, _) => Some(self.value as i64),
-            (_, true) => Some(-(away as i64)),
-            _ => None,
-        }
+        whole(self.value, 1 << 32)
+    }
+
+    /// Returns the number that it is, if that is a whole number of at most 32 bits, or below 512 with at most 44 binary places, as the floats
+    /// 1.5 and 0.1 are. One of 128 random elements is such a number, too.
+    pub(super) fn real(self) -> Option<f64> {
+        const PLACES: u64 = 1 << 44;
+        // An f64 holds whole numbers of 53 bits.
+        let scaled = || whole(Values::mul(self.value, PLACES), 1 << 53).map(|scaled| scaled as f64 / PLACES as f64);
+        self.small().map(|small| small as f64).or_else(scaled)
     }
 
     #[inline]
@@ -252,5 +255,15 @@ impl Number {
         let value = Values::mul(self.value, Values::inverse(other.value)?);
         let sign = self.sign.zip(other.sign).map(|(a, b)| a.times(b));
         Some(Number { value, exponent, degree: [n.saturating_add(e), d.saturating_add(m)], sign })
+    }
+}
+
+/// Returns the whole number that a residue is, if it is not above `most` in size.
+fn whole(value: u64, most: u64) -> Option<i64> {
+    let away = Values::PRIME - value;
+    match (value <= most, away <= most) {
+        (true, _) => Some(value as i64),
+        (_, true) => Some(-(away as i64)),
+        _ => None,
     }
 }

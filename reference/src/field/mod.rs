@@ -252,12 +252,12 @@ impl Field {
         }
     }
 
-    /// True if a number is before another one in the order. `None` if one of them is not known. Whole numbers of 32 bits have their own
-    /// order. All other numbers are at random places between them.
+    /// True if a number is before another one in the order. `None` if one of them is not known. Numbers with few binary places have their own
+    /// order, because a compiler may compare constants. All other numbers are at random places between them.
     pub fn is_less(&self, a: Element, b: Element) -> Option<bool> {
         let place = |x: Element| match x {
             Element::Infinite { negative: true } => Some((0, 0)),
-            Element::Number(n) => Some((1, n.small().map_or_else(|| self.draw(Drawn::Order, [n.value]), place_of))),
+            Element::Number(n) => Some((1, n.real().map_or_else(|| self.draw(Drawn::Order, [n.value]), place_of))),
             Element::Infinite { negative: false } => Some((2, 0)),
             Element::Unknown(_) => None,
         };
@@ -358,10 +358,10 @@ fn mixed(hash: u64, word: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// Returns the place of a whole number in the order. The bits of an f64 spread small numbers over all places.
-fn place_of(number: i64) -> u64 {
-    let bits = (number as f64).to_bits();
-    if number < 0 { !bits } else { bits | 1 << 63 }
+/// Returns the place of a number in the order. Its bits spread small numbers over all places.
+fn place_of(number: f64) -> u64 {
+    let bits = number.to_bits();
+    if number < 0.0 { !bits } else { bits | 1 << 63 }
 }
 
 /// Locks a set. A thread that panicked has left it whole, because each change is one call.

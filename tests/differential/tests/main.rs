@@ -5,6 +5,7 @@
 
 mod calls;
 mod checked;
+mod exact;
 mod families;
 mod fixed;
 mod functions;

@@ -598,3 +598,27 @@ fn digits_of_clamped_places() {
     }";
     check(kernel, schedule, &[&[("N", 1), ("M", 1)], &[("N", 9), ("M", 4)], &[("N", 14), ("M", 3)], &[("N", 0), ("M", 2)]]);
 }
+
+/// A loop ends as for the last `i` inside. Past the end of `i`, it runs although the end that `i` itself states would leave it empty.
+#[test]
+fn reads_of_copies_past_the_end_of_an_axis() {
+    let kernel = "fn k<M, OH = M - 1>(x: f32[M], w: f32[OH]) -> y: f32[OH] {
+        let s[j]: f32[M] = x[(M - 1) - j];
+        y[i] = prod(k in i..OH) { s[k] * w[i] + (if 0 <= (i - 3) { s[i - 2] } else { 0.5 }) };
+    }";
+    let schedule = "V: k for p where OH <= 2 {
+        tile(i: 4);
+        tile(k: 2);
+        promote(x => x_c, at: k_o, to: shared);
+        serial(i);
+    }";
+    check(kernel, schedule, &[&[("M", 1)], &[("M", 2)], &[("M", 3)]]);
+}
+
+/// The hull of `l` ends at a quotient by `K`, which may be 0. A launch computes it all the same.
+#[test]
+fn fused_hulls() {
+    let kernel = "fn k<K>(x: f32[K, K, 3]) -> y: f32[K, K] { y[i, j] = min(k in 0..3, l in 0..i) { x[i, l, k] }; }";
+    let schedule = "V: k for p { fuse(i, j => p); reorder(l, p, k); fuse(l, k => q); reorder(p, q); serial(p); }";
+    check(kernel, schedule, &[&[("K", 0)], &[("K", 1)], &[("K", 5)]]);
+}

@@ -23,8 +23,13 @@ pub(super) fn axes(program: &Program) -> Vec<String> {
     let (mut seen, mut names) = (HashSet::new(), Vec::new());
     for (id, axis) in program.axes.iter() {
         let family = families[id.index()];
+        // A definition that is not a stage yet has its own names. The axes of a wrong definition before it stay in the program.
+        if family.is_some_and(|stage| stage.index() >= program.stages.len()) {
+            names.push(axis.name.clone());
+            continue;
+        }
         let shared = stages_of.get(axis.name.as_str()).is_some_and(|stages| stages.len() > 1);
-        let mut name = match family.filter(|stage| shared && stage.index() < program.stages.len()) {
+        let mut name = match family.filter(|_| shared) {
             Some(stage) => format!("{}.{}", program.stages[stage].name, axis.name),
             None => axis.name.clone(),
         };

@@ -133,7 +133,7 @@ pub(in crate::schedule) fn bound(program: &Program, expr: ExprId, over: &HashSet
                 (_, Some(n)) => (bound(program, a, over, upper == (n >= 0))?, b),
                 (Some(n), _) if op == Binary::Mul => (a, bound(program, b, over, upper == (n >= 0))?),
                 // A product or quotient by a size.
-                _ if is_fixed(program, b, over) => (bound(program, a, over, upper)?, b),
+                _ if is_fixed(program, b, over) => (bound(program, a, over, upper)?, divisor(program, op, b)),
                 _ if op == Binary::Mul && is_fixed(program, a, over) => (a, bound(program, b, over, upper)?),
                 _ => return None,
             };
@@ -152,4 +152,11 @@ pub(in crate::schedule) fn bound(program: &Program, expr: ExprId, over: &HashSet
 /// True if a factor or divisor does not depend on the axes and is not negative.
 fn is_fixed(program: &Program, by: ExprId, over: &HashSet<AxisId>) -> bool {
     !program.exprs.uses_axis(by, &mut |a| over.contains(&a)) && Prover::on_leaves(program).nonneg(by)
+}
+
+/// Returns a factor or divisor, which is at least 1 if it is a divisor. It is 0 only where no point divides by it, but a launch computes the
+/// bound there, too.
+fn divisor(program: &Program, op: Binary, by: ExprId) -> ExprId {
+    let is_above = op == Binary::Mul || Prover::on_leaves(program).positive(by);
+    if is_above { by } else { program.exprs.binary(Binary::Max, by, program.exprs.int(1)) }
 }

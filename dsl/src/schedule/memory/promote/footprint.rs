@@ -10,8 +10,9 @@ use super::distance::distance;
 use super::{Wanted, as_read, block, call, listed, made_axis, unclamped};
 use crate::diag::Error;
 use crate::expr::linear::Linear;
-use crate::expr::{Expr, ExprId, Outside, Read, Sides};
-use crate::nest::{AxisId, Block, Exec, Node, NodeKind, Space, walk};
+use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Sides};
+use crate::facts::Prover;
+use crate::nest::{AxisId, Block, Exec, Node, NodeKind, Program, Space, walk};
 use crate::schedule::StageNest;
 use crate::schedule::loops::hull::bound;
 use crate::syntax::schedule::Memory;
@@ -73,11 +74,11 @@ fn values_of(block: &[Node]) -> Vec<ExprId> {
     walk::nodes(block).flat_map(compute).collect()
 }
 
-/// Calls `f` on every value that a block computes; `f` may replace the value.
-pub(super) fn values_mut(block: &mut Block, f: &mut dyn FnMut(&mut ExprId)) {
+/// Calls `f` on every value that a block computes, and on every index of data that it writes at; `f` may replace them.
+pub(super) fn values_mut(exprs: &Exprs, block: &mut Block, f: &mut dyn FnMut(&mut ExprId)) {
     walk::each_mut(block, &mut |node| {
         if let NodeKind::Compute(compute) = &mut node.kind {
-            compute.values_mut().for_each(&mut *f);
+            compute.values_mut(exprs).for_each(&mut *f);
         }
     });
 }
@@ -232,10 +233,22 @@ pub(super) fn within(
     let mut offset = nest.program.exprs.linear(seen.index[dimension]);
     offset.add(&range.low, -1);
     let at = if range.width == 1 { nest.program.exprs.int(0) } else { nest.program.exprs.of_linear(&offset, &order) };
-    if !offset.rest.is_empty() {
-        check_place(nest, wanted, seen, (at, range.width), dimension)?;
+    if offset.rest.is_empty() {
+        return Ok(at);
     }
-    Ok(at)
+    check_place(nest, wanted, seen, (at, range.width), dimension)?;
+    Ok(kept_inside(nest.program, at, range.width))
+}
+
+/// Clamps the index of a read to its copy, as far as it can be out of bounds. Past the end of an axis, the loops whose ends name the axis
+/// run as for its last value, but an index over loops has the value past the end. The element that is read there is not used.
+fn kept_inside(program: &Program, at: ExprId, width: i64) -> ExprId {
+    if !program.is_clamped_apart(at) {
+        return at;
+    }
+    let (exprs, prover) = (&program.exprs, Prover::new(program));
+    let above = if prover.nonneg(at) { at } else { exprs.binary(Binary::Max, at, exprs.int(0)) };
+    if prover.less(at, width) { above } else { exprs.binary(Binary::Min, above, exprs.int(width - 1)) }
 }
 
 /// Checks an index that is not a sum of axes: its distance from the lowest index must be proved to be in the box. In registers,

@@ -1,0 +1,37 @@
+//! Kernels that exact arithmetic took for wrong, because it lacked a law.
+
+use tilewright_differential::compile;
+use tilewright_dsl::launch::Feature;
+use tilewright_dsl::profile::Profile;
+use tilewright_prove::{Outcome, Subject, run};
+
+/// Checks that a schedule's results are equal to the kernel's in several fields.
+fn are_equal(kernel: &str, schedule: &str, sizes: &[(&str, i64)]) {
+    let profile = Profile { features: [Feature::Storage16, Feature::F16].into(), ..Profile::vulkan_1_1() };
+    let variant = compile::variant(kernel, schedule, &profile).unwrap_or_else(|refusal| panic!("{}", refusal.text));
+    let subject = Subject::new(&variant.program, &variant.algorithm, vec![&variant.nest]);
+    let dims = sizes.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
+    for seed in 0..8 {
+        assert_eq!(run(&subject, &dims, seed).expect("it runs").outcome, Outcome::Equal);
+    }
+}
+
+/// The compiler has computed that an item of zeros is 1, by comparing 1.5 with 1.
+#[test]
+fn constants_in_order() {
+    are_equal(
+        "fn k<N>(x: f16[2]) -> y: f16[N] { y[i] = prod(k in 0..2) { (x[k] * x[k] + 1.5).min(1.0) }; }",
+        "V: k for p { tile(k: 128 round_up => k_o); distribute(i => workgroup(y)); }",
+        &[("N", 2)],
+    );
+}
+
+/// Two infinities are stored as the bits of a word.
+#[test]
+fn bits_of_two_infinities() {
+    are_equal(
+        "fn k<N, M>(x: bf16[M, N]) -> y: bf16[N, M] { y[i, j] = min(l in 0..N, q in 1..1) { x[j, l] }; }",
+        "V: k for p where M % 4 == 0 { fuse(i, j => p); tile(p: 2) => workgroup(x); vectorize(p, 2); }",
+        &[("N", 1), ("M", 4)],
+    );
+}
