@@ -228,17 +228,14 @@ impl Checker<'_> {
         let Some(found) = &mut self.definition.reduction else { return Err(Poisoned) };
         let (worst, none) = (found.monoid.identity[0], found.monoid.identity[1]);
         // NaN items and those left out lose to every other item, like the identity.
-        let is_float = exprs.dtype(item).is_float();
-        let nan = is_float.then(|| exprs.unary(Unary::IsNan, item));
-        let chosen = |value, identity| {
-            let value = nan.map_or(value, |nan| exprs.select(nan, identity, value));
-            only.map_or(value, |only| exprs.select(only, value, identity))
-        };
-        found.lift = vec![chosen(item, worst), chosen(position, none)];
+        let nan = exprs.dtype(item).is_float().then(|| exprs.unary(Unary::IsNan, item));
+        let out = only.map(|only| exprs.unary(Unary::Not, only)).into_iter().chain(nan);
         let index = exprs.add(Node::State(1), DType::I32);
-        if !is_float && only.is_none() {
+        let Some(out) = out.reduce(|a, b| exprs.binary(Binary::Or, a, b)) else {
+            found.lift = vec![item, position];
             return Ok(index);
-        }
+        };
+        found.lift = vec![exprs.select(out, worst, item), exprs.select(out, none, position)];
         let nothing = exprs.compare(Compare::Eq, index, none);
         Ok(exprs.select(nothing, first, index))
     }

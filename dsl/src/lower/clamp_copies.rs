@@ -27,7 +27,7 @@ fn clamp(program: &Program, node: &mut Node, around: &[Around]) {
     }
     // An axis with a predicate counts as its last value inside.
     let known: Vec<AxisId> = around.iter().map(|l| l.axis).chain(compute.preds.iter().map(|pred| pred.axis)).collect();
-    compute.values_mut().for_each(|value| *value = clamped(program, *value, &known));
+    compute.values_mut(&program.exprs).for_each(|value| *value = clamped(program, *value, &known));
 }
 
 /// Returns the value with its reads clamped, over axes that are within their extents.

@@ -109,7 +109,7 @@ fn keep_inside(program: &Program, prover: &Prover<'_>, block: &mut Block) {
         if let NodeKind::Compute(compute) = &mut node.kind
             && compute.preds.iter().all(is_looped)
         {
-            compute.values_mut().for_each(|value| *value = inside(program, prover, *value, &mut HashMap::new()));
+            compute.values_mut(&program.exprs).for_each(|value| *value = inside(program, prover, *value, &mut HashMap::new()));
         }
     });
 }

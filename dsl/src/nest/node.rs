@@ -248,9 +248,10 @@ impl Compute {
         &self.dst[self.given.min(self.dst.len())..]
     }
 
-    /// Returns all expressions that it computes, mutably.
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut ExprId> {
-        self.value.iter_mut().chain(&mut self.finish)
+    /// Returns all expressions that it computes, mutably: its values, and the indices of its destinations that depend on data.
+    pub fn values_mut(&mut self, exprs: &Exprs) -> impl Iterator<Item = &mut ExprId> {
+        let places = self.dst.iter_mut().flat_map(|to| &mut to.index).filter(|at| !exprs.reads(**at).is_empty());
+        self.value.iter_mut().chain(&mut self.finish).chain(places)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::compile::Variant;
 use fastrand::Rng;
-use tilewright_dsl::expr::{Const, Expr, ExprId};
+use tilewright_dsl::expr::{Expr, ExprId};
 use tilewright_dsl::launch::{MOST, Role, Size};
 use tilewright_dsl::lower::launch::size;
 use tilewright_dsl::nest::{AxisId, Body, Program, Stage};
@@ -106,11 +106,8 @@ impl Positions {
 /// Returns the positions of a reduction; `None` if they depend on other axes.
 fn positions(program: &Program, stage: &Stage, over: &[AxisId], position: ExprId) -> Option<Positions> {
     let exprs = &program.exprs;
-    // An operand that is NaN, or left out by a condition, has the greatest position.
-    let (mut position, none) = (position, exprs.constant(Const::index(i32::MAX)));
-    while let Expr::Select(_, yes, no) = *exprs.get(position) {
-        position = if yes == none { no } else { yes };
-    }
+    // An operand that is NaN or left out does not count.
+    let position = if let Expr::Select(_, _, position) = exprs.get(position) { *position } else { position };
     let zero = exprs.int(0);
     let first = exprs.replace(position, &mut |exprs, id| match exprs.get(id) {
         Expr::Axis(axis) if over.contains(axis) => Some(zero),

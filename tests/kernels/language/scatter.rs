@@ -1,6 +1,6 @@
 //! Reductions with a condition, `sum(i in 0..N) where x[i] == b { … }`, and their updates of memory by `scatter`, against Rust's loops.
 
-use crate::harness::{Fill, Variant, profiles, variant};
+use crate::harness::{Fill, Variant, check, profiles, refused, variant};
 
 /// Counts and weighs the elements of each row by bins. Elements outside of the bins are left out.
 const COUNTS: &str = "fn k<R, N, B = 10>(x: i32[R, N]) -> count: i32[R, B] where N >= 1 {
@@ -85,4 +85,67 @@ fn bins_of_rows() {
             [[1, 1], [3, 5], [5, 129]].into_iter().for_each(|shape| counts(&made, shape));
         }
     }
+}
+
+/// Reads at the place of the greatest element above 0, or at the first place.
+const PLACE: &str = "fn k<N>(x: i32[N], w: f32[N]) -> (y: i32[], z: f32[]) where N >= 1 {
+    let place[]: i32[] = argmax(i in 0..N) where x[i] > 0 { x[i] };
+    let least[]: i32[] = argmin(i in 0..N) where x[i] > 50 { w[i] };
+    y[] = x[place[]];
+    z[] = w[least[]];
+}";
+
+/// A place is known to be within the range, but not to be the first one.
+#[test]
+fn places_of_some_items() {
+    check(PLACE, "V: k for p {}", &[&[("N", 1)], &[("N", 2)], &[("N", 40)]]);
+    let out_of_bounds = PLACE.replace("x: i32[N]", "x: i32[N], short: i32[1]").replace("x[place[]]", "short[place[]]");
+    refused(&out_of_bounds, "V: k for p {}", "may be out of bounds");
+}
+
+/// Sums by bins that depend on the row, and reads at bins.
+const READS: &str = "fn k<R, N, B>(x: i32[R, N], w: f32[B], v: f32[N]) -> y: f32[R, B] where B >= 1 {
+    y[r, b] = sum(i in 0..N) where x[r, i] - 2 == b && b < 7 { w[B - 1 - b] + v[i] * w[b / 2] };
+}";
+
+/// The item reads at the bin, and copies of its reads are made before and after the updates.
+#[test]
+fn bins_that_items_read() {
+    let schedules = [
+        "scatter(b); distribute(r => workgroup(x));",
+        "scatter(b); tile(i: 8 => i_o); promote(x => x_s, at: i_o, to: shared); distribute(r => workgroup(x));",
+        "scatter(b); tile(i: 8 => i_o); promote(x => x_r, at: i, to: register); promote(v => v_r, at: i, to: register);
+         distribute(r => workgroup(x));",
+        "scatter(b); tile(r: 8) => workgroup(x); distribute(r => thread(x)); tile(i: 4 => i_o);
+         promote(x => x_s, at: i_o, to: shared); promote(v => v_s, at: i_o, to: shared); pipeline(i_o, buffers: 2);",
+        "tile(i: 8 => i_o); rfactor(i_o => part); distribute(r => workgroup(x)); serial(b);
+         compute_at(part, i_o, to: shared); part { scatter(b); }",
+    ];
+    for schedule in schedules {
+        check(
+            READS,
+            &format!("V: k for p where B == 9 {{ {schedule} }}"),
+            &[&[("R", 1), ("N", 1)], &[("R", 9), ("N", 70)], &[("R", 3), ("N", 8)]],
+        );
+    }
+}
+
+/// Parts of blocks that are past the end, in shared memory.
+#[test]
+fn bins_past_the_end() {
+    let kernel = "fn k<N>(x: i32[N]) -> y: bool[3] { y[b] = any(i in 0..N) where x[i] == b { true } ^ (b == 1); }";
+    let schedule = "V: k for p where N % 4 == 0 { tile(i: 4 => i_o); rfactor(i_o => part); compute_at(part, i_o, to: shared);
+        tile(i_o: 2 => z); serial(b); part { scatter(b); } }";
+    check(kernel, schedule, &[&[("N", 0)], &[("N", 4)], &[("N", 20)]]);
+}
+
+/// A stage that is computed in shared memory is read where another reduction ends.
+#[test]
+fn bins_that_a_result_reads() {
+    let kernel = "fn k<N, M>(x: i32[N], w: f32[M, 5]) -> y: f32[M] {
+        let count[b]: f32[5] = sum(i in 0..N) where x[i] == b { 1.0 };
+        y[m] = sum(j in 0..5) { w[m, j] } + count[m % 5];
+    }";
+    let schedule = "V: k for p { distribute(m => workgroup(x)); compute_at(count, workgroup, to: shared); count { scatter(b); } }";
+    check(kernel, schedule, &[&[("N", 1), ("M", 1)], &[("N", 90), ("M", 7)]]);
 }

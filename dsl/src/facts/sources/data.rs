@@ -123,7 +123,7 @@ impl Context<'_> {
     fn position(&mut self, read: &Read, (stage, index): (&Stage, &[ExprId]), over: &[AxisId], lift: &[ExprId]) -> Option<Poly> {
         let exprs = &self.program.exprs;
         let [_, position] = lift else { return None };
-        // The position of a NaN item counts as invalid, and the finish replaces it by the first position.
+        // The position of an item that is NaN or left out counts as invalid, and the finish replaces it by the first position.
         let position = match exprs.get(*position) {
             Expr::Select(_, _, position) => *position,
             _ => *position,

@@ -231,7 +231,7 @@ pub(super) fn version_reads(program: &Program, body: &mut Block, axis: AxisId, c
     };
     walk::each_mut(body, &mut |node| {
         if let NodeKind::Compute(compute) = &mut node.kind {
-            compute.values_mut().for_each(|value| *value = versioned(*value));
+            compute.values_mut(&program.exprs).for_each(|value| *value = versioned(*value));
         }
     });
 }

@@ -9,8 +9,8 @@
 //! distributed, `by: atomic`, the updates are atomic operations.
 //!
 //! Refused: a stage without a reduction; an axis of the reduction; an item that does not compare the axis for equality with a value that
-//! the axis does not determine; an axis that may be empty; a state of several components, or of other than 32 bits; a stage that is
-//! distributed, vectorized or promoted already.
+//! the axis does not determine; axes that are compared with one another; an axis that may be empty; a state of several components, or
+//! of other than 32 bits; a stage that is distributed, vectorized or promoted already.
 
 use super::split;
 use crate::diag::{Error, SpanId};
@@ -30,6 +30,7 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied 
     for (axis, name) in axes.iter().zip(names) {
         chosen.push((*axis, check_axis(nest, *axis, name)?));
     }
+    check_apart(nest, &chosen, span)?;
     if !nest.is_scattered() {
         atomics::fill(nest, span)?;
     }
@@ -119,6 +120,20 @@ fn check_axis(nest: &mut StageNest<'_>, axis: AxisId, name: &Name) -> Result<Exp
         return Err(error.help(format!("state it in the kernel or in the schedule's header: `where {text} >= 1`")));
     }
     Ok(at)
+}
+
+/// Checks that no value of a scattered axis depends on another scattered axis, which has no loop.
+fn check_apart(nest: &StageNest<'_>, chosen: &[(AxisId, ExprId)], span: SpanId) -> Applied {
+    let exprs = &nest.program.exprs;
+    let before = nest.program.notes.scattered.get(&nest.stage).into_iter().flatten().map(|(axis, _)| *axis);
+    let mut axes = before.chain(chosen.iter().map(|(axis, _)| *axis));
+    let places = nest.path.compute.dst.iter().flat_map(|to| &to.index).copied();
+    let values = places.filter(|place| !matches!(exprs.get(*place), Expr::Axis(_))).chain(chosen.iter().map(|(_, at)| *at));
+    let values: Vec<ExprId> = values.collect();
+    let names = |axis: AxisId| values.iter().any(|value| exprs.uses_axis(*value, &mut |named| named == axis));
+    let Some(axis) = axes.find(|axis| names(*axis)) else { return Ok(()) };
+    let error = Error::new(span, format!("another scattered axis is compared with `{0}`, but `{0}` has no loop", nest.name(axis)));
+    Err(error.help("compare both axes with values in the kernel, or scatter one of them only"))
 }
 
 /// Returns the value of a map, which `check_stage` has refused.

@@ -19,6 +19,7 @@ impl<'v> Checks<'v> {
     }
 
     fn inside(&self, site: &Site<'_>, touch: &SiteAccess) {
+        let named = |index: ExprId| if touch.writes { index } else { self.over_chosen(site, index) };
         let buffer = &self.program.buffers[touch.buffer];
         let versions = usize::from(buffer.versions > 1);
         if let Some(version) = touch.index.first().filter(|_| versions == 1)
@@ -27,15 +28,15 @@ impl<'v> Checks<'v> {
             self.outside(site, touch, 0, "may be a negative version");
         }
         for (dimension, extent) in buffer.shape.iter().enumerate() {
-            let Some(index) = touch.index.get(dimension + versions) else { continue };
+            let Some(index) = touch.index.get(dimension + versions).map(|index| named(*index)) else { continue };
             // Each invocation has its own element in this dimension, inactive invocations included, so the index cannot be out of bounds.
-            if self.is_private(touch.buffer) && self.owner(site, *index).is_some() {
+            if self.is_private(touch.buffer) && self.owner(site, index).is_some() {
                 continue;
             }
             let (low, high) = sides(touch, dimension);
-            if low && !self.is_above(site, *index) {
+            if low && !self.is_above(site, index) {
                 self.outside(site, touch, dimension + versions, "may be negative");
-            } else if high && !self.is_below(site, *index, *extent) {
+            } else if high && !self.is_below(site, index, *extent) {
                 self.outside(site, touch, dimension + versions, &format!("may reach {}", self.printer.expr(*extent)));
             }
         }

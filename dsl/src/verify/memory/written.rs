@@ -36,7 +36,7 @@ impl<'v> Checks<'v> {
     fn is_updated(&self, site: &Site<'_>, touch: &SiteAccess, updates: &[(&Site<'_>, &SiteAccess)]) -> bool {
         let in_memory = updates.iter().any(|(update, _)| scattered::updates_memory(self, update).is_some());
         match touch.role {
-            Role::Plain if in_memory => updates.iter().all(|(update, _)| update.is_before(site)),
+            Role::Plain | Role::Finish if in_memory => updates.iter().all(|(update, _)| update.is_before(site)),
             Role::Finish => self.reaches(site, touch, updates, false),
             Role::Plain | Role::Init | Role::Update => true,
         }

@@ -2,6 +2,7 @@
 //! would take items past the end. ([`bounds`](crate::verify::memory::bounds) checks the reads.)
 
 use crate::diag::Error;
+use crate::expr::ExprId;
 use crate::nest::{AxisId, Fate, NodeKind, Tail};
 use crate::verify::Rule;
 use crate::verify::context::Checks;
@@ -23,7 +24,10 @@ impl Checks<'_> {
         if written.is_empty() {
             return;
         }
-        let named = self.named(&written.iter().flat_map(|touch| touch.index.clone()).collect::<Vec<_>>());
+        // An element that items choose is clamped to its axis.
+        let chosen: Vec<ExprId> = self.chosen_places(site).into_iter().map(|(_, at)| at).collect();
+        let places = written.iter().flat_map(|touch| &touch.index).copied().filter(|at| !chosen.contains(at));
+        let named = self.named(&places.collect::<Vec<_>>());
         let mut past = self.made_of(named, site).past;
         if matches!(site.node.kind, NodeKind::Compute(_) | NodeKind::AllReduce(_)) {
             let inactive = site.loops().map(|looped| looped.axis).filter(|axis| self.has_inactive(*axis, site));

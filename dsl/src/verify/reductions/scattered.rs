@@ -5,6 +5,7 @@
 //! updates the only element to which it belongs. Memory must be filled with the identity before: by an earlier dispatch
 //! ([`flow`](crate::verify::memory::flow)), or, for shared memory, by a leaf before the update.
 
+use crate::expr::linear::Linear;
 use crate::expr::{Binary, Compare, Expr, ExprId};
 use crate::nest::{AxisId, Body, Compute, NodeKind, Phase, Space};
 use crate::verify::Rule;
@@ -55,6 +56,7 @@ impl Checks<'_> {
 
     /// True if the items of a stage, `lift`, are the identity wherever the axis of a dimension differs from an index.
     pub(in crate::verify) fn is_chosen(&self, compute: &Compute, lift: &[ExprId], dimension: usize, index: ExprId) -> bool {
+        let index = self.provers.traced.value(index);
         let stage = &self.program.stages[compute.stage];
         let (Body::Reduce { monoid, .. }, Some(axis)) = (&stage.body, stage.axes.get(dimension)) else { return false };
         let exprs = &self.program.exprs;
@@ -62,18 +64,41 @@ impl Checks<'_> {
         let Expr::Binary(Binary::Min, at, last) = *exprs.get(inner) else { return false };
         let is_last = last == exprs.difference(self.extent(*axis), exprs.int(1));
         let ([item], [identity]) = (lift, monoid.identity.as_slice()) else { return false };
-        exprs.as_int(zero) == Some(0) && is_last && self.is_identity_elsewhere(*item, *identity, *axis, at)
+        let is_traced = !exprs.reads(at).iter().any(|read| self.is_untold(read.buffer, &[]));
+        is_traced && exprs.as_int(zero) == Some(0) && is_last && self.is_identity_elsewhere(compute, (*item, *identity), *axis, at)
+    }
+
+    /// Returns an index of a read with an axis in place of each element that the leaf's items choose. The element is within the axis, because
+    /// it is clamped to it, and `bounds` checks that the leaf writes inside of its buffer.
+    pub(in crate::verify) fn over_chosen(&self, site: &Site<'_>, index: ExprId) -> ExprId {
+        let NodeKind::Compute(compute) = &site.node.kind else { return index };
+        let exprs = &self.program.exprs;
+        let chosen = self.chosen_places(site);
+        let axes = &self.program.stages[compute.stage].axes;
+        exprs.replace(index, &mut |_, id| chosen.iter().find(|(_, at)| *at == id).map(|(n, _)| exprs.axis(axes[*n])))
+    }
+
+    /// Returns the dimensions of a leaf's element that its items choose, with their indices.
+    pub(in crate::verify) fn chosen_places(&self, site: &Site<'_>) -> Vec<(usize, ExprId)> {
+        let NodeKind::Compute(compute) = &site.node.kind else { return Vec::new() };
+        let ([to], true) = (compute.dst.as_slice(), self.program.notes.scattered.contains_key(&compute.stage)) else {
+            return Vec::new();
+        };
+        let Body::Reduce { lift, .. } = self.wanted(site, compute.stage).body else { return Vec::new() };
+        let is_chosen = |(n, at): &(usize, ExprId)| self.is_chosen(compute, &lift, *n, *at);
+        to.index.iter().copied().enumerate().filter(is_chosen).collect()
     }
 
     /// True if an item is the identity wherever an axis differs from a value.
-    fn is_identity_elsewhere(&self, item: ExprId, identity: ExprId, axis: AxisId, at: ExprId) -> bool {
+    fn is_identity_elsewhere(&self, compute: &Compute, (item, identity): (ExprId, ExprId), axis: AxisId, at: ExprId) -> bool {
         let exprs = &self.program.exprs;
         match *exprs.get(item) {
             Expr::Select(cond, yes, no) => {
-                no == identity && (self.implies(cond, axis, at) || self.is_identity_elsewhere(yes, identity, axis, at))
+                let implies = || self.implies(compute, cond, axis, at);
+                no == identity && (implies() || self.is_identity_elsewhere(compute, (yes, identity), axis, at))
             }
             Expr::Cast(_, cond) if exprs.dtype(cond) == DType::Bool => {
-                matches!(exprs.get(identity), Expr::Const(zero) if zero.bits == 0) && self.implies(cond, axis, at)
+                matches!(exprs.get(identity), Expr::Const(zero) if zero.bits == 0) && self.implies(compute, cond, axis, at)
             }
             _ => false,
         }
@@ -81,10 +106,10 @@ impl Checks<'_> {
 
     /// True if an axis equals a value wherever a condition holds: the condition compares two sums whose difference has the axis once, and
     /// the difference is 0 with the value in place of the axis.
-    fn implies(&self, cond: ExprId, axis: AxisId, at: ExprId) -> bool {
+    fn implies(&self, compute: &Compute, cond: ExprId, axis: AxisId, at: ExprId) -> bool {
         let exprs = &self.program.exprs;
         let (a, b) = match *exprs.get(cond) {
-            Expr::Binary(Binary::And, a, b) => return self.implies(a, axis, at) || self.implies(b, axis, at),
+            Expr::Binary(Binary::And, a, b) => return self.implies(compute, a, axis, at) || self.implies(compute, b, axis, at),
             Expr::Compare(Compare::Eq, a, b) if exprs.dtype(a) == DType::I32 => (a, b),
             _ => return false,
         };
@@ -97,6 +122,20 @@ impl Checks<'_> {
         let once = between(a, b).is_some_and(|sum| {
             sum.axes.get(&axis).is_some_and(|times| times.abs() == 1) && !sum.rest.iter().any(|(e, _)| names(*e))
         });
-        once && !names(at) && between(here(a), here(b)).is_some_and(|sum| sum.is_constant() && sum.constant == 0)
+        once && !names(at) && between(here(a), here(b)).is_some_and(|sum| self.is_zero(compute, sum))
+    }
+
+    /// True if the terms of a sum cancel. One of them may be read from a copy.
+    fn is_zero(&self, compute: &Compute, sum: Linear) -> bool {
+        let mut terms = sum.rest;
+        while let Some((term, times)) = terms.pop() {
+            let is_same = |(other, n): &(ExprId, i64)| {
+                let same = |a, b| self.are_same(compute, vec![(a, b)], &[]);
+                *n == -times && (same(term, *other) || same(*other, term))
+            };
+            let Some(at) = terms.iter().position(is_same) else { return false };
+            terms.remove(at);
+        }
+        sum.axes.is_empty() && sum.constant == 0
     }
 }

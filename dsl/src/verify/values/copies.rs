@@ -15,18 +15,19 @@ use std::collections::HashMap;
 /// Values with every read of a copy replaced by a read of the copied tensor.
 #[derive(Debug)]
 pub(in crate::verify) struct Traced {
-    /// The values of leaves and stages that read copies, each with its traced value.
+    /// The values of leaves and stages, and indices of written elements, that read copies, each with its traced value.
     values: HashMap<ExprId, ExprId>,
 }
 
 impl Traced {
-    /// Traces the values of all leaves and stages.
+    /// Traces the values of all leaves and stages, and the elements that leaves write.
     pub(in crate::verify) fn new(program: &Program, sites: &[Vec<Site<'_>>]) -> Traced {
         let copies = Copies { program, of: copies(program) };
         let mut all: Vec<ExprId> = Vec::new();
         for site in sites.iter().flatten() {
             if let NodeKind::Compute(compute) = &site.node.kind {
                 all.extend(compute.values());
+                all.extend(compute.dst.iter().flat_map(|to| &to.index));
             }
         }
         for stage in program.stages.values() {

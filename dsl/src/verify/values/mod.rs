@@ -104,28 +104,39 @@ impl Checks<'_> {
         }
     }
 
-    /// True if the values are the wanted ones. A value reads an accumulator where the wanted one names the state, and a copy where the
-    /// wanted one reads the tensor.
+    /// True if the values are the wanted ones.
     fn same(&self, compute: &Compute, wanted: &[ExprId], accumulators: &[BufferId]) -> bool {
         let values: Vec<ExprId> = compute.values().collect();
+        // (`owners` and `matrices` check the reads of fragments.)
+        let is_told = |value: &ExprId| match self.program.exprs.get(*value) {
+            Expr::Read(read) => !self.is_untold(read.buffer, accumulators),
+            _ => true,
+        };
+        let pairs = values.iter().zip(wanted).filter(|(value, _)| is_told(value)).map(|(value, wanted)| (*value, *wanted));
+        values.len() == wanted.len() && self.are_same(compute, pairs.collect(), accumulators)
+    }
+
+    /// True if a buffer cannot be traced: matrices, and memory other than the accumulators, which no stage defines.
+    pub(in crate::verify) fn is_untold(&self, buffer: BufferId, accumulators: &[BufferId]) -> bool {
+        let is_local = !self.space(buffer).is_global() && !matches!(self.space(buffer), Space::Constant(_));
+        let is_matrix = || matches!(self.space(buffer), Space::Fragment { .. });
+        is_local && !accumulators.contains(&buffer) && (is_matrix() || self.program.definition(buffer).is_none())
+    }
+
+    /// True if each value of a leaf equals the wanted value of its pair. A value reads an accumulator where the wanted one names the state,
+    /// and a copy where the wanted one reads the tensor.
+    pub(in crate::verify) fn are_same(&self, compute: &Compute, pairs: Vec<(ExprId, ExprId)>, accumulators: &[BufferId]) -> bool {
         let axes = &self.program.stages[compute.stage].axes;
-        let stored_at = |axis: &AxisId, index: ExprId| {
-            let place = axes.iter().position(|a| a == axis);
-            place.is_some_and(|place| compute.dst.iter().all(|to| to.index.get(place) == Some(&index)))
+        // An element is written back from memory that is indexed by other axes, or data choose it.
+        let stored_at = |axis: &AxisId| {
+            let place = axes.iter().position(|a| a == axis)?;
+            let first = *compute.dst.first()?.index.get(place)?;
+            compute.dst.iter().all(|to| to.index.get(place) == Some(&first)).then_some(first)
         };
         let (exprs, local) = (&self.program.exprs, compute.dst.iter().all(|to| !self.space(to.buffer).is_global()));
-        // The buffers that cannot be traced: matrices, and accumulators, which no stage defines.
-        let is_untold = |buffer: BufferId| {
-            let is_local = !self.space(buffer).is_global() && !matches!(self.space(buffer), Space::Constant(_));
-            let is_matrix = || matches!(self.space(buffer), Space::Fragment { .. });
-            is_local && !accumulators.contains(&buffer) && (is_matrix() || self.program.definition(buffer).is_none())
-        };
         let is_of_axes = |value: ExprId| exprs.dtype(value) == DType::I32 && exprs.reads(value).is_empty();
-        let traced = |value: &ExprId| self.provers.traced.value(*value);
-        // (`owners` and `matrices` check the reads of fragments.)
-        let is_told = |value: &ExprId| !matches!(exprs.get(*value), Expr::Read(read) if is_untold(read.buffer));
-        let pairs = values.iter().zip(wanted).filter(|(value, _)| is_told(value));
-        let mut open: Vec<(ExprId, ExprId)> = pairs.map(|(value, wanted)| (traced(value), traced(wanted))).collect();
+        let traced = |value: ExprId| self.provers.traced.value(value);
+        let mut open: Vec<(ExprId, ExprId)> = pairs.into_iter().map(|(value, wanted)| (traced(value), traced(wanted))).collect();
         let mut seen = HashSet::new();
         while let Some((value, wanted)) = open.pop() {
             if value == wanted || !seen.insert((value, wanted)) {
@@ -139,9 +150,7 @@ impl Checks<'_> {
                 {
                     open.push((*element, wanted));
                 }
-                // An element is written back from memory that is indexed by other axes.
-                (_, Expr::Axis(axis)) if stored_at(axis, value) => {}
-                (Expr::Read(read), _) if is_untold(read.buffer) => {}
+                (Expr::Read(read), _) if self.is_untold(read.buffer, accumulators) => {}
                 (Expr::Read(read), Expr::Read(wanted)) => match self.same_read(read, wanted) {
                     Some(left) => open.extend(left),
                     None => return false,
@@ -149,12 +158,16 @@ impl Checks<'_> {
                 (_, Expr::Read(wanted)) if self.same_element(value, wanted) => {}
                 // In conditions and casts, other axes may replace the stage's.
                 _ if is_of_axes(value) && self.same_index(value, wanted) => {}
+                (_, Expr::Axis(axis)) => match stored_at(axis).filter(|place| *place != wanted) {
+                    Some(place) => open.push((value, traced(place))),
+                    None => return false,
+                },
                 // The operations match. The operands are compared in turn.
                 (a, b) if a.map(&mut |_| value) == b.map(&mut |_| value) => open.extend(a.operands().into_iter().zip(b.operands())),
                 _ => return false,
             }
         }
-        values.len() == wanted.len()
+        true
     }
 
     /// Returns the buffers that hold a reduction's state, one for each component.

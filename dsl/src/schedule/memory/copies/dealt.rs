@@ -236,7 +236,7 @@ fn define(program: &mut Program, copy: &Copied, buffers: &[BufferId], dimensions
             if let NodeKind::Compute(compute) = &mut node.kind
                 && fills(compute, copy)
             {
-                compute.values_mut().for_each(|value| *value = over(program, *value));
+                compute.values_mut(&program.exprs).for_each(|value| *value = over(program, *value));
                 let own = compute.dst.iter_mut().filter(|dst| buffers.contains(&dst.buffer));
                 own.for_each(|Access { index: old, .. }| *old = index.clone());
             }
@@ -286,7 +286,7 @@ enum Misfit {
 impl Reader<'_> {
     fn redirect(&self, compute: &mut Compute, buffers: &[BufferId]) -> Applied {
         let stage = compute.stage;
-        for value in compute.values_mut() {
+        for value in compute.values_mut(&self.program.exprs) {
             let mut new = Vec::new();
             for read in self.program.exprs.reads(*value).into_iter().filter(|read| buffers.contains(&read.buffer)) {
                 let mut index = Vec::new();

@@ -108,7 +108,7 @@ fn writes(node: &Node, buffer: BufferId) -> bool {
 fn index_all(program: &Program, nodes: &mut Block, buffer: BufferId, index: &[ExprId]) {
     walk::each_mut(nodes, &mut |node| {
         if let NodeKind::Compute(compute) = &mut node.kind {
-            compute.values_mut().for_each(|value| *value = indexed(program, *value, buffer, index));
+            compute.values_mut(&program.exprs).for_each(|value| *value = indexed(program, *value, buffer, index));
             for Access { index: old, .. } in compute.dst.iter_mut().filter(|d| d.buffer == buffer) {
                 old.splice(0..0, index.iter().copied());
             }

@@ -295,14 +295,16 @@ pub(super) fn redirect(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, buffer: Bu
     }
     let mut moved = |value: &mut ExprId| *value = nest.program.exprs.replace(*value, &mut |_, id| new.get(&id).copied());
     nest.path.compute.value.iter_mut().for_each(&mut moved);
+    // Data choose the elements that a scattered reduction updates.
+    nest.path.compute.dst.iter_mut().flat_map(|to| &mut to.index).for_each(&mut moved);
     nest.path.compute.finish.iter_mut().filter(|_| wanted.place.has_result).for_each(&mut moved);
     let deep = |a: &Attached, nest: &StageNest<'_>| wanted.place.serves(a, nest.place_of(a));
     let mut attached = std::mem::take(&mut nest.placed.attached);
     for a in &mut attached {
         if deep(a, nest) {
             let mut moved = |value: &mut ExprId| *value = nest.program.exprs.replace(*value, &mut |_, id| new.get(&id).copied());
-            footprint::values_mut(&mut a.before, &mut moved);
-            footprint::values_mut(&mut a.after, &mut moved);
+            footprint::values_mut(&nest.program.exprs, &mut a.before, &mut moved);
+            footprint::values_mut(&nest.program.exprs, &mut a.after, &mut moved);
         }
     }
     nest.placed.attached = attached;
