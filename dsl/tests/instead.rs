@@ -39,13 +39,13 @@ fn whole(line: &str) -> String {
 /// Wrong lines, a part of the message of each, and the text to write instead. `None` if the help is not one line.
 const LINES: &[(&str, &str, Option<&str>)] = &[
     // Updates.
-    ("z[at[i]] += 1;", "scatter is out of scope", Some("z[b] = sum(i in 0..N) { if at[i] == b { 1 } else { 0 } };")),
-    ("z[at[i]] += n[i];", "`z` cannot be updated at `at[i]`", Some("z[b] = sum(i in 0..N) { if at[i] == b { n[i] } else { 0 } };")),
-    ("z[at[i]] -= n[i] + 1;", "scatter is", Some("z[b] = sum(i in 0..N) { if at[i] == b { -(n[i] + 1) } else { 0 } };")),
+    ("z[at[i]] += 1;", "depends on data", Some("z[b] = sum(i in 0..N) where at[i] == b { 1 };")),
+    ("z[at[i]] += n[i];", "`z` cannot be updated at `at[i]`", Some("z[b] = sum(i in 0..N) where at[i] == b { n[i] };")),
+    ("z[at[i]] -= n[i] + 1;", "depends on data", Some("z[b] = sum(i in 0..N) where at[i] == b { -(n[i] + 1) };")),
     ("y[i] += w[i, k];", "an element is defined once", Some("y[i] = sum(k in 0..M) { w[i, k] };")),
     ("y[i] *= w[i, k] + 1.0;", "`y` cannot be updated by `*=`", Some("y[i] = prod(k in 0..M) { w[i, k] + 1.0 };")),
     ("acc[i] += s;", "`acc` cannot be updated by `+=`", Some("acc[i] = acc[i] + s;")),
-    ("y[at[i]] = sum(i in 0..N) { x[i] };", "scatter is", None),
+    ("y[at[i]] = sum(i in 0..N) { x[i] };", "depends on data", None),
     ("acc[i] *= s - 1.0;", "`acc` cannot be updated by `*=`", Some("acc[i] = acc[i] * (s - 1.0);")),
     // Loops.
     ("for i in 0..N { y[i] = x[i] * 2.0; }", "`for` is not supported in kernels", Some("y[i] = x[i] * 2.0;")),

@@ -11,7 +11,7 @@ use super::number::near;
 use super::reductions::short;
 use super::rows::joined;
 use crate::nest::Body;
-use crate::schedule::loops::scatter::chosen;
+use crate::schedule::memory::scatter::chosen;
 
 /// The most elements of the result for which items are compared with all of them.
 const FEW: i64 = 4;

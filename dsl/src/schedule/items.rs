@@ -8,10 +8,10 @@ use crate::nest::{Program, StageId};
 use crate::profile::Profile;
 use crate::schedule::algebra::{accumulate, rfactor};
 use crate::schedule::invocations::{distribute, subgroups, tile};
-use crate::schedule::loops::{dot, fuse, reorder, scatter, serial, split, unroll, vectorize};
+use crate::schedule::loops::{dot, fuse, reorder, serial, split, unroll, vectorize};
 use crate::schedule::matrices::{fragment, mma};
 use crate::schedule::memory::promote::Copied;
-use crate::schedule::memory::{compute_at, copies, pipeline, promote};
+use crate::schedule::memory::{compute_at, copies, pipeline, promote, scatter};
 use crate::syntax::schedule::{Directive, DirectiveKind};
 
 /// The result of applying a schedule, besides the rewritten program.

@@ -8,7 +8,7 @@ use crate::diag::{Error, Errors, SpanId};
 use crate::expr::{Binary, Compare, ExprId};
 use crate::facts::{Poly, Prover};
 use crate::nest::print::Printer;
-use crate::nest::{Axis, AxisDef, AxisId, BufferId, Dispatch, Exec, Fate, Level, NodeKind, Program, Slot, Space};
+use crate::nest::{Axis, AxisDef, AxisId, BufferId, Compute, Dispatch, Exec, Fate, Level, NodeKind, Phase, Program, Slot, Space};
 use crate::profile::Profile;
 use crate::verify::loops::local::WorkgroupSize;
 use std::cell::{OnceCell, RefCell};
@@ -149,6 +149,16 @@ pub(super) struct MadeOf {
 }
 
 impl<'v> Checks<'v> {
+    /// Returns the compute of a leaf that updates memory, and not registers.
+    pub(super) fn updates_memory<'p>(&self, site: &Site<'p>) -> Option<&'p Compute> {
+        match &site.node.kind {
+            NodeKind::Compute(c) if matches!(c.phase, Phase::Update | Phase::Atomic) => {
+                (c.phase == Phase::Atomic || c.dst.iter().any(|to| self.is_visible(to.buffer))).then_some(c)
+            }
+            _ => None,
+        }
+    }
+
     pub(super) fn new(
         program: &'v Program,
         profile: &'v Profile,

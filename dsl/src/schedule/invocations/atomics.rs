@@ -9,7 +9,6 @@ use crate::expr::{Expr, ExprId};
 use crate::nest::{
     Access, Axis, AxisDef, AxisId, AxisKind, Body, Buffer, BufferId, Fate, How, Monoid, Program, Space, Stage, StageId, State,
 };
-use crate::schedule::memory::promote::Copied;
 use crate::schedule::{Applied, StageNest};
 use crate::syntax::schedule::By;
 
@@ -39,60 +38,43 @@ pub(in crate::schedule) fn check(nest: &StageNest<'_>, monoid: &Monoid, by: By) 
 }
 
 /// Prepares a reduction for atomics, once per stage.
-pub(in crate::schedule) fn prepare(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
+pub(in crate::schedule) fn prepare(nest: &mut StageNest<'_>, span: SpanId) {
     let begun = |axis: AxisId| nest.program.notes.strategies.get(&axis) == Some(&How::Atomic);
     if nest.path.axes().any(begun) {
-        return Ok(());
+        return;
     }
     if !nest.is_scattered() {
-        fill(nest, span)?;
+        fill(nest, span);
     }
     let stage = &nest.program.stages[nest.stage];
     if nest.program.exprs.dtype(nest.path.compute.value[0]).is_float() {
         let what = format!("atomics sum `{}` in an order that differs from run to run, and so does its rounding", stage.name);
         nest.program.owe(what, State::Assumed, span);
     }
-    Ok(())
 }
 
-/// Fills the result of a reduction with the identity before it, and finishes it after it if necessary: in dispatches of their own, or, for
-/// a stage within another nest, beside it.
-pub(in crate::schedule) fn fill(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
-    let host = nest.program.notes.hosts.get(&nest.stage).copied();
-    match host {
-        Some(_)
-            if !is_reduced_value(nest) || nest.program.buffers[nest.program.stages[nest.stage].buffer].space != Space::Shared =>
-        {
-            let name = &nest.program.stages[nest.stage].name;
-            let error = Error::new(
-                span,
-                format!("`{name}` is updated in memory, so its result must be the reduced value, in shared memory"),
-            );
-            return Err(error.help("compute it with `to: shared`, and apply other operations where it is read"));
-        }
-        None if !is_plain(nest) => finish_apart(nest, span),
-        _ => {}
+/// Fills the result of a reduction with the identity in a dispatch before it, and finishes it in a dispatch after it if necessary.
+pub(in crate::schedule) fn fill(nest: &mut StageNest<'_>, span: SpanId) {
+    if !is_plain(nest) {
+        finish_apart(nest, span);
     }
+    if let Some(fill) = fill_stage(nest, span) {
+        let dispatch = nest.program.naive_dispatch(fill);
+        nest.program.plan.insert(nest.dispatch, dispatch);
+        nest.dispatch += 1;
+    }
+}
+
+/// Adds the stage that fills the result of a reduction with the identity.
+pub(in crate::schedule) fn fill_stage(nest: &mut StageNest<'_>, span: SpanId) -> Option<StageId> {
     let stage = nest.program.stages[nest.stage].clone();
-    let Body::Reduce { monoid, .. } = &stage.body else { return Ok(()) };
+    let Body::Reduce { monoid, .. } = &stage.body else { return None };
     let identity = monoid.identity[0];
     let map = Map { name: unused(nest.program, &format!("{}_fill", stage.name)), buffer: stage.buffer, span };
     let fill = map.add(nest, |_, _| identity);
-    let dispatch = nest.program.naive_dispatch(fill);
-    match host {
-        Some(host) => {
-            nest.program.notes.hosts.insert(fill, host);
-            nest.placed.beside.0.extend(dispatch.body);
-            nest.copies.push(Copied::computed(fill, stage.buffer, span));
-        }
-        None => {
-            nest.program.plan.insert(nest.dispatch, dispatch);
-            nest.dispatch += 1;
-        }
-    }
     let what = format!("`{}` is filled with the identity of `{}` before", nest.program.buffers[stage.buffer].name, monoid.name);
     nest.program.owe(what, State::Proved, span);
-    Ok(())
+    Some(fill)
 }
 
 /// True if the reduced value is the result itself, in memory that only this stage writes.
@@ -102,7 +84,7 @@ fn is_plain(nest: &StageNest<'_>) -> bool {
 }
 
 /// True if the reduced value is the result itself.
-fn is_reduced_value(nest: &StageNest<'_>) -> bool {
+pub(in crate::schedule) fn is_reduced_value(nest: &StageNest<'_>) -> bool {
     let stage = &nest.program.stages[nest.stage];
     let Body::Reduce { monoid, finish, .. } = &stage.body else { return true };
     let same = nest.program.buffers[stage.buffer].dtype == nest.program.exprs.dtype(monoid.identity[0]);

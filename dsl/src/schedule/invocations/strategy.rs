@@ -127,7 +127,7 @@ fn check_subgroup(nest: &StageNest<'_>, monoid: &Monoid, by: By) -> Applied {
 pub fn begin(nest: &mut StageNest<'_>, axis: AxisId, by: By, span: SpanId) -> Applied {
     let (name, stage) = (nest.name(axis).to_owned(), nest.program.stages[nest.stage].name.clone());
     if by.how == How::Atomic {
-        atomics::prepare(nest, span)?;
+        atomics::prepare(nest, span);
     } else {
         nest.program.owe(
             format!("the partial results over `{name}` are combined before `{stage}` is written"),

@@ -7,7 +7,6 @@ pub mod lanes;
 pub mod peel;
 pub mod reorder;
 pub mod round_up;
-pub mod scatter;
 pub mod serial;
 pub mod shift;
 pub mod split;

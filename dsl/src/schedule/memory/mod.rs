@@ -5,3 +5,4 @@ pub(super) mod compute_at;
 pub(super) mod copies;
 pub(super) mod pipeline;
 pub mod promote;
+pub(crate) mod scatter;

@@ -7,7 +7,6 @@ use crate::facts::Prover;
 use crate::nest::{AxisDef, AxisId, Body, Exec, Fate, How, NodeKind, Phase, Space, Split};
 use crate::verify::Rule;
 use crate::verify::context::{Checks, MadeOf};
-use crate::verify::reductions::scattered;
 use crate::verify::site::Site;
 use std::collections::BTreeSet;
 use tilewright_launch::Relation;
@@ -87,7 +86,7 @@ impl<'v> Checks<'v> {
                 format!("`{line}` leaves out values, as `{a}` and `{b}` do not vary independently"),
             );
         }
-        let adds = scattered::updates_memory(self, site).is_some()
+        let adds = self.updates_memory(site).is_some()
             || matches!(&site.node.kind, NodeKind::AllReduce(reduction) if reduction.how == How::Atomic);
         if adds || written().any(|touch| *self.space(touch.buffer) == Space::Update) {
             self.visits_no_twice(site, &consumed);

@@ -5,7 +5,6 @@ use crate::diag::Error;
 use crate::nest::{Exec, Node, NodeKind, Phase, Space};
 use crate::verify::Rule;
 use crate::verify::context::Checks;
-use crate::verify::reductions::scattered;
 use crate::verify::site::{Role, Site, SiteAccess};
 use std::collections::BTreeSet;
 
@@ -34,7 +33,7 @@ impl<'v> Checks<'v> {
 
     /// True if the elements that are read have been updated. Updates of memory reach all elements that the items choose.
     fn is_updated(&self, site: &Site<'_>, touch: &SiteAccess, updates: &[(&Site<'_>, &SiteAccess)]) -> bool {
-        let in_memory = updates.iter().any(|(update, _)| scattered::updates_memory(self, update).is_some());
+        let in_memory = updates.iter().any(|(update, _)| self.updates_memory(update).is_some());
         match touch.role {
             Role::Plain | Role::Finish if in_memory => updates.iter().all(|(update, _)| update.is_before(site)),
             Role::Finish => self.reaches(site, touch, updates, false),

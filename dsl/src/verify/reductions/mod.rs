@@ -10,7 +10,7 @@ mod all_reduces;
 mod fills;
 mod predicates;
 mod running;
-pub(in crate::verify) mod scattered;
+mod scattered;
 
 use super::Rule;
 use super::context::{Checks, MadeOf};
@@ -135,7 +135,7 @@ impl Checks<'_> {
         self.goes_on(site, stage);
         let leaves = self.reduction_leaves(site, stage);
         for touch in site.touches.iter().filter(|touch| touch.role == Role::Update) {
-            if let Some(compute) = scattered::updates_memory(self, site) {
+            if let Some(compute) = self.updates_memory(site) {
                 self.scattered(site, compute, touch);
             } else {
                 let bound = site.loops().filter(|looped| !is_loop(looped.exec) && leaves.contains(&looped.axis));

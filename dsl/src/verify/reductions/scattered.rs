@@ -13,16 +13,6 @@ use crate::verify::context::Checks;
 use crate::verify::site::{Role, Site, SiteAccess};
 use tilewright_launch::DType;
 
-/// Returns the compute of a leaf that updates memory.
-pub(in crate::verify) fn updates_memory<'p>(checks: &Checks<'_>, site: &Site<'p>) -> Option<&'p Compute> {
-    match &site.node.kind {
-        NodeKind::Compute(c) if matches!(c.phase, Phase::Update | Phase::Atomic) => {
-            (c.phase == Phase::Atomic || c.dst.iter().any(|to| checks.is_visible(to.buffer))).then_some(c)
-        }
-        _ => None,
-    }
-}
-
 impl Checks<'_> {
     /// Checks an update of memory.
     pub(super) fn scattered(&self, site: &Site<'_>, compute: &Compute, touch: &SiteAccess) {

@@ -12,18 +12,19 @@
 //! the axis does not determine; axes that are compared with one another; an axis that may be empty; a state of several components, or
 //! of other than 32 bits; a stage that is distributed, vectorized or promoted already.
 
-use super::split;
 use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, Compare, Const, Expr, ExprId, Exprs};
 use crate::launch::DType;
-use crate::nest::{AxisId, AxisKind, Body, Exec, Monoid, Program, State};
+use crate::nest::{AxisId, AxisKind, Body, Exec, Monoid, Program, Space, State};
 use crate::schedule::invocations::atomics;
+use crate::schedule::loops::split;
+use crate::schedule::memory::promote::Copied;
 use crate::schedule::{Applied, StageNest};
 use crate::syntax::Name;
 use crate::syntax::schedule::{Directive, DirectiveKind};
 
 /// Applies the directive.
-pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied {
+pub(in crate::schedule) fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied {
     let axes = nest.axes(names)?;
     check_stage(nest, span)?;
     let mut chosen = Vec::new();
@@ -32,7 +33,7 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied 
     }
     check_apart(nest, &chosen, span)?;
     if !nest.is_scattered() {
-        atomics::fill(nest, span)?;
+        fill(nest, span)?;
     }
     for (axis, at) in chosen {
         replace_loop(nest, axis, at);
@@ -42,6 +43,27 @@ pub fn apply(nest: &mut StageNest<'_>, names: &[Name], span: SpanId) -> Applied 
         nest.program.owe(what, State::Proved, span);
     }
     nest.refresh();
+    Ok(())
+}
+
+/// Fills the result with the identity before: in a dispatch, or, for a stage within another nest, beside it.
+fn fill(nest: &mut StageNest<'_>, span: SpanId) -> Applied {
+    let Some(host) = nest.program.notes.hosts.get(&nest.stage).copied() else {
+        atomics::fill(nest, span);
+        return Ok(());
+    };
+    let buffer = nest.program.stages[nest.stage].buffer;
+    if !atomics::is_reduced_value(nest) || nest.program.buffers[buffer].space != Space::Shared {
+        let name = &nest.program.stages[nest.stage].name;
+        let what = format!("`{name}` is updated in memory, so its result must be the reduced value, in shared memory");
+        return Err(Error::new(span, what).help("compute it with `to: shared`, and apply other operations where it is read"));
+    }
+    if let Some(fill) = atomics::fill_stage(nest, span) {
+        nest.program.notes.hosts.insert(fill, host);
+        let body = nest.program.naive_dispatch(fill).body;
+        nest.placed.beside.0.extend(body);
+        nest.copies.push(Copied::computed(fill, buffer, span));
+    }
     Ok(())
 }
 
