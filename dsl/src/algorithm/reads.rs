@@ -251,7 +251,7 @@ impl Checker<'_> {
                 "no example was found; the prover understands axes and dims with `+ - *`, and `/ %` by divisors of at least 1",
             ),
         };
-        let help = match self.from_the_end(index, range) {
+        let help = match self.counted_back(index, range) {
             Some(at) => format!("an index does not count from the end: write `{at}` for `{shown}`"),
             None => format!(
                 "write `{tensor}.pad(v)[…]` for the value `v` out of bounds or `{tensor}.clamp()[…]` for the nearest element, or read it under an `if` that keeps it in bounds"
@@ -261,7 +261,7 @@ impl Checker<'_> {
     }
 
     /// Returns an index that is always below 0 as an index from the start, for help.
-    fn from_the_end(&self, index: ExprId, range: IndexRange) -> Option<String> {
+    fn counted_back(&self, index: ExprId, range: IndexRange) -> Option<String> {
         let exprs = &self.program.exprs;
         let below = exprs.difference(exprs.int(-1), index);
         let is_below = exprs.as_int(range.start) == Some(0) && self.proves_nonneg(below);
