@@ -3,7 +3,7 @@
 
 use crate::board;
 use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, Range, Stage, Type};
-use crate::kernel::{self, Kernel, narrowed, together};
+use crate::kernel::{self, Kernel, together};
 use crate::members::{looped, renamed};
 use crate::schedule::tree::{Fact, Schedule};
 use crate::schedule::{self, Product, facts};
@@ -35,9 +35,6 @@ const RANGES: u64 = 6;
 
 /// The interval of cases in which a further result is defined together with another one.
 const TOGETHER: u64 = 16;
-
-/// The interval of cases whose results and reductions are shorter by minima and quotients of sizes.
-const NARROWED: u64 = 8;
 
 /// A case as trees.
 #[derive(Clone, Debug)]
@@ -121,21 +118,12 @@ impl Case {
         if !large && values % TOGETHER == 1 {
             together::joined(&mut Rng::with_seed(values), &mut kernel);
         }
-        let mut case = Case { kernel, generic, schedule, profile, launches, scalars, fills, values, large };
-        if case.is_narrowed() {
-            narrowed::narrowed(&mut Rng::with_seed(values), &mut case.kernel);
-        }
-        case
+        Case { kernel, generic, schedule, profile, launches, scalars, fills, values, large }
     }
 
     /// Returns true if a case is one of those whose indices exceed 2^31.
     pub fn is_large(seed: u64, case: u64) -> bool {
         mix(seed ^ mix(case)).is_multiple_of(LARGE)
-    }
-
-    /// Returns true if the results and reductions are shorter by other sizes.
-    pub fn is_narrowed(&self) -> bool {
-        !self.large && self.values % NARROWED == 3
     }
 
     /// Returns true if the intermediates are members of a family in the text.

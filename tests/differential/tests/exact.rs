@@ -5,33 +5,28 @@ use tilewright_dsl::launch::Feature;
 use tilewright_dsl::profile::Profile;
 use tilewright_prove::{Outcome, Subject, run};
 
-/// Checks that a schedule's results are equal to the kernel's in several fields.
-fn are_equal(kernel: &str, schedule: &str, sizes: &[(&str, i64)]) {
+/// Returns the outcomes of runs in several fields.
+fn outcomes(kernel: &str, schedule: &str, sizes: &[(&str, i64)]) -> Vec<Outcome> {
     let profile = Profile { features: [Feature::Storage16, Feature::F16].into(), ..Profile::vulkan_1_1() };
     let variant = compile::variant(kernel, schedule, &profile).unwrap_or_else(|refusal| panic!("{}", refusal.text));
     let subject = Subject::new(&variant.program, &variant.algorithm, vec![&variant.nest]);
     let dims = sizes.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
-    for seed in 0..8 {
-        assert_eq!(run(&subject, &dims, seed).expect("it runs").outcome, Outcome::Equal);
-    }
+    (0..8).map(|seed| run(&subject, &dims, seed).expect("it runs").outcome).collect()
 }
 
 /// The compiler has computed that an item of zeros is 1, by comparing 1.5 with 1.
 #[test]
 fn constants_in_order() {
-    are_equal(
-        "fn k<N>(x: f16[2]) -> y: f16[N] { y[i] = prod(k in 0..2) { (x[k] * x[k] + 1.5).min(1.0) }; }",
-        "V: k for p { tile(k: 128 round_up => k_o); distribute(i => workgroup(y)); }",
-        &[("N", 2)],
-    );
+    let kernel = "fn k<N>(x: f16[2]) -> y: f16[N] { y[i] = prod(k in 0..2) { (x[k] * x[k] + 1.5).min(1.0) }; }";
+    let schedule = "V: k for p { tile(k: 128 round_up => k_o); distribute(i => workgroup(y)); }";
+    assert_eq!(outcomes(kernel, schedule, &[("N", 2)]), vec![Outcome::Equal; 8]);
 }
 
-/// Two infinities are stored as the bits of a word.
+/// An accumulator of two elements begins with a word of two infinities. Its halves are stored, and are not the names of inputs.
 #[test]
-fn bits_of_two_infinities() {
-    are_equal(
-        "fn k<N, M>(x: bf16[M, N]) -> y: bf16[N, M] { y[i, j] = min(l in 0..N, q in 1..1) { x[j, l] }; }",
-        "V: k for p where M % 4 == 0 { fuse(i, j => p); tile(p: 2) => workgroup(x); vectorize(p, 2); }",
-        &[("N", 1), ("M", 4)],
-    );
+fn halves_of_a_literal() {
+    let kernel = "fn k<N, M>(x: bf16[M, N]) -> y: bf16[N, M] { y[i, j] = min(l in 0..N, q in 1..1) { x[j, l] }; }";
+    let schedule = "V: k for p where M % 4 == 0 { fuse(i, j => p); tile(p: 2) => workgroup(x); vectorize(p, 2); }";
+    let reason = "a float that is made of the bits of an integer";
+    assert_eq!(outcomes(kernel, schedule, &[("N", 1), ("M", 4)]), vec![Outcome::NotShown([reason.to_owned()].into()); 8]);
 }

@@ -10,7 +10,6 @@ mod families;
 mod fixed;
 mod functions;
 mod mutants;
-mod narrowed;
 mod plans;
 mod planted;
 mod proofs;

@@ -21,9 +21,11 @@ pub(super) fn format(form: Form) -> Option<Format> {
 /// Half of a word of a tensor's memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Cell {
-    /// Bits that the caller passed, or integers of less than 32 bits.
+    /// Bits that the caller passed, or a copy of them.
     #[default]
     Passed,
+    /// An integer of less than 32 bits that the module computed. Its bits are in the memory.
+    Integer,
     /// The first half of a word.
     Whole(Word),
     /// The second half of a word.
@@ -71,13 +73,23 @@ impl Exact<'_> {
         }
     }
 
-    /// Returns the cells of a word after an integer is stored to a part of it. Integers are kept as their bits in memory.
-    pub(super) fn cells_as_integers(&self, cells: [Cell; 2]) -> [Cell; 2] {
-        match cells {
-            [Cell::Whole(word), _] if self.reason(word).is_some() => cells,
-            [Cell::Half(word), _] | [_, Cell::Half(word)] if self.reason(word).is_some() => cells,
-            _ => [Cell::Passed; 2],
-        }
+    /// Returns the cells of a word after an integer of less than 32 bits is stored to a part of it. `None` if the other part is not an
+    /// integer.
+    pub(super) fn cells_with_integer(&self, cells: [Cell; 2], byte: usize, word: Word) -> Option<[Cell; 2]> {
+        let in_memory = |word: Word| if let Word::Named(_) = word { Cell::Passed } else { Cell::Integer };
+        let is_integer = |word: Word| self.reason(word).is_none();
+        let mut cells = match cells {
+            [Cell::Whole(word), _] => is_integer(word).then(|| [in_memory(word); 2])?,
+            halves => {
+                let [low, high] = halves.map(|cell| match cell {
+                    Cell::Half(word) => is_integer(word).then(|| in_memory(word)),
+                    cell => Some(cell),
+                });
+                [low?, high?]
+            }
+        };
+        cells[byte % 4 / 2] = in_memory(word);
+        Some(cells)
     }
 
     /// Returns the cells of a word as two halves.
@@ -88,6 +100,7 @@ impl Exact<'_> {
         }
         [0, 1].map(|n| match cells[n] {
             Cell::Passed => Cell::Half(Word::Named(raw >> (16 * n) & 0xffff)),
+            Cell::Integer => Cell::Half(Word::Int(raw >> (16 * n) & 0xffff)),
             cell => cell,
         })
     }

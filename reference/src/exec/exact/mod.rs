@@ -152,18 +152,16 @@ impl<'a> Exact<'a> {
 
     /// Changes the cells of a word of a tensor's memory for the store of a scalar.
     fn store_cells(&self, cells: &mut [Cell; 2], raw: u32, (byte, form): (usize, Form), word: Word) {
-        match form {
-            Form::Word => *cells = self.cells_of(word),
-            Form::Byte => match self.reason(word) {
-                None => *cells = self.cells_as_integers(*cells),
-                Some(reason) => *cells = [Cell::Whole(Exact::unknown(reason)), Cell::Rest],
-            },
-            Form::Short
-                if self.reason(word).is_none() && matches!(self.cells_as_integers(*cells), [Cell::Passed, Cell::Passed]) =>
-            {
-                *cells = [Cell::Passed; 2];
+        let is_small = matches!(form, Form::Byte | Form::Short) && self.reason(word).is_none();
+        match (form, is_small.then(|| self.cells_with_integer(*cells, byte, word)).flatten()) {
+            (_, Some(integers)) => *cells = integers,
+            (Form::Word, None) => *cells = self.cells_of(word),
+            (Form::Byte, None) => {
+                if let Some(reason) = self.reason(word) {
+                    *cells = [Cell::Whole(Exact::unknown(reason)), Cell::Rest];
+                }
             }
-            Form::Half | Form::BFloat | Form::Short => {
+            (Form::Half | Form::BFloat | Form::Short, None) => {
                 let mut halves = self.cells_as_halves(*cells, raw);
                 halves[byte % 4 / 2] = Cell::Half(word);
                 *cells = halves;

@@ -12,7 +12,6 @@ mod floats;
 mod functions;
 mod integers;
 mod large;
-pub(crate) mod narrowed;
 mod online;
 mod products;
 mod proofs;

@@ -16,7 +16,7 @@ use crate::nest::{AxisId, Block, Exec, Node, NodeKind, Program, Space, walk};
 use crate::schedule::StageNest;
 use crate::schedule::loops::hull::bound;
 use crate::syntax::schedule::Memory;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The axes of a copy, the source elements that they denote, and the indices of the reads in the copy.
 pub(in crate::schedule) struct Footprint {
@@ -202,10 +202,8 @@ fn boxed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen]) -> Result
     let mut places: Vec<(ExprId, Vec<ExprId>)> = seen.iter().map(|s| (s.id, Vec::new())).collect();
     let mut ranges = Vec::new();
     for dimension in 0..dimensions {
-        let range = range(nest, wanted, seen, dimension)?;
-        for (place, s) in places.iter_mut().zip(seen) {
-            place.1.push(within(nest, wanted, s, &range, dimension)?);
-        }
+        let (range, at) = ranged(nest, wanted, seen, dimension)?;
+        places.iter_mut().zip(at).for_each(|(place, at)| place.1.push(at));
         ranges.push(range);
     }
     let outside = common_outside(nest, wanted, seen)?;
@@ -221,14 +219,25 @@ fn boxed(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[Seen]) -> Result
     Ok(Footprint { axes, index, read_at, used: Vec::new(), outside, places, listed: Vec::new() })
 }
 
-/// Returns the index of a read in one dimension of the box.
-pub(super) fn within(
+/// Returns the range of one dimension of the box, and the index of each read in it.
+pub(super) fn ranged(
     nest: &mut StageNest<'_>,
     wanted: &Wanted<'_>,
-    seen: &Seen,
-    range: &Range,
+    seen: &[&Seen],
     dimension: usize,
-) -> Result<ExprId, Error> {
+) -> Result<(Range, Vec<ExprId>), Error> {
+    let range = range(nest, wanted, seen, dimension)?;
+    let mut known = HashMap::new();
+    let at = seen.iter().map(|s| match known.get(&s.index[dimension]) {
+        Some(at) => Ok(*at),
+        None => within(nest, wanted, s, &range, dimension).inspect(|at| _ = known.insert(s.index[dimension], *at)),
+    });
+    let at = at.collect::<Result<_, _>>()?;
+    Ok((range, at))
+}
+
+/// Returns the index of a read in one dimension of the box.
+fn within(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &Seen, range: &Range, dimension: usize) -> Result<ExprId, Error> {
     let order: Vec<AxisId> = nest.path.axes().collect();
     let mut offset = nest.program.exprs.linear(seen.index[dimension]);
     offset.add(&range.low, -1);
@@ -291,12 +300,14 @@ pub(super) struct Range {
 }
 
 /// Returns the range from the lowest to the highest element that is read in a dimension.
-pub(super) fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen], dimension: usize) -> Result<Range, Error> {
+fn range(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: &[&Seen], dimension: usize) -> Result<Range, Error> {
     let mut found: Option<Range> = None;
     let mut all: Vec<(Linear, Linear)> = Vec::new();
     // The first read that is not at a constant distance from the reads before it.
     let mut uneven = None;
-    for s in seen {
+    // The reads of a transform have few indices in a dimension, and each takes many proofs.
+    let mut known = HashSet::new();
+    for s in seen.iter().filter(|s| known.insert(s.index[dimension])) {
         let (low, high) = ends(nest, wanted, s, dimension)?;
         all.push((low.clone(), high.clone()));
         if uneven.is_some() {

@@ -4,7 +4,7 @@
 //! in the dimensions that listed axes index; the copy holds the elements at all values of the listed axes. `*` stands for the other
 //! dimensions, in the tensor's order; in each of them, the copy holds the range that is read.
 
-use super::footprint::{Footprint, Seen, common_outside, dimension_name, range, replaced, unbounded, within};
+use super::footprint::{Footprint, Seen, common_outside, dimension_name, ranged, replaced, unbounded};
 use super::{Wanted, call, made_axis};
 use crate::diag::{Error, list};
 use crate::expr::ExprId;
@@ -55,15 +55,13 @@ pub(super) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>, seen: Vec<Seen>,
     let mut places: Vec<(ExprId, Vec<ExprId>)> = taken.iter().map(|s| (s.id, place.clone())).collect();
     let mut names: Vec<String> = of.axes.iter().map(|name| name.text.clone()).collect();
     for d in (0..by_list.len()).filter(|d| rest(*d)) {
-        let range = range(nest, wanted, &taken, d)?;
+        let (range, at) = ranged(nest, wanted, &taken, d)?;
         let name = dimension_name(nest, taken[0], d, &mut names);
         let axis = made_axis(nest, &name, range.width, wanted.span);
         axes.push(axis);
-        let (low, at) = (nest.program.exprs.of_linear(&range.low, &[]), nest.program.exprs.axis(axis));
-        index[d] = nest.program.exprs.sum(low, at);
-        for (place, s) in places.iter_mut().zip(&taken) {
-            place.1.push(within(nest, wanted, s, &range, d)?);
-        }
+        let (low, element) = (nest.program.exprs.of_linear(&range.low, &[]), nest.program.exprs.axis(axis));
+        index[d] = nest.program.exprs.sum(low, element);
+        places.iter_mut().zip(at).for_each(|(place, at)| place.1.push(at));
     }
     let outside = common_outside(nest, wanted, &taken)?;
     Ok(Footprint { axes, index, read_at, used: Vec::new(), outside, places, listed: pairs })
