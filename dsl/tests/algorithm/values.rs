@@ -151,7 +151,7 @@ fn overflows() {
     assert!(error("max", "f16", &[65504.0, -65504.0]) < 100.0);
 }
 
-/// `min` ignores NaN, so its bound is that of the other operand only if the device has NaN, too.
+/// `min` ignores NaN, so it has the bound of the other operand only if the device has NaN, too.
 #[test]
 fn ends_of_domains() {
     let is_sure = |op: Unary, x: f64, error: f64| {
