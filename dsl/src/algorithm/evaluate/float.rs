@@ -103,8 +103,6 @@ impl Float {
             Precision::Exact => Float { value, ..self },
             Precision::Steps(to_jump) => self.step(value, to_jump(x)),
             Precision::Teeth(to_jump) => Float { error: self.step(value, to_jump(x)).error + e, ..Float::known(value, e) },
-            // The error of NaN is NaN, so that `min` and `max` of NaN and a number have the error bound of the number.
-            _ if value.is_nan() => Float::known(value, if is_surely_nan(op, x, e, dtype) { f64::NAN } else { f64::INFINITY }),
             precision => {
                 let spread = if matches!(precision, Precision::Sine) { e } else { spread(op, x, e) };
                 Float::known(value, spread + own(op, x, value, dtype)).held(value, dtype)
@@ -284,22 +282,15 @@ fn spread(op: Unary, x: f64, e: f64) -> f64 {
     if low.is_nan() || high.is_nan() { f64::INFINITY } else { most }
 }
 
-/// True if a function is NaN for every operand that a device may have. Near the end of its domain, a device may have a number. The domain
-/// is one range, so it does not meet the operands between two that are outside it, unless it is between them and contains 0.
-fn is_surely_nan(op: Unary, x: f64, e: f64, dtype: DType) -> bool {
-    let is_nan = |x: f64| op.of_float(x).is_nan();
-    // A device may flush a subnormal number to 0.
-    let has_zero = x.abs() <= e.max(format(dtype).least_normal);
-    if x.is_nan() { !e.is_infinite() } else { is_nan(x - e) && is_nan(x + e) && (!has_zero || is_nan(0.0)) }
-}
-
 /// Returns the error of the function itself, as the table in docs/language.md states it.
 fn own(op: Unary, x: f64, y: f64, dtype: DType) -> f64 {
     let (u, tiny) = (format(dtype).roundoff(), format(dtype).least_normal);
     let relative = |n: f64| n * 2.0 * u * y.abs() + tiny;
     match op.precision() {
-        // Infinities are the same as in Rust.
+        // Infinities are the same as in Rust. The error of NaN is NaN, so that `min` and `max` of NaN and a number have the error
+        // bound of the number.
         _ if y.is_infinite() => 0.0,
+        _ if y.is_nan() => y,
         // A device may flush such a number to 0, at which the function is infinite.
         _ if x.abs() < tiny && op.of_float(0.0).is_infinite() => f64::INFINITY,
         Precision::Exact | Precision::Steps(_) | Precision::Teeth(_) => 0.0,
