@@ -379,7 +379,10 @@ impl<'v> Checks<'v> {
         let mut past = named.iter().flat_map(|(_, made)| &made.past).filter(|past| self.guarded(**past, site));
         let apart = |held: &AxisId| {
             let own = self.made_of([*held], site).leaves;
-            named.iter().any(|(axis, made)| axis != held && !made.consumed.contains(held) && !made.leaves.is_disjoint(&own))
+            let shares =
+                |(axis, made): &(AxisId, MadeOf)| axis != held && !made.consumed.contains(held) && !made.leaves.is_disjoint(&own);
+            // All axes of a loop's own axis are clamped with it.
+            !own.contains(held) && named.iter().any(shares)
         };
         past.any(apart)
     }

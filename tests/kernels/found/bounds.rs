@@ -622,3 +622,18 @@ fn fused_hulls() {
     let schedule = "V: k for p { fuse(i, j => p); reorder(l, p, k); fuse(l, k => q); reorder(p, q); serial(p); }";
     check(kernel, schedule, &[&[("K", 0)], &[("K", 1)], &[("K", 5)]]);
 }
+
+/// Some invocations fill a copy, and the loop around it may run past the end of an axis. The clamp of the read is for that axis.
+#[test]
+fn copies_by_some_invocations() {
+    let kernel = "fn k<B, M>(x: f32[B, M, M]) -> y: f32[B, M] { y[z, i] = max(j in 0..M) { x[z, i, j] }; }";
+    let schedule = "V: k for p where M % 16 == 0 {
+        tile(j: 128 => z1);
+        distribute(j => thread(x), by: tree);
+        promote(x => c[j], at: z1, to: shared);
+        fuse(z, i => z2);
+        tile(z2: 1 guard, z1: 4);
+        serial(z2_o);
+    }";
+    check(kernel, schedule, &[&[("B", 2), ("M", 16)], &[("B", 1), ("M", 144)], &[("B", 0), ("M", 32)]]);
+}
