@@ -149,3 +149,16 @@ fn bins_that_a_result_reads() {
     let schedule = "V: k for p { distribute(m => workgroup(x)); compute_at(count, workgroup, to: shared); count { scatter(b); } }";
     check(kernel, schedule, &[&[("N", 1), ("M", 1)], &[("N", 90), ("M", 7)]]);
 }
+
+/// A copy is read at the chosen bin. Its index adds and subtracts the first index of the range.
+#[test]
+fn copies_at_the_chosen_bin() {
+    let kernel = "fn k<N>(x: f32[5], w: f32[N]) -> y: f32[N] {
+        let s[i, j]: f32[-3..2, 2..9] = max(k in 0..2) { if k == i + 3 { x[i + 3] } else { f32::NEG_INFINITY } };
+        y[n] = w[n] + s.clamp()[n - 3, 3].max(-1.0);
+    }";
+    let schedule = "V: k for p {
+        s { scatter(i); tile(j: 1 => z1) => workgroup(y); promote(x => s_c, at: k, to: register); }
+    }";
+    check(kernel, schedule, &[&[("N", 1)], &[("N", 7)]]);
+}

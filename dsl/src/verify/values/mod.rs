@@ -134,6 +134,7 @@ impl Checks<'_> {
             compute.dst.iter().all(|to| to.index.get(place) == Some(&first)).then_some(first)
         };
         let (exprs, local) = (&self.program.exprs, compute.dst.iter().all(|to| !self.space(to.buffer).is_global()));
+        let placed = |wanted: ExprId| exprs.with_axes(wanted, &mut |axis| stored_at(&axis));
         let is_of_axes = |value: ExprId| exprs.dtype(value) == DType::I32 && exprs.reads(value).is_empty();
         let traced = |value: ExprId| self.provers.traced.value(value);
         let mut open: Vec<(ExprId, ExprId)> = pairs.into_iter().map(|(value, wanted)| (traced(value), traced(wanted))).collect();
@@ -157,7 +158,7 @@ impl Checks<'_> {
                 },
                 (_, Expr::Read(wanted)) if self.same_element(value, wanted) => {}
                 // In conditions and casts, other axes may replace the stage's.
-                _ if is_of_axes(value) && self.same_index(value, wanted) => {}
+                _ if is_of_axes(value) && (self.same_index(value, wanted) || self.same_index(value, placed(wanted))) => {}
                 (_, Expr::Axis(axis)) => match stored_at(axis).filter(|place| *place != wanted) {
                     Some(place) => open.push((value, traced(place))),
                     None => return false,
