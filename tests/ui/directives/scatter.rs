@@ -39,6 +39,12 @@ kernel! {
     }
 }
 
+kernel! {
+    pub fn third<N>(x: i32[N]) -> third: i32[8] {
+        third[b] = sum(i in 0..N) where b == 3 { x[i] };
+    }
+}
+
 // The axis may be empty.
 schedule! { pub A: count for vulkan_1_1 { scatter(b); } }
 // An axis of the reduction, and one that the items do not choose.
@@ -52,6 +58,8 @@ schedule! { pub F: near for vulkan_1_1 { scatter(b); } }
 schedule! { pub G: halves for vulkan_1_1 { scatter(b); } }
 schedule! { pub H: twice for vulkan_1_1 { scatter(i); } }
 schedule! { pub I: below for vulkan_1_1 { scatter(b); } }
+// One element for all items.
+schedule! { pub T: third for vulkan_1_1 { scatter(b); } }
 // After directives that need registers, or before those that make partial results.
 schedule! { pub J: count for vulkan_1_1 where B >= 1 { distribute(i => workgroup(x), by: atomic); scatter(b); } }
 schedule! { pub K: count for vulkan_1_1 where B >= 1 { promote(x, at: i, to: register); scatter(b); } }

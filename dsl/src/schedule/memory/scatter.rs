@@ -9,7 +9,7 @@
 //! distributed, `by: atomic`, the updates are atomic operations.
 //!
 //! Refused: a stage without a reduction; an axis of the reduction; an item that does not compare the axis for equality with a value that
-//! the axis does not determine; axes that are compared with one another; an axis that may be empty; a state of several components, or
+//! the axis does not determine; axes that are compared with one another; a value that is the same for all items; an axis that may be empty; a state of several components, or
 //! of other than 32 bits; a stage that is distributed, vectorized or promoted already.
 
 use crate::diag::{Error, SpanId};
@@ -141,7 +141,17 @@ fn check_axis(nest: &mut StageNest<'_>, axis: AxisId, name: &Name) -> Result<Exp
         let text = nest.text(extent);
         return Err(error.help(format!("state it in the kernel or in the schedule's header: `where {text} >= 1`")));
     }
+    if let Some(only) = nest.program.exprs.as_int(clamped(&nest.program.exprs, at, extent)) {
+        let error = Error::new(name.span, format!("all items update the same element, at `{name} == {only}`"));
+        return Err(error.help("leave the directive out: the items of one element are reduced in registers"));
+    }
     Ok(at)
+}
+
+/// Returns the value of an axis, clamped to its extent.
+fn clamped(exprs: &Exprs, at: ExprId, extent: ExprId) -> ExprId {
+    let last = exprs.difference(extent, exprs.int(1));
+    exprs.binary(Binary::Max, exprs.binary(Binary::Min, at, last), exprs.int(0))
 }
 
 /// Checks that no value of a scattered axis depends on another scattered axis, which has no loop.
@@ -220,8 +230,7 @@ fn replace_loop(nest: &mut StageNest<'_>, axis: AxisId, at: ExprId) {
         nest.path.remove(place);
     }
     let exprs = &nest.program.exprs;
-    let last = exprs.difference(nest.program.axes[axis].extent, exprs.int(1));
-    let at = exprs.binary(Binary::Max, exprs.binary(Binary::Min, at, last), exprs.int(0));
+    let at = clamped(exprs, at, nest.program.axes[axis].extent);
     let here = |e: ExprId| exprs.with_axes(e, &mut |a| (a == axis).then_some(at));
     for value in &mut nest.path.compute.value {
         *value = here(*value);
