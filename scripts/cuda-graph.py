@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measures what launches cost by CUDA's driver: graphs of the kernel of the example `calls`, which adds 1,024 numbers.
+"""Measures what launches cost by CUDA's driver and by PyTorch: graphs of the kernel of the example `calls`, which adds 1,024 numbers.
 
     scripts/cuda-graph.py
 
-It needs NVIDIA's driver and Python, and no toolkit: the driver compiles the kernel. Times are microseconds on the host's clock, medians of 100
+It needs NVIDIA's driver and Python, and no toolkit: the driver compiles the kernel. PyTorch is measured if it is installed. Times are microseconds on the host's clock, medians of 100
 runs. docs/calls.md shows them beside Tilewright's.
 """
 
@@ -119,17 +119,49 @@ def row(name, call, count=1):
     print(f"{name:<46} {statistics.median(times[RUNS // 5:]) * 1e6 / count:8.2f}", flush=True)
 
 
-def main():
+def cuda():
     cuda = Cuda()
     y = cuda.tensor()
     row("a launch and its wait", lambda: cuda.launch(y))
-    for name, launches, is_dependent in [
-        ("a graph of one launch and its wait", 1, True),
-        ("each of 1,000 dependent launches", 1000, True),
-        ("each of 1,000 independent launches", 1000, False),
-    ]:
+    for name, launches, is_dependent in GRAPHS:
         graph = cuda.graph(launches, is_dependent)
         row(name, lambda: cuda.run(graph), launches)
 
 
-main()
+def pytorch():
+    try:
+        import torch
+    except ImportError:
+        print("PyTorch is not installed")
+        return
+    print(f"PyTorch {torch.__version__}")
+    x = torch.zeros(1024, device="cuda")
+    targets = [torch.zeros_like(x) for _ in range(1000)]
+
+    def launch(count, is_dependent):
+        for y in targets[:count]:
+            y = targets[0] if is_dependent else y
+            torch.add(x, y, out=y)
+
+    def waited(call):
+        call()
+        torch.cuda.synchronize()
+
+    row("a launch and its wait", lambda: waited(lambda: launch(1, True)))
+    row("each of 1,000 launches", lambda: waited(lambda: launch(1000, True)), 1000)
+    for name, launches, is_dependent in GRAPHS:
+        graph = torch.cuda.CUDAGraph()
+        # A graph of one stream: its launches follow each other, also if they are independent.
+        with torch.cuda.graph(graph):
+            launch(launches, is_dependent)
+        row(name, lambda: waited(graph.replay), launches)
+
+
+GRAPHS = [
+    ("a graph of one launch and its wait", 1, True),
+    ("each of 1,000 dependent launches", 1000, True),
+    ("each of 1,000 independent launches", 1000, False),
+]
+
+cuda()
+pytorch()

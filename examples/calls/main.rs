@@ -4,7 +4,8 @@
 //! cargo run --release --example calls [-- --runs 200 --megabytes 256]
 //! ```
 //!
-//! Times are the host's, and medians. The kernel adds 1,024 numbers, which takes a GPU about two microseconds. Both sides are measured in turn.
+//! Times are the host's, and medians. The kernel adds 1,024 numbers, which takes a GPU about two microseconds. Both sides are measured in turns of 25
+//! runs, because a launch after one of another Vulkan device takes longer.
 
 #![allow(clippy::print_stdout, reason = "a program that prints its results")]
 #![allow(unreachable_pub, reason = "a program: its items are not used elsewhere")]
@@ -175,6 +176,10 @@ fn timed<T>(call: impl FnOnce() -> tilewright::Result<T>) -> Result<Duration> {
     Ok(begin.elapsed())
 }
 
+/// The runs of one side before the other side's turn. More runs precede them that are not counted: on an NVIDIA H200, a launch takes 180 microseconds longer
+/// if the launch before it was another Vulkan device's.
+const TURN: u32 = 20;
+
 /// Measures two sides in turn, and prints the medians of their times, divided by `count`.
 fn row(
     name: &str,
@@ -183,15 +188,20 @@ fn row(
     mut bare: impl FnMut() -> Result<Duration>,
     mut ours: impl FnMut() -> Result<Duration>,
 ) -> Result<()> {
-    let mut times = [Vec::new(), Vec::new()];
-    // The first runs warm both up.
-    for n in 0..runs + runs.div_ceil(5) {
-        let pair = [bare()?, ours()?];
-        if n >= runs.div_ceil(5) {
-            times.iter_mut().zip(pair).for_each(|(times, time)| times.push(time));
+    let sides: [&mut dyn FnMut() -> Result<Duration>; 2] = [&mut bare, &mut ours];
+    let mut times = sides.map(|side| (side, Vec::new()));
+    for turn in 0..=runs.div_ceil(TURN) {
+        for (side, times) in &mut times {
+            for run in 0..TURN + TURN / 4 {
+                let time = side()?;
+                // The first turn warms up.
+                if turn > 0 && run >= TURN / 4 {
+                    times.push(time);
+                }
+            }
         }
     }
-    let [bare, ours] = times.map(|mut times| {
+    let [bare, ours] = times.map(|(_, mut times)| {
         times.sort_unstable();
         times[times.len() / 2].as_secs_f64() * 1e6 / f64::from(count)
     });

@@ -14,7 +14,8 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
-use tilewright::{Device, Options, Result, kernel};
+use std::time::Instant;
+use tilewright::{Device, Loaded, Options, Result, kernel};
 
 kernel! {
     /// Scales each row to the length 1.
@@ -58,14 +59,25 @@ fn run(arguments: &Arguments) -> Result<()> {
         all.pop();
     }
     let open = |index: usize| Options::from_env()?.device(index.to_string()).open();
-    let devices = all.iter().map(|info| open(info.index)).collect::<Result<Vec<_>>>()?;
+    let workers = all.iter().map(|info| Worker::new(open(info.index)?)).collect::<Result<Vec<_>>>()?;
 
     let (columns, part) = (arguments.columns as usize, arguments.part as usize);
     let x: Vec<f32> = (0..arguments.rows * columns).map(|n| (n % 251) as f32 - 125.0).collect();
     let mut y = vec![0.0; x.len()];
-    let shares = spread(&devices, columns, part, &x, &mut y)?;
-    for (device, parts) in devices.iter().zip(shares) {
-        println!("{parts:5} parts on {}", device.info());
+    // The first run compiles pipelines and maps memory.
+    spread(&workers, columns, part, &x, &mut y)?;
+    let begin = Instant::now();
+    let shares = spread(&workers, columns, part, &x, &mut y)?;
+    let all = begin.elapsed().as_secs_f64() * 1e3;
+    for (worker, parts) in workers.iter().zip(shares) {
+        println!("{parts:5} parts on {}", worker.device.info());
+    }
+    println!("{all:.1} ms on all devices");
+    if let [first, _, ..] = &*workers {
+        let begin = Instant::now();
+        spread(std::slice::from_ref(first), columns, part, &x, &mut y)?;
+        let alone = begin.elapsed().as_secs_f64() * 1e3;
+        println!("{alone:.1} ms on the first alone, {:.2} times as long", alone / all);
     }
     let expected = expected(columns, &x);
     let difference = y.iter().zip(&expected).map(|(y, wanted)| (f64::from(*y) - wanted).abs()).fold(0.0, f64::max);
@@ -73,13 +85,24 @@ fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// A device with its kernel.
+struct Worker {
+    device: Device,
+    kernel: Loaded<normalized::Kernel>,
+}
+
+impl Worker {
+    fn new(device: Device) -> Result<Worker> {
+        Ok(Worker { kernel: device.load(&[normalized::DEFAULT])?, device })
+    }
+}
+
 /// Normalizes rows on several devices, `part` rows at a time. Returns the number of parts that each device has taken.
-fn spread(devices: &[Device], columns: usize, part: usize, x: &[f32], y: &mut [f32]) -> Result<Vec<usize>> {
+fn spread(workers: &[Worker], columns: usize, part: usize, x: &[f32], y: &mut [f32]) -> Result<Vec<usize>> {
     let each = part * columns;
     let parts = Mutex::new(x.chunks(each).zip(y.chunks_mut(each)));
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work = |device: &Device| -> Result<usize> {
-        let kernel = device.load(&[normalized::DEFAULT])?;
+    let work = |Worker { device, kernel }: &Worker| -> Result<usize> {
         let mut taken = 0;
         while let Some((x, y)) = next() {
             let x = device.upload([x.len() / columns, columns], x)?;
@@ -89,12 +112,12 @@ fn spread(devices: &[Device], columns: usize, part: usize, x: &[f32], y: &mut [f
         Ok(taken)
     };
     // A thread for each device, however few cores there are, because the threads mostly wait for their devices.
-    let pool = ThreadPoolBuilder::new().num_threads(devices.len()).build();
-    let run = || devices.par_iter().with_max_len(1).map(work).collect();
+    let pool = ThreadPoolBuilder::new().num_threads(workers.len()).build();
+    let run = || workers.par_iter().with_max_len(1).map(work).collect();
     match pool {
         Ok(pool) => pool.install(run),
         // Without threads, one device after another takes parts.
-        Err(_) => devices.iter().map(work).collect(),
+        Err(_) => workers.iter().map(work).collect(),
     }
 }
 
@@ -112,14 +135,15 @@ mod tests {
     use super::*;
 
     /// The device that the environment selects, and the reference device.
-    fn two() -> [Device; 2] {
+    fn two() -> [Worker; 2] {
         let options = Options::from_env().expect("the environment is right").cache(None);
-        [options.open().expect("a device"), Options::new().device("reference").open().expect("it needs nothing")]
+        let reference = Options::new().device("reference").open().expect("it needs nothing");
+        [options.open().expect("a device"), reference].map(|device| Worker::new(device).expect("it loads"))
     }
 
     #[test]
     fn all_rows_are_normalized_by_either_device() {
-        let devices = two();
+        let workers = two();
         // The last part is shorter, a row is zero, and there can be fewer parts than devices.
         for (rows, columns, part) in [(137, 33, 10), (3, 5, 100), (1, 1, 1), (0, 4, 2)] {
             let mut random = fastrand::Rng::with_seed(rows as u64);
@@ -128,7 +152,7 @@ mod tests {
                 x[columns..2 * columns].fill(0.0);
             }
             let mut y = vec![f32::NAN; x.len()];
-            let shares = spread(&devices, columns, part, &x, &mut y).expect("it runs");
+            let shares = spread(&workers, columns, part, &x, &mut y).expect("it runs");
             assert_eq!(shares.iter().sum::<usize>(), usize::div_ceil(rows, part));
             for (y, wanted) in y.iter().zip(expected(columns, &x)) {
                 assert!((f64::from(*y) - wanted).abs() <= 1e-5 * wanted.abs(), "{y} instead of {wanted}");
@@ -140,9 +164,9 @@ mod tests {
     #[test]
     fn each_device_can_take_all_parts() {
         let x: Vec<f32> = (0..60).map(|n| n as f32 - 30.0).collect();
-        for device in two() {
+        for worker in two() {
             let mut y = vec![f32::NAN; 60];
-            assert_eq!(spread(&[device], 6, 3, &x, &mut y).expect("it runs"), [4]);
+            assert_eq!(spread(&[worker], 6, 3, &x, &mut y).expect("it runs"), [4]);
             for (y, wanted) in y.iter().zip(expected(6, &x)) {
                 assert!((f64::from(*y) - wanted).abs() <= 1e-5 * wanted.abs(), "{y} instead of {wanted}");
             }

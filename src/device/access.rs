@@ -7,6 +7,7 @@
 use super::memory::{Memory, fresh_id, lock};
 use super::work::Work;
 use crate::error::Error;
+use smallvec::SmallVec;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -223,6 +224,9 @@ impl Default for Claims {
     }
 }
 
+/// The earlier work that a submission must follow.
+pub(crate) type Followed = SmallVec<[Earlier; 4]>;
+
 /// Earlier work that a submission must follow.
 pub(crate) struct Earlier {
     pub(crate) work: Arc<Work>,
@@ -234,7 +238,7 @@ pub(crate) struct Earlier {
 pub(crate) type Busy<'a> = (&'a Arc<Memory>, bool);
 
 /// Adds work to a list without repetitions.
-fn add(all: &mut Vec<Earlier>, work: Arc<Work>, is_producer: bool) {
+fn add(all: &mut Followed, work: Arc<Work>, is_producer: bool) {
     match all.iter_mut().find(|known| Arc::ptr_eq(&known.work, &work)) {
         Some(known) => known.is_producer |= is_producer,
         None => all.push(Earlier { work, is_producer }),
@@ -247,8 +251,8 @@ impl Claims {
     ///
     /// # Errors
     /// Returns the memory that the host accesses. Then no claim is held.
-    pub(crate) fn new<'a>(work: &Arc<Work>, memory: &'a [(Arc<Memory>, [bool; 2])]) -> Result<(Claims, Vec<Earlier>), Busy<'a>> {
-        let (mut claims, mut all) = (Claims::default(), Vec::new());
+    pub(crate) fn new<'a>(work: &Arc<Work>, memory: &'a [(Arc<Memory>, [bool; 2])]) -> Result<(Claims, Followed), Busy<'a>> {
+        let (mut claims, mut all) = (Claims::default(), Followed::new());
         for (memory, [reads, writes]) in memory {
             let claim = Claim { id: fresh_id(), holder: Holder::Work(work.clone()), writes: *writes };
             let id = claim.id;
@@ -302,8 +306,8 @@ impl GroupClaims {
     }
 
     /// Adds work to the group, in the order of all submissions of the device. Returns the work that the submission must follow. `is_quiet` returns
-    /// true if the host does not access memory of the device, and the device's only work is the given work of the group. Then only that work
-    /// conflicts.
+    /// true if the host does not access memory of the device, and the device has as much unfinished work as is given. Then no work of other
+    /// commands conflicts.
     ///
     /// # Errors
     /// Returns the memory that the host accesses. Then the work is not in the group.
@@ -311,17 +315,20 @@ impl GroupClaims {
         self: &Arc<GroupClaims>,
         work: &Arc<Work>,
         memory: &'a [(Arc<Memory>, [bool; 2])],
-        is_quiet: impl FnOnce(&[Earlier]) -> bool,
-    ) -> Result<(Claims, Vec<Earlier>), Busy<'a>> {
+        is_quiet: impl FnOnce(usize) -> bool,
+    ) -> Result<(Claims, Followed), Busy<'a>> {
         let id = fresh_id();
         let mut works = lock(&self.group.0);
-        let before = works.iter().map(|(_, work)| Earlier { work: work.clone(), is_producer: self.has_updates });
-        let mut all: Vec<Earlier> = before.collect();
+        // Ended work leaves its group before it leaves the device's list. So the list has the group's work, and only that if it has as much.
+        // The host counts its accesses before it looks for claims, for which it locks the group. So a later access finds this work.
+        let is_quiet = is_quiet(works.len());
+        // The last one follows all others of the group.
+        let last = works.last().map(|(_, work)| Earlier { work: work.clone(), is_producer: self.has_updates });
         works.push((id, work.clone()));
         drop(works);
+        let mut all: Followed = last.into_iter().collect();
         let claims = Claims::OfGroup(self.clone(), id);
-        // The host counts its accesses before it looks for claims, and this submission joined the group before it looks at the count.
-        if !is_quiet(&all) {
+        if !is_quiet {
             for (memory, [reads, writes]) in memory {
                 let Some(others) = memory.gate().others(&self.group, *writes) else { return Err((memory, *writes)) };
                 others.into_iter().for_each(|(work, written)| add(&mut all, work, written && *reads));
@@ -363,7 +370,7 @@ mod tests {
 
     /// Returns work that is not submitted, with a claim, and the number of works that it follows.
     fn claimed(memory: &Arc<Memory>, uses: [bool; 2]) -> Option<(Arc<Work>, Vec<bool>)> {
-        let work = Work::new(&Arc::default(), "w".into(), None);
+        let work = Arc::new(Work::new(&Arc::default(), "w".into(), None));
         let (claims, earlier) = Claims::new(&work, &[(memory.clone(), uses)]).ok()?;
         work.hold(claims);
         Some((work, earlier.iter().map(|earlier| earlier.is_producer).collect()))

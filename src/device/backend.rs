@@ -99,8 +99,8 @@ pub(crate) trait Recorded {
 
 /// Commands that can be submitted again and again, also while earlier submissions of them still run.
 pub(crate) trait Repeatable: Any + Send + Sync {
-    /// Returns the commands of one submission.
-    fn again(self: Arc<Self>) -> Box<dyn Recorded>;
+    /// Submits the commands behind other submissions of the device, which they follow. The call does not wait.
+    fn submit(self: Arc<Self>, after: &[Arc<dyn Flight>]) -> Result<Arc<dyn Flight>, NotSubmitted>;
 }
 
 /// The commands of steps before some of the steps changed.

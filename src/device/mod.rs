@@ -10,6 +10,7 @@ pub(super) mod listening;
 pub(super) mod memory;
 pub(super) mod pending;
 pub(super) mod region;
+pub(super) mod slots;
 pub(super) mod statistics;
 pub(super) mod submission;
 pub(super) mod timing;
@@ -532,13 +533,13 @@ impl Device {
     fn leave(&self, wait: Wait, access: Option<Access>) {
         let left = wait.left();
         for flight in left.before {
-            self.0.works.push(Work::submitted(&self.0.common, flight));
+            self.0.works.push(Work::submitted(&self.0.common, flight), 0);
         }
         for flight in left.own {
             let work = Work::submitted(&self.0.common, flight);
             // Before another thread can settle the work.
             access.iter().for_each(|access| access.leave_to(&work));
-            self.0.works.push(work);
+            self.0.works.push(work, 0);
         }
     }
 

@@ -5,14 +5,15 @@
 //! claims to each memory is the order of the submissions, and no two submissions wait for each other.
 
 use super::Device;
-use super::access::{Claims, Earlier, GroupClaims};
+use super::access::{Claims, Earlier, Followed, GroupClaims};
 use super::backend::{self, Changed, LaunchStep, NotSubmitted, Recorded, Repeatable};
 use super::memory::{Memory, lock};
 use super::region::Region;
+use super::slots::Slots;
 use super::timing::{Span, Timed};
 use super::work::{Flight, Wait, Work};
 use crate::error::{Error, Result};
-use std::collections::BTreeMap;
+use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,14 +31,23 @@ pub(crate) struct Repeated {
     claims: Arc<GroupClaims>,
     /// `None` if the part is recorded anew for each submission.
     commands: Option<Arc<dyn Repeatable>>,
+    works: Slots<Work>,
 }
 
-/// A submission of a repeated part.
-#[derive(Clone, Copy)]
-struct Again<'a> {
-    claims: &'a Arc<GroupClaims>,
-    /// The part before it.
-    before: Option<&'a Arc<Work>>,
+/// The commands of a submission.
+enum Commands<'a> {
+    Once(Box<dyn Recorded>),
+    /// The commands of a repeated part, and the part before it.
+    Again(&'a Repeated, &'a Arc<dyn Repeatable>, Option<&'a Arc<Work>>),
+}
+
+impl Commands<'_> {
+    fn submit(self, after: &[Arc<dyn Flight>]) -> Result<Arc<dyn Flight>, NotSubmitted> {
+        match self {
+            Commands::Once(recorded) => recorded.submit(after),
+            Commands::Again(_, commands, _) => commands.clone().submit(after),
+        }
+    }
 }
 
 /// Steps that were submitted.
@@ -127,7 +137,7 @@ impl Device {
         self.make_room(part.steps().len(), &wait)?;
         let recorded = self.call(|backend| backend.record(part, timed, &mut wait));
         self.leave(wait, None);
-        self.submit(part, recorded?, None)
+        self.submit(part, Commands::Once(recorded?))
     }
 
     /// Records steps for any number of submissions. `earlier` is the parts of as many steps, and the ranges of the steps that have changed since.
@@ -165,7 +175,7 @@ impl Device {
         let commands = self.call(|backend| backend.repeat(&part, changed, &mut wait));
         self.leave(wait, None);
         let claims = claims.unwrap_or_else(|| Arc::new(GroupClaims::new(&part.0.accessed)));
-        Ok(Repeated { claims, commands: commands?, part })
+        Ok(Repeated { claims, commands: commands?, part, works: Slots::default() })
     }
 
     /// Submits repeated steps, part by part.
@@ -189,14 +199,14 @@ impl Device {
     }
 
     /// Submits a repeated part behind the part before it.
-    fn submit_again(&self, Repeated { part, claims, commands }: &Repeated, before: Option<&Arc<Work>>) -> Result<Arc<Work>> {
-        let Some(commands) = commands else {
+    fn submit_again(&self, repeated: &Repeated, before: Option<&Arc<Work>>) -> Result<Arc<Work>> {
+        let Some(commands) = &repeated.commands else {
             // These parts are short, because their accesses are checked, or are not on a device.
             before.map_or(Ok(()), |before| self.finish(before).map(drop))?;
-            return self.begin(part, Timed::Nothing);
+            return self.begin(&repeated.part, Timed::Nothing);
         };
         self.make_room(0, &Wait::new(self.0.timeout))?;
-        self.submit(part, commands.clone().again(), Some(Again { claims, before }))
+        self.submit(&repeated.part, Commands::Again(repeated, commands, before))
     }
 
     /// Submits a copy between two pieces of memory. If `keeps` is true, it fails with unfinished work that writes the target.
@@ -211,14 +221,15 @@ impl Device {
         self.make_room(0, &Wait::new(self.0.timeout))?;
         let ends = [(from.0.buffer(), from.1), (to.0.buffer(), to.1)];
         let recorded = self.call(|backend| backend.copy(ends))?;
-        Ok(Started { spans: Vec::new(), work: Some(self.submit(&part, recorded, None)?) })
+        Ok(Started { spans: Vec::new(), work: Some(self.submit(&part, Commands::Once(recorded))?) })
     }
 
     /// Settles work that has ended, and waits for the oldest work if there is too much of it to add `steps` steps.
     fn make_room(&self, steps: usize, wait: &Wait) -> Result<()> {
         self.reap()?;
-        let deadline = wait.deadline();
+        let mut deadline = None;
         while let Some(oldest) = self.0.works.excess(MOST_PENDING, MOST_PENDING_STEPS.saturating_sub(steps)) {
+            let deadline = *deadline.get_or_insert_with(|| wait.deadline());
             if !self.call(|_| oldest.wait(deadline))? {
                 return Err(wait.over(oldest.what()));
             }
@@ -228,20 +239,22 @@ impl Device {
     }
 
     /// Submits recorded commands behind the work that they conflict with.
-    fn submit(&self, part: &Part, recorded: Box<dyn Recorded>, again: Option<Again<'_>>) -> Result<Arc<Work>> {
+    fn submit(&self, part: &Part, commands: Commands<'_>) -> Result<Arc<Work>> {
         let wait = Wait::new(self.0.timeout);
-        let deadline = wait.deadline();
+        let mut deadline = None;
         let (order, work, earlier) = loop {
             let work = Work::new(&self.0.common, part.0.what.clone(), Some(part.clone()));
+            let work = if let Commands::Again(repeated, ..) = commands { repeated.works.share(work) } else { Arc::new(work) };
             let order = lock(&self.0.order);
-            let claimed = match &again {
-                None => Claims::new(&work, &part.0.accessed),
-                Some(again) => again.claims.join(&work, &part.0.accessed, |own| self.is_quiet(own)),
+            let claimed = match &commands {
+                Commands::Once(_) => Claims::new(&work, &part.0.accessed),
+                Commands::Again(repeated, ..) => repeated.claims.join(&work, &part.0.accessed, |own| self.is_quiet(own)),
             };
             match claimed {
                 Ok((claims, mut earlier)) => {
-                    let before = again.and_then(|again| again.before);
-                    earlier.extend(before.map(|work| Earlier { work: work.clone(), is_producer: true }));
+                    if let Commands::Again(_, _, Some(before)) = &commands {
+                        earlier.push(Earlier { work: Arc::clone(before), is_producer: true });
+                    }
                     work.hold(claims);
                     break (order, work, earlier);
                 }
@@ -249,13 +262,13 @@ impl Device {
                     drop(order);
                     // The host may have seen the claims, and wait for this work.
                     work.set_refused(None);
-                    if !memory.gate().wait_for_host(writes, deadline) {
+                    if !memory.gate().wait_for_host(writes, *deadline.get_or_insert_with(|| wait.deadline())) {
                         return Err(wait.over(format!("the host's access to {}", part.name_of(memory))));
                     }
                 }
             }
         };
-        let submitted = self.submit_after(&work, part, recorded, earlier).inspect_err(|error| {
+        let submitted = self.submit_after(&work, part, commands, earlier).inspect_err(|error| {
             // Before later submissions find the claims.
             if work.flight().is_none() {
                 work.set_refused(Some(error.clone()));
@@ -266,33 +279,26 @@ impl Device {
         Ok(work)
     }
 
-    /// Returns true if the host does not access memory, and all unfinished work is in the given list.
-    fn is_quiet(&self, own: &[Earlier]) -> bool {
-        let is_own = |work: &Arc<Work>| own.iter().any(|earlier| Arc::ptr_eq(&earlier.work, work));
-        self.0.accesses.load(Ordering::SeqCst) == 0 && self.0.works.all(is_own)
+    /// Returns true if the host does not access memory, and the unfinished work is as many submissions as are given.
+    fn is_quiet(&self, own: usize) -> bool {
+        self.0.accesses.load(Ordering::SeqCst) == 0 && self.0.works.len() == own
     }
 
     /// Submits recorded commands behind other work.
-    fn submit_after(
-        &self,
-        work: &Arc<Work>,
-        part: &Part,
-        recorded: Box<dyn Recorded>,
-        earlier: Vec<Earlier>,
-    ) -> Result<Arc<dyn Flight>> {
+    fn submit_after(&self, work: &Arc<Work>, part: &Part, commands: Commands<'_>, earlier: Followed) -> Result<Arc<dyn Flight>> {
         if self.0.common.has_failed.load(Ordering::Acquire) {
             part.check_contents()?;
         }
         if self.0.common.has_recorded.load(Ordering::Acquire) {
             part.check_recorded()?;
         }
-        let after: Vec<_> = earlier.iter().filter_map(|earlier| earlier.work.flight()).collect();
-        let submitted = self.call(|_| Ok(recorded.submit(&after)))?;
+        let after: SmallVec<[_; 4]> = earlier.iter().filter_map(|earlier| earlier.work.flight()).collect();
+        let submitted = self.call(|_| Ok(commands.submit(&after)))?;
         // If the device was lost, the commands may have been submitted.
         if let Ok(flight) | Err(NotSubmitted { flight: Some(flight), .. }) = &submitted {
             let producers = earlier.into_iter().filter(|earlier| earlier.is_producer);
             work.set_submitted(flight.clone(), producers.map(|earlier| earlier.work).collect());
-            self.0.works.push(work.clone());
+            self.0.works.push(work.clone(), part.steps().len());
         }
         self.call(|_| submitted.map_err(|refused| refused.error))
     }
@@ -334,13 +340,17 @@ impl Part {
 
     fn new(steps: Arc<[LaunchStep]>, range: Range<usize>) -> Part {
         let own = steps.get(range.clone()).unwrap_or_default();
-        let mut accessed: BTreeMap<u64, (Arc<Memory>, [bool; 2])> = BTreeMap::new();
-        for used in own.iter().flat_map(|step| &*step.uses) {
-            let (_, [reads, writes]) = accessed.entry(used.memory.id()).or_insert_with(|| (used.memory.clone(), [false; 2]));
-            *reads |= used.reads;
-            *writes |= used.writes;
-        }
-        let (what, accessed) = (backend::named(own).into(), accessed.into_values().collect());
+        let uses = own.iter().flat_map(|step| &*step.uses);
+        let mut accessed: SmallVec<[(Arc<Memory>, [bool; 2]); 8]> =
+            uses.map(|used| (used.memory.clone(), [used.reads, used.writes])).collect();
+        accessed.sort_unstable_by_key(|(memory, _)| memory.id());
+        accessed.dedup_by(|(memory, [reads, writes]), (kept, [all_read, all_written])| {
+            let same = Arc::ptr_eq(memory, kept);
+            *all_read |= same && *reads;
+            *all_written |= same && *writes;
+            same
+        });
+        let (what, accessed) = (backend::named(own).into(), accessed.into_iter().collect());
         let completes = own.iter().flat_map(|step| &*step.completes).cloned().collect();
         Part(Arc::new(Inner { steps, range, what, accessed, completes, is_complete: AtomicBool::new(false) }))
     }

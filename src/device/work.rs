@@ -12,6 +12,7 @@ use super::submission::Part;
 use super::timing::Span;
 use super::watch::Watch;
 use crate::error::{Error, Result};
+use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
@@ -22,15 +23,20 @@ pub(crate) trait Flight: Send + Sync {
     /// Runs the submission in this thread, if the backend does not run it elsewhere. It is called once, without locks.
     fn run(&self) {}
 
-    /// Waits until the submission has ended, at most for `limit` (`None`: for ever). Returns true if it has ended.
+    /// Waits until the submission has ended, at most until the deadline (`None`: for ever). Returns true if it has ended.
     ///
     /// # Errors
     /// [`Error::DeviceLost`], if the device is lost: the submission has ended, and perhaps not all its commands were executed. After any
     /// other error it may still be running.
-    fn wait(&self, limit: Option<Duration>) -> Result<bool>;
+    fn wait(&self, deadline: Option<Instant>) -> Result<bool>;
 
     /// Returns the spans of a submission that has ended, or its fault. It is called once.
     fn finish(&self) -> Result<Vec<Span>>;
+
+    /// Returns the queue of the submission, whose submissions end in order. `None` if there is no such queue.
+    fn queue(&self) -> Option<usize> {
+        None
+    }
 
     /// Notes that a call has waited for the submission until the device's timeout, so that others are not placed behind it.
     fn set_late(&self) {}
@@ -137,13 +143,15 @@ struct State {
     /// Memory that later launches can use for temporaries once it has ended.
     temporaries: Vec<Arc<Memory>>,
     /// The work that writes memory which this work reads.
-    producers: Vec<Arc<Work>>,
+    producers: Producers,
     wakers: Vec<Waker>,
     /// True if no caller will ask for its result.
     orphan: bool,
     /// True if a caller has its error.
     seen: bool,
 }
+
+type Producers = SmallVec<[Arc<Work>; 2]>;
 
 enum Stage {
     /// It claims its memory, and is not submitted.
@@ -156,17 +164,17 @@ enum Stage {
 
 impl Work {
     /// Begins the work of a part.
-    pub(crate) fn new(common: &Arc<Common>, what: Arc<str>, part: Option<Part>) -> Arc<Work> {
-        let (claims, temporaries, producers, wakers) = (Claims::default(), Vec::new(), Vec::new(), Vec::new());
+    pub(crate) fn new(common: &Arc<Common>, what: Arc<str>, part: Option<Part>) -> Work {
+        let (claims, temporaries, producers, wakers) = (Claims::default(), Vec::new(), Producers::new(), Vec::new());
         let state = State { stage: Stage::Begun, claims, part, temporaries, producers, wakers, orphan: false, seen: false };
-        Arc::new(Work { what, common: common.clone(), state: Mutex::new(state), changed: Condvar::new() })
+        Work { what, common: common.clone(), state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// Begins work that was already submitted.
     pub(crate) fn submitted(common: &Arc<Common>, flight: Arc<dyn Flight>) -> Arc<Work> {
-        let work = Work::new(common, "earlier work".into(), None);
+        let work = Arc::new(Work::new(common, "earlier work".into(), None));
         work.set_orphan();
-        work.set_submitted(flight, Vec::new());
+        work.set_submitted(flight, Producers::new());
         work
     }
 
@@ -187,7 +195,7 @@ impl Work {
     }
 
     /// Notes that it was submitted, after work which writes memory that it reads.
-    pub(crate) fn set_submitted(&self, flight: Arc<dyn Flight>, producers: Vec<Arc<Work>>) {
+    pub(crate) fn set_submitted(&self, flight: Arc<dyn Flight>, producers: Producers) {
         let mut state = lock(&self.state);
         state.part.iter().for_each(Part::set_in_flight);
         (state.stage, state.producers) = (Stage::Submitted(flight), producers);
@@ -244,9 +252,9 @@ impl Work {
         matches!(lock(&self.state).stage, Stage::Ended(_))
     }
 
-    /// Returns the number of its steps, or 0 if it was seen to end.
-    pub(crate) fn steps(&self) -> usize {
-        lock(&self.state).part.as_ref().map_or(0, |part| part.steps().len())
+    /// Returns the queue whose submissions end in order. `None` if there is no such queue, or the work was seen to end.
+    fn queue(&self) -> Option<usize> {
+        if let Stage::Submitted(flight) = &lock(&self.state).stage { flight.queue() } else { None }
     }
 
     /// Returns its spans or its error. They are empty if it was not seen to end.
@@ -296,21 +304,21 @@ impl Work {
     /// # Errors
     /// Returns the driver's errors of the wait. If the work fails, [`Work::result`] returns the error.
     pub(crate) fn wait(&self, deadline: Option<Instant>) -> Result<bool> {
-        let left = || deadline.map(|d| d.saturating_duration_since(Instant::now()));
         let mut state = lock(&self.state);
         let flight = loop {
-            match (&state.stage, left()) {
-                (Stage::Ended(_), _) => return Ok(true),
-                (Stage::Submitted(flight), _) => break flight.clone(),
-                (Stage::Begun, Some(left)) if left.is_zero() => return Ok(false),
-                (Stage::Begun, None) => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-                (Stage::Begun, Some(left)) => {
-                    state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-                }
+            match &state.stage {
+                Stage::Ended(_) => return Ok(true),
+                Stage::Submitted(flight) => break flight.clone(),
+                Stage::Begun => {}
             }
+            state = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(left) if left.is_zero() => return Ok(false),
+                Some(left) => self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+            };
         };
         drop(state);
-        let ended = flight.wait(left());
+        let ended = flight.wait(deadline);
         // Settling wakes tasks, which may close the device.
         drop(flight);
         match ended {
@@ -374,23 +382,47 @@ impl Work {
 
 /// The work of a device that was not seen to end, in the order of submission.
 #[derive(Default)]
-pub(crate) struct Works(Mutex<Vec<Arc<Work>>>);
+pub(crate) struct Works(Mutex<Listed>);
 
-impl Works {
-    pub(crate) fn push(&self, work: Arc<Work>) {
-        lock(&self.0).push(work);
+#[derive(Default)]
+struct Listed {
+    /// Each with the number of its steps.
+    works: Vec<(Arc<Work>, usize)>,
+    /// The steps of all.
+    steps: usize,
+}
+
+impl Listed {
+    fn remove(&mut self, at: usize) -> Arc<Work> {
+        let (work, steps) = self.works.remove(at);
+        self.steps -= steps;
+        work
     }
 
-    /// Returns true if a condition holds for all work.
-    pub(crate) fn all(&self, condition: impl Fn(&Arc<Work>) -> bool) -> bool {
-        lock(&self.0).iter().all(condition)
+    /// Returns the next work from an index on, and its index. Work of some queues is left out.
+    fn next(&self, from: usize, without: &[usize]) -> Option<(usize, Arc<Work>)> {
+        let works = self.works.iter().enumerate().skip(from);
+        let mut others = works.filter(|(_, (work, _))| work.queue().is_none_or(|queue| !without.contains(&queue)));
+        others.next().map(|(at, (work, _))| (at, work.clone()))
+    }
+}
+
+impl Works {
+    pub(crate) fn push(&self, work: Arc<Work>, steps: usize) {
+        let mut listed = lock(&self.0);
+        listed.works.push((work, steps));
+        listed.steps += steps;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.0).works.len()
     }
 
     pub(crate) fn remove(&self, work: &Arc<Work>) {
-        let mut works = lock(&self.0);
-        let at = works.iter().position(|known| Arc::ptr_eq(known, work));
-        let removed = at.map(|at| works.remove(at));
-        drop(works);
+        let mut listed = lock(&self.0);
+        let at = listed.works.iter().position(|(known, _)| Arc::ptr_eq(known, work));
+        let removed = at.map(|at| listed.remove(at));
+        drop(listed);
         drop(removed);
     }
 
@@ -399,38 +431,38 @@ impl Works {
     /// # Errors
     /// [`Error::DeviceLost`], if a submission says so.
     pub(crate) fn reap(&self) -> Result<()> {
-        let mut works = lock(&self.0);
-        if works.is_empty() {
-            return Ok(());
-        }
-        let listed = works.clone();
-        drop(works);
-        for work in &listed {
-            // After another error the submission may still be running.
+        let (mut from, mut unfinished, mut lost) = (0, SmallVec::<[usize; 8]>::new(), Ok(()));
+        loop {
+            let next = lock(&self.0).next(from, &unfinished);
+            let Some((at, work)) = next else { return lost };
+            // After another error than a lost device the submission may still be running.
             let _ = work.wait(Some(Instant::now()));
+            if !work.has_settled() {
+                // The later submissions of a queue end later.
+                unfinished.extend(work.queue());
+                from = at + 1;
+                continue;
+            }
+            if let Stage::Ended(Err(error @ Error::DeviceLost { .. })) = &lock(&work.state).stage {
+                lost = lost.and(Err(error.clone()));
+            }
+            self.remove(&work);
+            from = at;
         }
-        works = lock(&self.0);
-        let ended: Vec<Arc<Work>> = works.extract_if(.., |work| work.has_settled()).collect();
-        drop(works);
-        let lost = |work: &Arc<Work>| match &lock(&work.state).stage {
-            Stage::Ended(Err(error @ Error::DeviceLost { .. })) => Some(error.clone()),
-            _ => None,
-        };
-        ended.iter().find_map(lost).map_or(Ok(()), Err)
     }
 
     /// Returns the oldest work if there are `most` submissions or more, or more than `most_steps` steps in them.
     pub(crate) fn excess(&self, most: usize, most_steps: usize) -> Option<Arc<Work>> {
-        let works = lock(&self.0);
-        let steps: usize = works.iter().map(|work| work.steps()).sum();
-        works.first().filter(|_| works.len() >= most || steps > most_steps).cloned()
+        let listed = lock(&self.0);
+        let oldest = listed.works.first().map(|(work, _)| work.clone());
+        oldest.filter(|_| listed.works.len() >= most || listed.steps > most_steps)
     }
 }
 
 impl Drop for Works {
     fn drop(&mut self) {
         let _ = self.reap();
-        let left = std::mem::take(&mut *lock(&self.0));
+        let left = std::mem::take(&mut lock(&self.0).works);
         if !left.is_empty() {
             log::warn!(
                 "{} submissions have not ended: the memory that they use is leaked, and their device stays open",
@@ -452,7 +484,7 @@ mod tests {
     }
 
     impl Flight for Fake {
-        fn wait(&self, _: Option<Duration>) -> Result<bool> {
+        fn wait(&self, _: Option<Instant>) -> Result<bool> {
             Ok(self.ended.load(Ordering::SeqCst))
         }
 
@@ -476,7 +508,7 @@ mod tests {
         let (drops, ends) = (Arc::new(AtomicUsize::new(0)), [false; 2].map(|b| Arc::new(AtomicBool::new(b))));
         let (works, common) = (Works::default(), Arc::default());
         for ended in &ends {
-            works.push(Work::submitted(&common, Arc::new(Fake { ended: ended.clone(), drops: drops.clone() })));
+            works.push(Work::submitted(&common, Arc::new(Fake { ended: ended.clone(), drops: drops.clone() })), 1);
         }
         works.reap().expect("not lost");
         assert_eq!(drops.load(Ordering::SeqCst), 0);

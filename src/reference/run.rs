@@ -52,8 +52,7 @@ impl Flight for Run {
         end.result = self.interpret();
     }
 
-    fn wait(&self, limit: Option<Duration>) -> Result<bool> {
-        let deadline = Wait::new(limit).deadline();
+    fn wait(&self, deadline: Option<Instant>) -> Result<bool> {
         let mut result = lock(&self.result);
         while result.is_none() {
             result = match deadline.map(|d| d.saturating_duration_since(Instant::now())) {
@@ -95,8 +94,7 @@ impl Run {
         let (mut spans, deadline) = (Vec::new(), wait.deadline());
         let late = || wait.over(backend::named(part.steps()));
         for earlier in std::mem::take(&mut *lock(&self.after)) {
-            let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
-            if !earlier.wait(left)? {
+            if !earlier.wait(deadline)? {
                 return Err(late());
             }
         }

@@ -107,6 +107,11 @@ impl Checkup {
         Ok(plan)
     }
 
+    /// True if no step is checked.
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
     /// Returns the number of descriptor sets, each with at most two buffers.
     pub(super) fn sets(&self) -> u64 {
         self.parts.len() as u64

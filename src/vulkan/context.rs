@@ -30,6 +30,8 @@ pub(super) struct Context {
     pub(super) queues: Queues,
     /// The function's extension, if the function is not core.
     address_khr: Option<khr::buffer_device_address::Device>,
+    /// The functions' extension, if the functions are not core.
+    pub(super) timeline_khr: Option<khr::timeline_semaphore::Device>,
     names: Option<ext::debug_utils::Device>,
     /// True if tools are given source lines in SPIR-V modules, and labels in command buffers.
     pub(super) lines: bool,
@@ -89,8 +91,12 @@ impl Context {
         owner: DeviceOwner,
     ) -> Context {
         let Candidate { raw: physical, family, info, details, .. } = candidate;
-        let by_extension = details.features.address && details.api < vk::API_VERSION_1_2;
-        let address_khr = by_extension.then(|| khr::buffer_device_address::Device::new(instance.raw(), &device));
+        let is_core = details.api >= vk::API_VERSION_1_2;
+        let by_extension = |has: bool| has && !is_core;
+        let address_khr =
+            by_extension(details.features.address).then(|| khr::buffer_device_address::Device::new(instance.raw(), &device));
+        let timeline_khr =
+            by_extension(details.features.timeline).then(|| khr::timeline_semaphore::Device::new(instance.raw(), &device));
         let names = has_names(&instance, &device).then(|| ext::debug_utils::Device::new(instance.raw(), &device));
         let lines = options.debug || instance.is_validating();
         let (checks, statistics) = (options.checks, details.features.statistics);
@@ -104,6 +110,7 @@ impl Context {
             family,
             queues,
             address_khr,
+            timeline_khr,
             names,
             lines,
             checks,

@@ -7,7 +7,8 @@
 use super::checks::Checkup;
 use super::session::{Commands, Sessions, Submission};
 use super::{VulkanDevice, submit};
-use crate::device::backend::{Changed, LaunchStep, NotSubmitted, Recorded, Repeatable};
+use crate::device::backend::{Changed, LaunchStep, NotSubmitted, Repeatable};
+use crate::device::slots::Slots;
 use crate::device::submission::Part;
 use crate::device::timing::Timed;
 use crate::device::work::{Flight, Wait};
@@ -28,6 +29,7 @@ pub(super) struct RepeatablePart {
     /// Which steps follow a barrier.
     barriers: Arc<[bool]>,
     sessions: Arc<Sessions>,
+    submissions: Slots<Submission>,
 }
 
 /// Consecutive steps in a command buffer of their own.
@@ -57,7 +59,7 @@ pub(super) fn repeat(device: &VulkanDevice, part: &Part, earlier: Option<Changed
         });
     }
     let raw = segments.iter().map(|segment| segment.commands.raw).collect();
-    Ok(RepeatablePart { segments, raw, barriers, sessions: device.sessions.clone() })
+    Ok(RepeatablePart { segments, raw, barriers, sessions: device.sessions.clone(), submissions: Slots::default() })
 }
 
 /// The commands before a change, and the change.
@@ -130,20 +132,8 @@ impl Segment {
 }
 
 impl Repeatable for RepeatablePart {
-    fn again(self: Arc<Self>) -> Box<dyn Recorded> {
-        Box::new(Again(self))
-    }
-}
-
-/// One submission of a repeatable part.
-struct Again(Arc<RepeatablePart>);
-
-impl Recorded for Again {
-    fn submit(self: Box<Self>, after: &[Arc<dyn Flight>]) -> Result<Arc<dyn Flight>, NotSubmitted> {
-        let after: Vec<&Submission> = after.iter().filter_map(|flight| flight.as_any().downcast_ref()).collect();
-        let part = self.0;
-        let sessions = part.sessions.clone();
-        Ok(Arc::new(sessions.submit_again(&part.raw, part.clone(), &after)?))
+    fn submit(self: Arc<Self>, after: &[Arc<dyn Flight>]) -> Result<Arc<dyn Flight>, NotSubmitted> {
+        Ok(self.submissions.share(self.sessions.submit_again(&self.raw, self.clone(), after)?))
     }
 }
 

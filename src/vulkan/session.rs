@@ -4,15 +4,17 @@ use super::context::Context;
 use super::failed;
 use super::memory::{Buffer, Heap, Purpose};
 use super::queues::{Moment, Point, Ticket};
+use super::signal::Signal;
 use crate::device::backend::NotSubmitted;
 use crate::device::memory::lock;
 use crate::device::timing::Span;
 use crate::device::work::{Flight, Wait};
 use crate::error::Result;
 use ash::vk;
+use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The sessions of a device that are not in use.
 pub(super) struct Sessions {
@@ -23,6 +25,14 @@ pub(super) struct Sessions {
 
 /// Reads the results of commands that have ended.
 pub(super) type Read = Box<dyn FnOnce(&Session) -> Result<Vec<Span>> + Send>;
+
+/// The end of a submission.
+pub(super) enum End {
+    Nothing,
+    Read(Read),
+    /// Drops an object that the commands use.
+    Drop(#[expect(dead_code, reason = "it is only dropped")] Arc<dyn Any + Send + Sync>),
+}
 
 impl Sessions {
     pub(super) fn new(context: Arc<Context>, heap: Arc<Heap>) -> Sessions {
@@ -60,27 +70,23 @@ impl Sessions {
     pub(super) fn submit_again(
         &self,
         commands: &[vk::CommandBuffer],
-        kept: impl Any + Send + Sync,
-        after: &[&Submission],
+        kept: Arc<dyn Any + Send + Sync>,
+        after: &[Arc<dyn Flight>],
     ) -> Result<Submission, NotSubmitted> {
         let refused = |error| NotSubmitted { error, flight: None };
         // This session gives only its fence.
         let session = self.take().map_err(refused)?;
         let queues = points(after);
-        let read = Box::new(move |_: &Session| {
-            drop(kept);
-            Ok(Vec::new())
-        });
-        self.submit_to(self.context.queues.place(&queues), (session, commands), &queues, read)
+        self.submit_to(self.context.queues.place(&queues), (session, commands), &queues, End::Drop(kept))
     }
 
-    /// Submits the commands that a session has recorded, behind other submissions. `read` reads their results when they have ended.
-    pub(super) fn submit(&self, session: Session, after: &[&Submission], read: Read) -> Result<Submission, NotSubmitted> {
+    /// Submits the commands that a session has recorded, behind other submissions.
+    pub(super) fn submit(&self, session: Session, after: &[Arc<dyn Flight>], end: End) -> Result<Submission, NotSubmitted> {
         let refused = |error| NotSubmitted { error, flight: None };
         session.close();
         session.end().map_err(refused)?;
         let (queues, commands) = (points(after), [session.commands]);
-        self.submit_to(self.context.queues.place(&queues), (session, &commands), &queues, read)
+        self.submit_to(self.context.queues.place(&queues), (session, &commands), &queues, end)
     }
 
     /// Submits commands with the fence of a session to the queue of a ticket.
@@ -89,13 +95,14 @@ impl Sessions {
         ticket: Ticket,
         (session, commands): (Session, &[vk::CommandBuffer]),
         after: &[Point],
-        read: Read,
+        end: End,
     ) -> Result<Submission, NotSubmitted> {
         // SAFETY: the commands were ended; the session is not in use, so its fence is not signalled.
-        let result = unsafe { self.context.queues.submit(&self.context.device, &ticket, after, (commands, session.fence)) };
-        let (fence, context, point) = (session.fence, self.context.clone(), result.ok());
-        let parts = Mutex::new(Some(Parts { ticket, session, read }));
-        let submission = Submission { fence, point, context, ended: Mutex::default(), parts, idle: self.idle.clone() };
+        let (signal, result) =
+            unsafe { self.context.queues.submit(&self.context.device, &ticket, after, (commands, session.fence)) };
+        let (context, point) = (self.context.clone(), result.ok());
+        let parts = Mutex::new(Some(Parts { ticket, session, end }));
+        let submission = Submission { signal, point, context, ended: Mutex::default(), parts, idle: self.idle.clone() };
         match result {
             Ok(_) => Ok(submission),
             Err(code) => {
@@ -115,8 +122,7 @@ impl Sessions {
             session.close();
             session.end()?;
             let commands = [session.commands];
-            let submission =
-                self.submit_to(ticket, (session, &commands), &[], Box::new(|_| Ok(Vec::new()))).map_err(|refused| refused.error)?;
+            let submission = self.submit_to(ticket, (session, &commands), &[], End::Nothing).map_err(|refused| refused.error)?;
             match self.wait(&submission, wait) {
                 Ok(true) => drop(submission.finish()?),
                 Ok(false) => {
@@ -143,7 +149,7 @@ impl Sessions {
     ) -> Result<()> {
         let mut session = self.begin()?;
         record(&mut session)?;
-        let submission = match self.submit(session, &[], Box::new(|_| Ok(Vec::new()))) {
+        let submission = match self.submit(session, &[], End::Nothing) {
             Ok(submission) => submission,
             Err(NotSubmitted { error, flight }) => {
                 flight.into_iter().for_each(|flight| wait.leave(flight));
@@ -165,7 +171,7 @@ impl Sessions {
 
     /// Waits for a submission as long as `wait` allows. Returns true if it has ended.
     pub(super) fn wait(&self, submission: &Submission, wait: &Wait) -> Result<bool> {
-        let ended = submission.wait(wait.timeout());
+        let ended = submission.wait(wait.deadline());
         if !matches!(ended, Ok(true)) {
             submission.set_late();
         }
@@ -187,13 +193,15 @@ impl Drop for Commands {
 }
 
 /// Returns the places of the submissions that were not seen to end.
-fn points(after: &[&Submission]) -> Vec<Point> {
-    after.iter().filter_map(|earlier| earlier.point()).collect()
+fn points(after: &[Arc<dyn Flight>]) -> SmallVec<[Point; 4]> {
+    let submissions = after.iter().filter_map(|flight| flight.as_any().downcast_ref::<Submission>());
+    submissions.filter_map(Submission::point).collect()
 }
 
 /// A submission to a queue, with its session.
 pub(super) struct Submission {
-    fence: vk::Fence,
+    /// The signal of its end.
+    signal: Signal,
     /// Its place in its queue. `None` if it is not known whether it was submitted.
     point: Option<Point>,
     parts: Mutex<Option<Parts>>,
@@ -209,7 +217,7 @@ struct Parts {
     // Dropped before the session, so that the submission does not count as running when the session's objects are destroyed.
     ticket: Ticket,
     session: Session,
-    read: Read,
+    end: End,
 }
 
 impl Submission {
@@ -220,38 +228,33 @@ impl Submission {
 }
 
 impl Flight for Submission {
-    fn wait(&self, limit: Option<Duration>) -> Result<bool> {
-        let device = &self.context.device;
-        let begun = Instant::now();
-        // A blocked thread takes some microseconds to run again, so short submissions are polled.
+    fn wait(&self, deadline: Option<Instant>) -> Result<bool> {
+        let mut begun = None;
+        // A blocked thread takes tens of microseconds to run again, so short submissions are polled.
         loop {
-            // SAFETY (this function): the fence is the session's, which lives as long as this submission.
-            if unsafe { device.get_fence_status(self.fence) }.map_err(failed("vkGetFenceStatus"))? {
+            if self.context.has_ended(self.signal)? {
                 return Ok(true);
             }
-            let spent = begun.elapsed();
-            if limit.is_some_and(|limit| spent >= limit) {
+            let now = Instant::now();
+            if deadline.is_some_and(|deadline| now >= deadline) {
                 return Ok(false);
             }
-            if spent >= self.context.spins {
-                break;
+            if now.duration_since(*begun.get_or_insert(now)) >= self.context.spins {
+                let left = deadline.map(|deadline| deadline.duration_since(now).as_nanos());
+                return self.context.block(self.signal, left.map_or(u64::MAX, |nanos| u64::try_from(nanos).unwrap_or(u64::MAX)));
             }
             std::hint::spin_loop();
-        }
-        let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
-        let nanos = left.map_or(u64::MAX, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX));
-        match unsafe { device.wait_for_fences(&[self.fence], true, nanos) } {
-            Ok(()) => Ok(true),
-            Err(vk::Result::TIMEOUT) => Ok(false),
-            Err(code) => Err(failed("vkWaitForFences")(code)),
         }
     }
 
     fn finish(&self) -> Result<Vec<Span>> {
-        let Some(Parts { ticket, mut session, read }) = lock(&self.parts).take() else { return Ok(Vec::new()) };
+        let Some(Parts { ticket, mut session, end }) = lock(&self.parts).take() else { return Ok(Vec::new()) };
         ticket.ended();
         session.holds.clear();
-        let result = read(&session);
+        let result = match end {
+            End::Read(read) => read(&session),
+            End::Nothing | End::Drop(_) => Ok(Vec::new()),
+        };
         // A session is reused only after a success, because after a failure its state is unknown.
         *lock(&self.ended) = Some((session, result.is_ok()));
         self.context.check_messages()?;
@@ -262,6 +265,10 @@ impl Flight for Submission {
         if let Some(parts) = &mut *lock(&self.parts) {
             parts.ticket.set_late();
         }
+    }
+
+    fn queue(&self) -> Option<usize> {
+        self.point.map(Point::queue)
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -283,6 +290,7 @@ impl Drop for Submission {
 pub(super) struct Session {
     commands_pool: vk::CommandPool,
     pub(super) commands: vk::CommandBuffer,
+    /// Null if the queues have timeline semaphores.
     fence: vk::Fence,
     descriptors: vk::DescriptorPool,
     /// The sets and the buffers that `descriptors` holds.
@@ -309,9 +317,11 @@ impl Session {
         session.commands_pool = unsafe { device.create_command_pool(&pool, None) }.map_err(failed("vkCreateCommandPool"))?;
         let allocate = vk::CommandBufferAllocateInfo::default().command_pool(session.commands_pool).command_buffer_count(1);
         let buffers = unsafe { device.allocate_command_buffers(&allocate) }.map_err(failed("vkAllocateCommandBuffers"))?;
-        let fence = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) }.map_err(failed("vkCreateFence"));
         session.commands = buffers.first().copied().unwrap_or_default();
-        session.fence = fence?;
+        if !context.queues.has_timelines() {
+            let fence = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) };
+            session.fence = fence.map_err(failed("vkCreateFence"))?;
+        }
         Ok(session)
     }
 
@@ -350,7 +360,7 @@ impl Session {
         self.barrier(Stages::Device, Stages::Device);
     }
 
-    /// Makes the writes of a submission visible to the host once its fence is signalled.
+    /// Makes the writes of a submission visible to the host once its end is signalled.
     pub(super) fn close(&self) {
         self.barrier(Stages::Device, Stages::Host);
     }
@@ -367,6 +377,9 @@ impl Session {
     }
 
     fn reset_fence(&self) -> Result<()> {
+        if self.fence == vk::Fence::null() {
+            return Ok(());
+        }
         // SAFETY: no submission uses the fence.
         unsafe { self.context.device.reset_fences(&[self.fence]) }.map_err(failed("vkResetFences"))
     }

@@ -3,7 +3,7 @@
 use super::checks::Checkup;
 use super::memory::{Buffer, Purpose};
 use super::pipeline::ComputePipeline;
-use super::session::{Session, Sessions, Stages, Submission};
+use super::session::{End, Session, Sessions, Stages};
 use super::{VulkanDevice, failed, own};
 use crate::device::backend::{self, LaunchStep, NotSubmitted, Piece, Recorded, Use};
 use crate::device::submission::Part;
@@ -12,6 +12,7 @@ use crate::device::work::{Flight, Wait};
 use crate::error::{Error, Result};
 use crate::launch::hazards::{Hazards, MemoryUse};
 use ash::vk;
+use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
 use tilewright_launch::Addressing;
@@ -20,7 +21,7 @@ use tilewright_launch::Addressing;
 pub(super) struct Own<'a> {
     pub(super) step: &'a LaunchStep,
     pub(super) pipeline: &'a ComputePipeline,
-    buffers: Vec<&'a Buffer>,
+    buffers: SmallVec<[&'a Buffer; 8]>,
 }
 
 /// The most steps of a submission. Each step may have a descriptor set, and lavapipe maps memory for each set. A process can have
@@ -82,17 +83,22 @@ pub(super) struct RecordedPart {
 impl Recorded for RecordedPart {
     fn submit(self: Box<Self>, after: &[Arc<dyn Flight>]) -> Result<Arc<dyn Flight>, NotSubmitted> {
         let RecordedPart { session, part, checkup, timed, sessions } = *self;
+        if timed == Timed::Nothing && checkup.is_empty() {
+            return Ok(Arc::new(sessions.submit(session, after, End::Nothing)?));
+        }
         let read = move |session: &Session| {
             checkup.result(session, &own_steps(&part)?)?;
             read_spans(session, queries(timed, part.steps().len()))
         };
-        let after: Vec<&Submission> = after.iter().filter_map(|flight| flight.as_any().downcast_ref()).collect();
-        Ok(Arc::new(sessions.submit(session, &after, Box::new(read))?))
+        Ok(Arc::new(sessions.submit(session, after, End::Read(Box::new(read)))?))
     }
 }
 
 /// Returns which steps follow a barrier: those with a hazard, and those whose time is measured apart.
 pub(super) fn barriers(steps: &[LaunchStep], timed: Timed) -> Vec<bool> {
+    if let [_] = steps {
+        return vec![false];
+    }
     let mut hazards = Hazards::default();
     let barrier = |(n, step): (usize, &LaunchStep)| {
         let is_apart = n > 0 && timed.keeps_apart(step.begins);
@@ -154,7 +160,7 @@ pub(super) fn own_step(step: &LaunchStep) -> Result<Own<'_>> {
     let pipeline: &dyn Any = &*step.pipeline;
     let pipeline: &ComputePipeline =
         pipeline.downcast_ref().ok_or_else(|| Error::OtherDevice { what: format!("`{}`", step.name) })?;
-    let buffers = step.uses.iter().map(|u| own(u.memory.buffer())).collect::<Result<Vec<_>>>()?;
+    let buffers = step.uses.iter().map(|u| own(u.memory.buffer())).collect::<Result<_>>()?;
     Ok(Own { step, pipeline, buffers })
 }
 
@@ -269,7 +275,7 @@ fn bind(session: &Session, own: &Own<'_>, pool: vk::DescriptorPool, params: Opti
         let info = vk::DescriptorBufferInfo::default().buffer(buffer.raw);
         [info.offset(buffer.base + used.region.start).range(used.bound_bytes())]
     };
-    let mut infos: Vec<[vk::DescriptorBufferInfo; 1]> = own.buffers.iter().zip(&*own.step.uses).map(one).collect();
+    let mut infos: SmallVec<[[vk::DescriptorBufferInfo; 1]; 8]> = own.buffers.iter().zip(&*own.step.uses).map(one).collect();
     infos.extend(
         params.map(|(b, offset, bytes)| [vk::DescriptorBufferInfo::default().buffer(b).offset(offset).range(bytes.max(4))]),
     );
@@ -278,7 +284,7 @@ fn bind(session: &Session, own: &Own<'_>, pool: vk::DescriptorPool, params: Opti
         let ty = vk::DescriptorType::STORAGE_BUFFER;
         vk::WriteDescriptorSet::default().dst_set(set).dst_binding(i as u32).descriptor_type(ty).buffer_info(info)
     };
-    let writes: Vec<_> = infos.iter().map(|i| &i[..]).enumerate().map(write).collect();
+    let writes: SmallVec<[_; 8]> = infos.iter().map(|i| &i[..]).enumerate().map(write).collect();
     // SAFETY: the set is new, and bindings are as in its layout.
     unsafe {
         device.update_descriptor_sets(&writes, &[]);

@@ -2,7 +2,7 @@
 //! are in use at a time, so that the host fills or empties one while the device copies the others.
 
 use super::memory::{Buffer, Purpose};
-use super::session::{Session, Sessions, Submission};
+use super::session::{End, Session, Sessions, Submission};
 use super::staging::CHUNK;
 use super::{VulkanDevice, failed};
 use crate::device::backend::{NotSubmitted, Recorded};
@@ -91,7 +91,7 @@ impl<'a> Copies<'a> {
         session.hold(&staging);
         let ends = if self.purpose == Purpose::Upload { (&*staging, tensor) } else { (tensor, &*staging) };
         copy(&session, ends, regions);
-        match self.device.sessions.submit(session, &[], Box::new(|_| Ok(Vec::new()))) {
+        match self.device.sessions.submit(session, &[], End::Nothing) {
             Ok(submission) => {
                 self.running.push_back((submission, staging, range));
                 Ok(())
@@ -190,8 +190,7 @@ pub(super) struct RecordedCopy {
 
 impl Recorded for RecordedCopy {
     fn submit(self: Box<Self>, after: &[Arc<dyn Flight>]) -> Result<Arc<dyn Flight>, NotSubmitted> {
-        let after: Vec<&Submission> = after.iter().filter_map(|flight| flight.as_any().downcast_ref()).collect();
-        Ok(Arc::new(self.sessions.submit(self.session, &after, Box::new(|_| Ok(Vec::new())))?))
+        Ok(Arc::new(self.sessions.submit(self.session, after, End::Nothing)?))
     }
 }
 

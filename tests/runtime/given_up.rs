@@ -150,22 +150,24 @@ fn what_waits_for_others_before_it_is_submitted_writes_nothing() {
     injector.assert_quiet();
 }
 
-/// A fence that reports a lost device does not mean that anything was written.
+/// A fence or a semaphore that reports a lost device does not mean that anything was written.
 #[test]
 fn what_was_in_flight_on_a_lost_device_has_no_contents() {
-    let (injector, device) = Injector::impatient(1);
-    let kernel = load(&device, vec![axpy(PLAIN)]).expect("loads");
-    let x = device.upload([16], &[1.0f32; 16]).expect("uploads").into_any();
-    let mut batch = device.batch();
-    let last = after_a_secret(&device, &mut batch, &kernel, &x);
-    injector.set("held", 1);
-    assert!(matches!(finish(batch), Err(Error::Timeout { .. })));
-    injector.set("lost_in_status", 1);
-    for _ in 0..2 {
-        let error = last[0].download::<f32>().expect_err("it is lost");
-        assert_eq!(error.to_string(), "the device was lost during vkGetFenceStatus");
-        injector.set("held", 0);
-        injector.set("lost_in_status", 0);
+    for (queues, during) in [(1, "vkGetFenceStatus"), (2, "vkGetSemaphoreCounterValue")] {
+        let (injector, device) = Injector::impatient(queues);
+        let kernel = load(&device, vec![axpy(PLAIN)]).expect("loads");
+        let x = device.upload([16], &[1.0f32; 16]).expect("uploads").into_any();
+        let mut batch = device.batch();
+        let last = after_a_secret(&device, &mut batch, &kernel, &x);
+        injector.set("held", 3);
+        assert!(matches!(finish(batch), Err(Error::Timeout { .. })));
+        injector.set("lost_in_status", 1);
+        for _ in 0..2 {
+            let error = last[0].download::<f32>().expect_err("it is lost");
+            assert_eq!(error.to_string(), format!("the device was lost during {during}"));
+            injector.set("held", 0);
+            injector.set("lost_in_status", 0);
+        }
     }
 }
 

@@ -171,21 +171,23 @@ fn dropping_a_handle_neither_waits_nor_cancels() {
 /// The tensors of a lost submission are never readable. The tensors of dependent work are not readable either.
 #[test]
 fn work_of_a_lost_device_fails_with_its_error() {
-    let (injector, device) = Injector::open(1, |options| options);
-    let kernel = axpy_of(&device);
-    let x = upload(&device, &[1.0, 2.0]);
-    injector.set("held", 1);
-    let (y, first) = scaled(&kernel, &x, 1.0);
-    let (z, second) = scaled(&kernel, &y, 1.0);
-    injector.set("lost_in_status", 1);
-    let text = "the device was lost during vkGetFenceStatus";
-    for error in [second.wait(), first.wait(), y.download::<f32>().map(drop), z.download::<f32>().map(drop)] {
-        assert_eq!(error.expect_err("it is lost").to_string(), text);
+    for (queues, during) in [(1, "vkGetFenceStatus"), (2, "vkGetSemaphoreCounterValue")] {
+        let (injector, device) = Injector::open(queues, |options| options);
+        let kernel = axpy_of(&device);
+        let x = upload(&device, &[1.0, 2.0]);
+        injector.set("held", 3);
+        let (y, first) = scaled(&kernel, &x, 1.0);
+        let (z, second) = scaled(&kernel, &y, 1.0);
+        injector.set("lost_in_status", 1);
+        let text = format!("the device was lost during {during}");
+        for error in [second.wait(), first.wait(), y.download::<f32>().map(drop), z.download::<f32>().map(drop)] {
+            assert_eq!(error.expect_err("it is lost").to_string(), text);
+        }
+        // The held submissions are never passed on, because their objects are destroyed.
+        injector.set("lost_in_status", 0);
+        assert_eq!(z.download::<f32>().expect_err("it stays lost").to_string(), text);
+        drop((kernel, x, y, z, first, second, device));
     }
-    // The held submissions are never passed on, because their objects are destroyed.
-    injector.set("lost_in_status", 0);
-    assert_eq!(z.download::<f32>().expect_err("it stays lost").to_string(), text);
-    drop((kernel, x, y, z, first, second, device));
 }
 
 /// A handle returns the error of its work again and again. Without a handle, the next call returns it once.

@@ -367,14 +367,16 @@ fn launches_go_on_while_another_thread_compiles() {
 
 #[test]
 fn a_lost_device_says_so_from_then_on() {
-    for (fault, during) in [("lost_in_submit", "vkQueueSubmit"), ("lost_in_wait", "vkWaitForFences")] {
-        let (injector, device) = Injector::open(1, |options| options);
+    let submit = ("lost_in_submit", "vkQueueSubmit");
+    let faults = [(1, submit), (2, submit), (1, ("lost_in_wait", "vkWaitForFences")), (2, ("lost_in_wait", "vkWaitSemaphores"))];
+    for (queues, (fault, during)) in faults {
+        let (injector, device) = Injector::open(queues, |options| options);
         let kernel = load(&device, axpy(PLAIN));
         let x = upload(&device, &[1.0, 2.0]);
         let mut batch = device.batch();
         batch.run_dyn(&kernel, [Argument::from(&x), (&x).into(), 1.0f32.into()]).expect("recorded");
         // A submission that has ended is not waited for.
-        injector.set("held", u32::from(fault == "lost_in_wait"));
+        injector.set("held", if fault == "lost_in_wait" { 3 } else { 0 });
         injector.set(fault, 1);
         let run = || kernel.run([Argument::from(&x), (&x).into(), 2.0f32.into()]).map(drop);
         let text = format!("the device was lost during {during}");

@@ -1,8 +1,8 @@
 /* A Vulkan loader before the real one. Its device has as many queues as a test wants, and the driver number that it sets. The device hangs
    or is lost when the test requests it.
 
-   All queues of the device submit to a single real queue. A held queue keeps its submissions until it is released, so their fences are not
-   signalled. The first few submissions can pass. On request, functions that destroy wait, as in some drivers that wait for running work.
+   All queues of the device submit to a single real queue. A held queue keeps its submissions until it is released, so their fences and
+   semaphores are not signalled. The first few submissions can pass. On request, functions that destroy wait, as in some drivers that wait for running work.
    Destroyed objects are counted. The names of objects, labels, dispatches and the lines of modules are recorded. statistics.c adds an
    extension. */
 
@@ -19,6 +19,7 @@ typedef void (*Any)(void);
 typedef struct { uint32_t type; const void *next; uint32_t waits; const uint64_t *wait; const uint32_t *stages; uint32_t count;
                  void *const *commands; uint32_t signals; const uint64_t *signal; } Submit;
 typedef struct { uint32_t type; const void *next; uint32_t waits; const uint64_t *wait; uint32_t signals; const uint64_t *signal; } Values;
+typedef struct { uint32_t type; const void *next; uint32_t flags, count; const uint64_t *semaphores, *numbers; } WaitInfo;
 typedef struct { uint32_t type; const void *next; uint32_t flags, family, count; const float *priorities; } QueueInfo;
 typedef struct { uint32_t type; const void *next; uint32_t flags, count; const QueueInfo *queues; uint32_t layer_count;
                  const void *layers; uint32_t extension_count; const void *extensions, *features; } DeviceInfo;
@@ -41,6 +42,8 @@ static void (*get_queue)(void *, uint32_t, uint32_t, void **);
 static int (*submit)(void *, uint32_t, const Submit *, uint64_t);
 static int (*wait_fences)(void *, uint32_t, const uint64_t *, uint32_t, uint64_t);
 static int (*fence_status)(void *, uint64_t);
+static int (*wait_semaphores)(void *, const WaitInfo *, uint64_t);
+static int (*semaphore_number)(void *, uint64_t, uint64_t *);
 static int (*create_pipelines)(void *, uint64_t, uint32_t, const void *, const void *, uint64_t *);
 
 static int (*set_name)(void *, const NameInfo *);
@@ -70,7 +73,7 @@ static struct { uint64_t semaphore, number; } timelines[QUEUES];
    the calls that lose the device. */
 static uint32_t queue_count = 1, driver, held, compiler_held, lost_in_submit, lost_in_wait;
 /* Set by the test: how many submissions pass before a queue is held or full; whether submissions run out of memory; whether functions that
-   destroy wait; whether fences report that the device is lost. */
+   destroy wait; whether fences and semaphores report that the device is lost. */
 static uint32_t passing, full_in_submit, ends_held, lost_in_status;
 /* Whether the device lacks names and labels. */
 static uint32_t nameless;
@@ -116,6 +119,7 @@ static void keep(int number, const Submit *one, uint64_t fence) {
     k->numbers[n] = k->values.wait[n];
     k->stages[n] = one->stages[n];
   }
+  if (!one->signals) return;
   k->signal = one->signal[0];
   k->number = k->values.signal[0];
 }
@@ -278,14 +282,15 @@ static int submits(void *to, uint32_t count, const Submit *all, uint64_t fence) 
   return result;
 }
 
-static int is_kept(uint64_t fence) {
+/* Whether a submission is kept that signals a fence, or sets a semaphore to a number at most. */
+static int is_kept(uint64_t fence, uint64_t semaphore, uint64_t number) {
   for (int n = 0; n < kept_count; n++)
-    if (kept[n].fence == fence) return 1;
+    if (fence ? kept[n].fence == fence : kept[n].signal == semaphore && kept[n].number <= number) return 1;
   return 0;
 }
 
-/* A fence is not waited for while it is still to be submitted, because the two uses must not overlap. */
-static int waits(void *device, uint32_t count, const uint64_t *fences, uint32_t all, uint64_t nanos) {
+/* Waits until the submission is passed on. */
+static int waits_passed(uint64_t fence, uint64_t semaphore, uint64_t number, uint64_t nanos) {
   struct timespec end;
   uint64_t seconds = nanos / 1000000000u;
   int result = SUCCESS;
@@ -294,11 +299,28 @@ static int waits(void *device, uint32_t count, const uint64_t *fences, uint32_t 
   end.tv_nsec += (long)(nanos % 1000000000u);
   if (end.tv_nsec >= 1000000000) { end.tv_sec++; end.tv_nsec -= 1000000000; }
   pthread_mutex_lock(&lock);
-  while (is_kept(fences[0]) && result == SUCCESS && !lost_in_wait)
-    if (pthread_cond_timedwait(&changed, &lock, &end) == ETIMEDOUT) result = is_kept(fences[0]) ? TIMEOUT : SUCCESS;
+  while (is_kept(fence, semaphore, number) && result == SUCCESS && !lost_in_wait)
+    if (pthread_cond_timedwait(&changed, &lock, &end) == ETIMEDOUT) result = is_kept(fence, semaphore, number) ? TIMEOUT : SUCCESS;
   pthread_mutex_unlock(&lock);
-  if (result == SUCCESS && !lost_in_wait) result = wait_fences(device, count, fences, all, nanos);
   return lost_in_wait ? LOST : result;
+}
+
+/* A fence is not waited for while it is still to be submitted, because the two uses must not overlap. */
+static int waits(void *device, uint32_t count, const uint64_t *fences, uint32_t all, uint64_t nanos) {
+  int result = waits_passed(fences[0], 0, 0, nanos);
+  return result == SUCCESS ? wait_fences(device, count, fences, all, nanos) : result;
+}
+
+static int waits_number(void *device, const WaitInfo *info, uint64_t nanos) {
+  int result = waits_passed(0, info->semaphores[0], info->numbers[0], nanos);
+  return result == SUCCESS ? wait_semaphores(device, info, nanos) : result;
+}
+
+static int number_of(void *device, uint64_t semaphore, uint64_t *number) {
+  pthread_mutex_lock(&lock);
+  int lost = lost_in_status;
+  pthread_mutex_unlock(&lock);
+  return lost ? LOST : semaphore_number(device, semaphore, number);
 }
 
 static int status(void *device, uint64_t fence) {
@@ -344,6 +366,8 @@ static Any of_device(void *device, const char *name) {
   if (!strcmp(name, "vkQueueSubmit")) { submit = (void *)real; return (Any)submits; }
   if (!strcmp(name, "vkGetFenceStatus")) { fence_status = (void *)real; return (Any)status; }
   if (!strcmp(name, "vkWaitForFences")) { wait_fences = (void *)real; return (Any)waits; }
+  if (!strcmp(name, "vkWaitSemaphores")) { wait_semaphores = (void *)real; return (Any)waits_number; }
+  if (!strcmp(name, "vkGetSemaphoreCounterValue")) { semaphore_number = (void *)real; return (Any)number_of; }
   if (!strcmp(name, "vkSetDebugUtilsObjectNameEXT")) { set_name = (void *)real; return (Any)name_object; }
   if (!strcmp(name, "vkCmdBeginDebugUtilsLabelEXT")) { begin_label = (void *)real; return (Any)begins_label; }
   if (!strcmp(name, "vkCmdEndDebugUtilsLabelEXT")) { end_label = (void *)real; return (Any)ends_label; }
