@@ -8,7 +8,7 @@ use crate::device::{DeviceInfo, DeviceKind, Limits};
 use crate::error::{Error, Result};
 use ash::{ext, khr, vk};
 use std::ffi::{CStr, CString};
-use tilewright_launch::DotSigns;
+use tilewright_launch::{DotSigns, Feature};
 
 /// A physical device that could be opened.
 pub(super) struct Candidate {
@@ -18,6 +18,14 @@ pub(super) struct Candidate {
     pub(super) queues: u32,
     pub(super) info: DeviceInfo,
     pub(super) details: Details,
+}
+
+impl Candidate {
+    /// Leaves buffer device addresses out of the features.
+    pub(super) fn disable_addresses(&mut self) {
+        self.details.features.address = false;
+        self.info.features.retain(|feature| *feature != Feature::Address);
+    }
 }
 
 /// Properties of a device that only this backend needs.

@@ -60,24 +60,23 @@ pub(super) enum DeviceOwner {
 
 impl Context {
     pub(super) fn new(instance: Instance, candidate: Candidate, options: &Options) -> Result<Context> {
-        let Candidate { raw: physical, family, queues: available, info, mut details } = candidate;
-        details.features.statistics &= options.statistics;
+        let mut candidate = candidate;
+        candidate.details.features.statistics &= options.statistics;
         // Submissions of several queues wait for each other by timeline semaphores.
-        let available = if details.features.timeline { available } else { 1 };
-        let priorities = vec![1.0; Queues::count(available, options.queues)];
-        let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&priorities)];
-        let extensions: Vec<_> = details.extensions.iter().map(|e| e.as_ptr()).collect();
-        let mut chain = Chain::default();
-        let mut features = chain.link(&details.features);
-        let create = vk::DeviceCreateInfo::default()
-            .queue_create_infos(&queues)
-            .enabled_extension_names(&extensions)
-            .push_next(&mut features);
-        // SAFETY: the physical device is the instance's; extensions and features are those that it listed.
-        let device = unsafe { instance.raw().create_device(physical, &create, None) }.map_err(failed("vkCreateDevice"))?;
+        let available = if candidate.details.features.timeline { candidate.queues } else { 1 };
+        let count = Queues::count(available, options.queues);
+        let device = match create(&instance, &candidate, count) {
+            // RenderDoc refuses addresses, which the driver has, if the driver cannot restore them for a replay.
+            Err(vk::Result::ERROR_FEATURE_NOT_PRESENT) if candidate.details.features.address => {
+                log::warn!("a layer of the Vulkan loader refuses buffer device addresses, so kernels run without them");
+                candidate.disable_addresses();
+                create(&instance, &candidate, count)
+            }
+            created => created,
+        };
+        let device = device.map_err(failed("vkCreateDevice"))?;
         // SAFETY: the device was made for this, and is destroyed once.
-        let queues = open_queues(&device, family, priorities.len()).inspect_err(|_| unsafe { device.destroy_device(None) })?;
-        let candidate = Candidate { raw: physical, family, queues: available, info, details };
+        let queues = open_queues(&device, candidate.family, count).inspect_err(|_| unsafe { device.destroy_device(None) })?;
         Ok(Context::over(instance, candidate, device, queues, options, DeviceOwner::Runtime))
     }
 
@@ -213,6 +212,19 @@ impl Context {
         // SAFETY: the object is this device's. A failure only loses the name.
         let _ = unsafe { names.set_debug_utils_object_name(&info) };
     }
+}
+
+/// Creates a device with the candidate's features and some queues of its family.
+fn create(instance: &Instance, candidate: &Candidate, queues: usize) -> Result<ash::Device, vk::Result> {
+    let priorities = vec![1.0; queues];
+    let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(candidate.family).queue_priorities(&priorities)];
+    let extensions: Vec<_> = candidate.details.extensions.iter().map(|e| e.as_ptr()).collect();
+    let mut chain = Chain::default();
+    let mut features = chain.link(&candidate.details.features);
+    let create = vk::DeviceCreateInfo::default();
+    let create = create.queue_create_infos(&queues).enabled_extension_names(&extensions).push_next(&mut features);
+    // SAFETY: the physical device is the instance's; extensions and features are those that it listed.
+    unsafe { instance.raw().create_device(candidate.raw, &create, None) }
 }
 
 /// Returns the queues of a device, which was created with `count` queues of the family.

@@ -4,7 +4,7 @@ use super::injector::Injector;
 use super::programs::*;
 use super::support::*;
 use tilewright::{Argument, Device};
-use tilewright_launch::{Line, Lines, Program};
+use tilewright_launch::{Feature, Line, Lines, Program};
 
 /// Returns `axpy` as two identical dispatches, with a source line.
 fn twice() -> Program {
@@ -60,4 +60,15 @@ fn a_device_without_names_runs_all_the_same() {
     run(&device);
     let written = injector.written();
     assert!(written.iter().all(|line| line == "dispatch" || line.starts_with("module")), "{written:?}");
+}
+
+/// RenderDoc refuses addresses if the driver cannot restore them for a replay.
+#[test]
+fn a_tool_that_refuses_addresses_can_capture() {
+    let (injector, device) = Injector::with(&[("refuses_addresses", 1)], |options| options);
+    assert!(!device.info().features.contains(&Feature::Address));
+    run(&device);
+    let refused = load(&device, vec![axpy(PLAIN)]).expect_err("it needs addresses").to_string();
+    assert!(refused.contains("address"), "{refused}");
+    injector.assert_quiet();
 }

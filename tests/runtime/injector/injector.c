@@ -31,7 +31,7 @@ typedef struct Chain { uint32_t type; struct Chain *next; uint32_t value; } Chai
 
 typedef struct { uint32_t type; const void *next; uint32_t flags; uint64_t rest[10]; } PipelineInfo;
 
-enum { WAITS = 16, TIMELINE_VALUES = 1000207003, SUCCESS = 0, TIMEOUT = 2, FULL = -2, LOST = -4, QUEUES = 8, KEPT = 64, COMMANDS = 8, DRIVER_PROPERTIES = 1000196000 };
+enum { WAITS = 16, TIMELINE_VALUES = 1000207003, SUCCESS = 0, TIMEOUT = 2, FULL = -2, LOST = -4, NO_FEATURE = -8, ADDRESS_FEATURES = 1000257000, QUEUES = 8, KEPT = 64, COMMANDS = 8, DRIVER_PROPERTIES = 1000196000 };
 
 static Any (*instance_address)(void *, const char *);
 static Any (*device_address)(void *, const char *);
@@ -77,6 +77,8 @@ static uint32_t queue_count = 1, driver, held, compiler_held, lost_in_submit, lo
 static uint32_t passing, full_in_submit, ends_held, lost_in_status;
 /* Whether the device lacks names and labels. */
 static uint32_t nameless;
+/* Whether devices with buffer device addresses cannot be created, although the feature is listed. */
+static uint32_t refuses_addresses;
 /* The recorded lines. */
 static char written[1 << 16];
 /* Read by the test. */
@@ -170,6 +172,7 @@ static uint32_t *named(const char *name) {
   if (!strcmp(name, "full_in_submit")) return &full_in_submit;
   if (!strcmp(name, "ends_held")) return &ends_held;
   if (!strcmp(name, "nameless")) return &nameless;
+  if (!strcmp(name, "refuses_addresses")) return &refuses_addresses;
   if (!strcmp(name, "has_statistics")) return &has_statistics;
   if (!strcmp(name, "captured")) return &captured;
   if (!strcmp(name, "destroyed")) return &destroyed;
@@ -251,6 +254,8 @@ static int create(void *physical, const DeviceInfo *info, const void *allocator,
   DeviceInfo changed_info = *info;
   one.count = 1;
   const void *extensions[64];
+  for (const Chain *next = info->next; next; next = next->next)
+    if (refuses_addresses && next->type == ADDRESS_FEATURES && next->value) return NO_FEATURE;
   changed_info.queues = &one;
   without_statistics(&changed_info, extensions);
   return create_device(physical, &changed_info, allocator, device);
