@@ -12,7 +12,8 @@ pub fn naive(program: &mut Program) {
     program.plan = ordered(program, results).into_iter().map(|stage| program.naive_dispatch(stage)).collect();
 }
 
-/// Returns the given stages and all that they read, producers first. An update follows all of these stages that read its tensor.
+/// Returns the given stages and all that they read, producers first. Updates follow all other stages, also those that do not read their
+/// tensors, because `compute_at` may place a reader into any of them. An update follows the other updates that read its tensor.
 fn ordered(program: &Program, results: Vec<StageId>) -> Vec<StageId> {
     let defined = program.stages.iter().flat_map(|(id, stage)| stage.buffers().into_iter().map(move |buffer| (buffer, id)));
     let mut definitions: HashMap<BufferId, StageId> = defined.collect();
@@ -24,12 +25,14 @@ fn ordered(program: &Program, results: Vec<StageId>) -> Vec<StageId> {
     if results.iter().all(|stage| program.updated(*stage).is_empty()) {
         return needed;
     }
-    after(&results, &|stage| {
+    let mut order = after(&results, &|stage| {
         let updated = program.updated(stage);
         let of_old = |other: &&StageId| **other != stage && reads(**other).any(|buffer| updated.contains(&buffer));
         let readers = needed.iter().filter(|_| !updated.is_empty()).filter(of_old);
         producers(stage).into_iter().chain(readers.copied()).collect()
-    })
+    });
+    order.sort_by_key(|stage| !program.updated(*stage).is_empty());
+    order
 }
 
 /// Returns some stages and all stages that they need, which come first.

@@ -124,3 +124,19 @@ fn circles() {
         named([("a", q), ("b", r), ("c", p)])
     });
 }
+
+/// A stage reads the old values of `x` only through an intermediate that is computed in its place. Another update needs the stage.
+#[test]
+fn old_values_where_a_later_update_needs_them() {
+    let kernel = "fn k<M>(x: &mut f32[M], y: &mut f32[M]) {
+        let old[i]: f32[M] = x[i] * 2.0;
+        x[i] = 1.0;
+        let all[j]: f32[M] = sum(k in 0..3) { old.clamp()[j + k] };
+        y[i] = y[i] + all[i];
+    }";
+    let placed = "root(all); all { tile(j: 4) => workgroup(x); compute_at(old, j, to: register); serial(j); unroll(k); }";
+    compare(kernel, &["", "root(all, old);", placed], &[&[("M", 0)], &[("M", 1)], &[("M", 9)]], &|given, m| {
+        let all = |i: usize| (0..3).map(|k| 2.0 * given["x"][(i + k).min(m - 1)]).sum::<f64>();
+        named([("x", vec![1.0; m]), ("y", (0..m).map(|i| given["y"][i] + all(i)).collect())])
+    });
+}
