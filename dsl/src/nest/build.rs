@@ -12,8 +12,8 @@ pub fn naive(program: &mut Program) {
     program.plan = ordered(program, results).into_iter().map(|stage| program.naive_dispatch(stage)).collect();
 }
 
-/// Returns the given stages and all that they read, producers first. Updates follow all other stages, also those that do not read their
-/// tensors, because `compute_at` may place a reader into any of them. An update follows the other updates that read its tensor.
+/// Returns the given stages and all that they read, producers first. An update follows the other updates that read its tensor. All stages that
+/// need no update precede the updates, because `compute_at` may place a reader of old values into any of them.
 fn ordered(program: &Program, results: Vec<StageId>) -> Vec<StageId> {
     let defined = program.stages.iter().flat_map(|(id, stage)| stage.buffers().into_iter().map(move |buffer| (buffer, id)));
     let mut definitions: HashMap<BufferId, StageId> = defined.collect();
@@ -31,7 +31,13 @@ fn ordered(program: &Program, results: Vec<StageId>) -> Vec<StageId> {
         let readers = needed.iter().filter(|_| !updated.is_empty()).filter(of_old);
         producers(stage).into_iter().chain(readers.copied()).collect()
     });
-    order.sort_by_key(|stage| !program.updated(*stage).is_empty());
+    let mut apart = HashSet::new();
+    for stage in &needed {
+        if program.updated(*stage).is_empty() && producers(*stage).iter().all(|producer| apart.contains(producer)) {
+            apart.insert(*stage);
+        }
+    }
+    order.sort_by_key(|stage| !apart.contains(stage));
     order
 }
 

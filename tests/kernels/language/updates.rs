@@ -140,3 +140,18 @@ fn old_values_where_a_later_update_needs_them() {
         named([("x", vec![1.0; m]), ("y", (0..m).map(|i| given["y"][i] + all(i)).collect())])
     });
 }
+
+/// A result that is defined together with an update is read by a later stage, which so follows the update.
+#[test]
+fn results_beside_an_update_are_read_after_it() {
+    let kernel = "fn k<N>(x: f32[N], u: &mut f32[N]) -> (y: f32[N], z: f32[N]) {
+        (y[i], u[i]) = (x[i] * 2.0, u[i] + x[i]);
+        z[i] = sum(k in 0..2) { y.clamp()[i + k] };
+    }";
+    let placed = "z { tile(i: 4) => workgroup(x); promote(y => copied, at: workgroup, to: shared); serial(i); }";
+    compare(kernel, &["", placed], &[&[("N", 1)], &[("N", 9)]], &|given, n| {
+        let y: Vec<f64> = given["x"].iter().map(|x| 2.0 * x).collect();
+        let u = given["x"].iter().zip(&given["u"]).map(|(x, u)| u + x).collect();
+        named([("z", (0..n).map(|i| y[i] + y[(i + 1).min(n - 1)]).collect()), ("u", u), ("y", y)])
+    });
+}
