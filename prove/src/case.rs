@@ -98,7 +98,10 @@ pub fn run_with(subject: &Subject<'_>, mut inputs: Inputs, seed: u64) -> Result<
         placed.elements()
     });
     let outcome = match launched {
-        Err(error @ (Error::Fault { .. } | Error::Unwritten { .. } | Error::Words { .. })) => Outcome::Fault(error.to_string()),
+        // An index that is not known may be any index, so its faults show nothing.
+        Err(error @ (Error::Fault { .. } | Error::Unwritten { .. } | Error::Words { .. })) => {
+            doubted(Outcome::Fault(error.to_string()), &field)
+        }
         Err(error) => Outcome::NotShown([format!("the launch is refused: {error}")].into()),
         Ok((_, false)) => Outcome::Fault("an element is written that lies around a view".to_owned()),
         Ok((results, true)) => {

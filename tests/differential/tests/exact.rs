@@ -30,3 +30,12 @@ fn halves_of_a_literal() {
     let reason = "a float of the bits of an integer";
     assert_eq!(outcomes(kernel, schedule, &[("N", 1), ("M", 4)]), vec![Outcome::NotShown([reason.to_owned()].into()); 8]);
 }
+
+/// The bins of floats are not known. Updates of the same unknown bin are not a race, because each invocation has a row of its own.
+#[test]
+fn bins_of_floats() {
+    let kernel = "fn k<R, C>(x: f32[R, C]) -> count: i32[R, 8] { count[r, b] = sum(c in 0..C) where x[r, c] as i32 == b { 1 }; }";
+    let schedule = "V: k for p { scatter(b); tile(r: 8) => workgroup(x); distribute(r => thread(x)); }";
+    let reason = "a float that is converted to an integer";
+    assert_eq!(outcomes(kernel, schedule, &[("R", 9), ("C", 5)]), vec![Outcome::NotShown([reason.to_owned()].into()); 8]);
+}
