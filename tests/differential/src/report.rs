@@ -94,6 +94,13 @@ fn things(case: &Case) -> Vec<(&'static str, String)> {
         ("kernel facts", !kernel.facts.is_empty()),
         ("table", !kernel.tables.is_empty()),
         ("derived dim", kernel.generics.iter().any(|g| matches!(g.kind, GenericKind::Derived(_)))),
+        (
+            "size of two dims",
+            kernel
+                .stages
+                .iter()
+                .any(|s| s.shape.iter().any(|size| kernel.dims().filter(|dim| size.names().contains(dim)).count() > 1)),
+        ),
         ("parameter", kernel.generics.iter().any(|g| matches!(g.kind, GenericKind::Parameter { .. }))),
         ("dtype generic", kernel.is_generic()),
         ("facts", !case.schedule.facts.is_empty()),

@@ -151,6 +151,25 @@ impl Builder<'_> {
             let half = self.generic("H", GenericKind::Derived(n.infix("/", by)));
             self.extents.push(half);
         }
+        self.combined();
+    }
+
+    /// Replaces an extent by a size of two dims: a minimum, a maximum, or a quotient.
+    fn combined(&mut self) {
+        // A copy of the random numbers, so that all other cases stay as they are.
+        let mut random = self.random.clone();
+        let [n, m, ..] = &self.extents[..] else { return };
+        if random.u8(..100) >= 15 || self.large || m.names().is_empty() {
+            return;
+        }
+        let (n, m, one) = (n.clone(), m.clone(), Expr::int(1));
+        self.extents[1] = match random.u8(..6) {
+            0 | 1 => n.method("min", [m]),
+            2 => n.method("max", [m]),
+            3 => n.infix("+", m).infix("/", Expr::int(2)),
+            4 => n.clone().method("min", [m]).infix("/", Expr::int(2)).infix("+", one),
+            _ => n.infix("/", m.method("max", [one])),
+        };
     }
 
     /// Declares input and output extents of a convolution, in one of two spellings.
