@@ -11,8 +11,9 @@ use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, Compare, Const, Expr as Node, ExprId, Exprs, Unary};
 use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Fate, Monoid, StageId};
 use crate::syntax::Name;
-use crate::syntax::expr::{Expr, Range, Reduce, ReduceOp};
+use crate::syntax::expr::{Expr, ExprKind, Range, Reduce, ReduceOp};
 use crate::syntax::families::identifier;
+use std::collections::HashSet;
 use tilewright_launch::DType;
 
 /// The reduction of a definition.
@@ -54,12 +55,13 @@ impl Checker<'_> {
     /// Checks that a reduction is allowed here: inside a definition, without another reduction.
     fn may_reduce(&mut self, reduce: &Reduce, span: SpanId) -> Checked<()> {
         let op = reduce.op.name();
-        let name = |c: &Self| {
-            if c.definition.name.is_empty() { "t".to_string() } else { format!("{}_{op}", identifier(&c.definition.name)) }
-        };
-        let help = format!("define it as an intermediate first, `let {}[i]: f32[N] = {op}(…) {{ … }};`, and read that", name(self));
         if self.definition.inside {
-            return self.fail(Error::new(span, format!("`{op}` is inside another reduction")).help(help));
+            let error = Error::new(span, format!("`{op}` is inside another reduction"));
+            let (name, axes) = (identifier(&self.definition.name), self.axes_of(reduce).join(", "));
+            let element = format!("`let {name}_{op}[{axes}]: f32[…] = {op}(…) {{ … }};`");
+            return self.fail(
+                error.help(format!("define it as an intermediate first, on the axes that it uses: {element}, and read that")),
+            );
         }
         if self.definition.buffer.is_none() {
             let error = Error::new(span, "a plain `let` cannot be a reduction");
@@ -70,6 +72,21 @@ impl Checker<'_> {
             return self.fail(error.help(format!("name an axis and its range: `{op}(k in 0..K) {{ … }}`")));
         }
         Ok(())
+    }
+
+    /// Returns the names of the definition's axes and of the running reduction's that a reduction uses.
+    fn axes_of(&self, reduce: &Reduce) -> Vec<&str> {
+        let mut used = HashSet::new();
+        let mut visit = |e: &Expr| {
+            if let ExprKind::Name(name) = &e.kind {
+                used.insert(name.clone());
+            }
+        };
+        reduce.body.each(&mut |e| visit(e));
+        reduce.ranges.iter().flat_map(|range| [&range.low, &range.high]).for_each(|bound| bound.each(&mut |e| visit(e)));
+        reduce.only.iter().for_each(|only| only.each(&mut |e| visit(e)));
+        let axes = self.definition.axes.iter().chain(&self.definition.running);
+        axes.map(|axis| self.program.axes[*axis].name.as_str()).filter(|name| used.contains(*name)).collect()
     }
 
     fn reduce_in_scope(&mut self, reduce: &Reduce, wanted: Option<DType>) -> Checked<ExprId> {
