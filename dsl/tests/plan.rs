@@ -118,7 +118,7 @@ fn histograms() {
             })
             .concat()
     };
-    let texts = [(bytes, &["", "N <= 1024"][..]), (joint, &[""]), (open, &["", "B <= 4096"])];
+    let texts = [(bytes, &["", "N <= 1024"][..]), (joint, &["", "R >= 64"]), (open, &["", "B <= 4096"])];
     insta::assert_snapshot!(texts.map(|(kernel, facts)| format!("{kernel}\n{}", of(kernel, facts))).join("\n"));
 }
 

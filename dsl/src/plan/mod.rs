@@ -407,6 +407,7 @@ impl<'n> Form<'n> {
     /// Returns sets of facts under which the stage has another plan, the best first.
     fn regimes(&self, nest: &Nest, machine: &Machine<'_>) -> Vec<Vec<String>> {
         match &self.rule {
+            Rule::Scattered(scattered) => scattered.regimes(machine),
             Rule::Product(product) => product.regimes(machine),
             Rule::Rows(group) => rows::regimes(group, machine),
             Rule::Points(members) if self.sparse.is_empty() => {
@@ -419,7 +420,7 @@ impl<'n> Form<'n> {
     /// Returns the facts that most sizes meet, and under which the stage has its best plan.
     fn wishes(&self, nest: &Nest, machine: &Machine<'_>) -> Vec<String> {
         match &self.rule {
-            Rule::Scattered(scattered) => scattered.wishes(),
+            Rule::Scattered(scattered) => scattered.wishes(machine),
             Rule::Product(product) => product.wishes(machine),
             Rule::Rows(group) => rows::wishes(group, machine),
             Rule::Total => reductions::short(nest, machine::PIECE),

@@ -2,7 +2,7 @@
 //!
 //! Each item updates its element, instead of being compared with all elements. Integers are updated by atomics: in shared memory, whose
 //! bins a workgroup then adds to the result, or directly in the result if it is too large. On a CPU, and for floats, whose order must not
-//! vary, each invocation has its own bins, and a second dispatch adds them.
+//! vary, each invocation has its own bins, and a second dispatch adds them. On a CPU with many rows, an invocation has the bins of whole rows.
 
 use super::draft::Draft;
 use super::form::{Nest, Side, points};
@@ -21,6 +21,9 @@ const SHORT: i64 = 1024;
 
 /// The items of an invocation with bins of its own.
 const OWN: i64 = 4096;
+
+/// The rows from which they keep all cores of a CPU at work.
+const ROWS: i64 = 64;
 
 /// The most bins of an invocation, or of a workgroup.
 const BINS: i64 = 4096;
@@ -55,13 +58,24 @@ impl Scattered<'_> {
         self.bins.iter().try_fold(1i64, |all, side| all.checked_mul(side.most?))
     }
 
-    /// Returns the facts under which the items are few, or the bins, if their number is not known.
-    pub(super) fn wishes(&self) -> Vec<String> {
-        match (self.count(), self.bins.as_slice()) {
+    /// Returns sets of facts under which the reduction has another plan, the best first: many rows, few items, or few bins, if their number is
+    /// not known.
+    pub(super) fn regimes(&self, machine: &Machine<'_>) -> Vec<Vec<String>> {
+        let many_rows = match self.rows.as_slice() {
+            [rows] if machine.profile.cpu && rows.least < ROWS => vec![format!("{} >= {ROWS}", rows.factor())],
+            _ => Vec::new(),
+        };
+        let few = match (self.count(), self.bins.as_slice()) {
             (Some(count), _) if count <= BINS => short(self.nest, SHORT),
             (None, [bins]) => vec![format!("{} <= {BINS}", bins.factor())],
             _ => Vec::new(),
-        }
+        };
+        vec![many_rows, few]
+    }
+
+    /// Returns the facts that most sizes meet.
+    pub(super) fn wishes(&self, machine: &Machine<'_>) -> Vec<String> {
+        self.regimes(machine).into_iter().find(|facts| !facts.is_empty()).unwrap_or_default()
     }
 
     /// Writes the plans, the best first.
@@ -71,6 +85,10 @@ impl Scattered<'_> {
         let adds = self.nest.monoid.as_ref().is_some_and(|monoid| matches!(monoid.atomic(exprs), Some(None))) && !is_float;
         let few = self.count().is_some_and(|count| count <= BINS);
         let mut plans = Vec::new();
+        let rows = self.rows.iter().fold(1i64, |all, side| all.saturating_mul(side.least.max(1)));
+        if machine.profile.cpu && rows >= ROWS {
+            plans.push(self.by_rows(machine));
+        }
         if few && machine.shares() && adds {
             plans.push(self.shared(machine));
         }
@@ -157,6 +175,20 @@ impl Scattered<'_> {
         let lanes = 2 * machine.vector(self.nest);
         draft.of(&part, format!("tile({axis}: {lanes} => {axis}_r)"), "");
         draft.of(&part, format!("unroll({axis})"), "");
+        draft
+    }
+
+    /// Each invocation updates the bins of whole rows.
+    fn by_rows(&self, machine: &Machine<'_>) -> Draft {
+        let (mut draft, mut lines) = (Draft::default(), Vec::new());
+        let (text, why) = self.scatter();
+        draft.line(text, why);
+        let row = joined(&self.rows, "rows", &mut lines);
+        lines.into_iter().for_each(|(text, why)| draft.line(text, why));
+        let threads = machine.lanes();
+        let threads = draft.number((machine, self.nest), "THREADS", threads, machine.sizes(threads));
+        draft.line(format!("tile({row}: {threads}) => workgroup(x)"), "");
+        draft.line(format!("distribute({row} => thread(x))"), format!("{threads} invocations, each with the bins of its row"));
         draft
     }
 
