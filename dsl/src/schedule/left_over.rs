@@ -31,10 +31,9 @@ pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
         true => note,
         false => format!("{note}: a stage with a directive is not planned"),
     });
-    let help = format!(
-        "distribute, unroll or vectorize {them}, write `default` so that the planner does, or write `serial({})` if that is intended",
-        names.join(", ")
-    );
+    // `default` plans dispatches only.
+    let plan = if nest.program.notes.hosts.contains_key(&nest.stage) { "" } else { " write `default` so that the planner does," };
+    let help = format!("distribute, unroll or vectorize {them},{plan} or write `serial({})` if that is intended", names.join(", "));
     let is_outside_blocks = nest.program.only_result() == Some(nest.stage);
     Err(error.help(if is_outside_blocks { help } else { format!("in `{stage} {{ … }}`, {help}") }))
 }
