@@ -2,7 +2,7 @@
 
 use super::{Applied, StageNest};
 use crate::diag::{Error, SpanId, list};
-use crate::nest::{AxisDef, Exec};
+use crate::nest::{AxisDef, Exec, Space};
 
 /// Checks that no parallel axis is left over. `blame` is the stage's first directive; it is blamed for axes that no directive made.
 pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
@@ -31,9 +31,18 @@ pub(super) fn check(nest: &mut StageNest<'_>, blame: SpanId) -> Applied {
         true => note,
         false => format!("{note}: a stage with a directive is not planned"),
     });
-    // `default` plans dispatches only.
-    let plan = if nest.program.notes.hosts.contains_key(&nest.stage) { "" } else { " write `default` so that the planner does," };
-    let help = format!("distribute, unroll or vectorize {them},{plan} or write `serial({})` if that is intended", names.join(", "));
+    let names = names.join(", ");
+    let buffer = nest.program.stages[nest.stage].buffer;
+    let help = match nest.program.notes.hosts.contains_key(&nest.stage) {
+        false => format!(
+            "distribute, unroll or vectorize {them}, write `default` so that the planner does, or write `serial({names})` if that is intended"
+        ),
+        // `default` plans dispatches only.
+        true if nest.program.buffers[buffer].space == Space::Shared => {
+            format!("the workgroup computes it together, so distribute {them}: `distribute({names} => thread(…))`")
+        }
+        true => format!("unroll or vectorize {them}: `unroll({names})`"),
+    };
     let is_outside_blocks = nest.program.only_result() == Some(nest.stage);
     Err(error.help(if is_outside_blocks { help } else { format!("in `{stage} {{ … }}`, {help}") }))
 }

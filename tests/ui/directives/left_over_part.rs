@@ -34,4 +34,13 @@ schedule! {
     }
 }
 
+schedule! {
+    pub C: edges for vulkan_1_1 {
+        tile(i: 4, j: 8) => workgroup(y, x);
+        distribute(i, j => thread(y, x));
+        compute_at(rows, thread, to: register);
+        rows { unroll(k); }
+    }
+}
+
 fn main() {}
