@@ -3,12 +3,14 @@
 
     scripts/cuda-graph.py
 
-It needs NVIDIA's driver and Python, and no toolkit: the driver compiles the kernel. PyTorch is measured if it is installed. Times are microseconds on the host's clock, medians of 100
-runs. docs/calls.md shows them beside Tilewright's.
+It needs NVIDIA's driver and Python, and no toolkit: the driver compiles the kernel. PyTorch is measured if it is installed. Times are
+microseconds on the host's clock, medians of 100 runs. docs/calls.md shows them beside Tilewright's.
 """
 
 import ctypes
 import statistics
+import subprocess
+import sys
 import time
 
 RUNS = 100
@@ -119,7 +121,14 @@ def row(name, call, count=1):
     print(f"{name:<46} {statistics.median(times[RUNS // 5:]) * 1e6 / count:8.2f}", flush=True)
 
 
-def cuda():
+GRAPHS = [
+    ("a graph of one launch and its wait", 1, True),
+    ("each of 1,000 dependent launches", 1000, True),
+    ("each of 1,000 independent launches", 1000, False),
+]
+
+
+def by_driver():
     cuda = Cuda()
     y = cuda.tensor()
     row("a launch and its wait", lambda: cuda.launch(y))
@@ -128,40 +137,43 @@ def cuda():
         row(name, lambda: cuda.run(graph), launches)
 
 
-def pytorch():
+def by_pytorch():
     try:
         import torch
     except ImportError:
         print("PyTorch is not installed")
         return
     print(f"PyTorch {torch.__version__}")
-    x = torch.zeros(1024, device="cuda")
-    targets = [torch.zeros_like(x) for _ in range(1000)]
+    x, y = torch.zeros(1024, device="cuda"), torch.zeros(1024, device="cuda")
 
-    def launch(count, is_dependent):
-        for y in targets[:count]:
-            y = targets[0] if is_dependent else y
-            torch.add(x, y, out=y)
-
-    def waited(call):
-        call()
+    def one():
+        torch.add(x, y, out=y)
         torch.cuda.synchronize()
 
-    row("a launch and its wait", lambda: waited(lambda: launch(1, True)))
-    row("each of 1,000 launches", lambda: waited(lambda: launch(1000, True)), 1000)
+    def many():
+        for _ in range(1000):
+            torch.add(x, y, out=y)
+        torch.cuda.synchronize()
+
+    row("a launch and its wait", one)
+    row("each of 1,000 launches", many, 1000)
     for name, launches, is_dependent in GRAPHS:
-        graph = torch.cuda.CUDAGraph()
+        graph, targets = torch.cuda.CUDAGraph(), [y if is_dependent else torch.zeros_like(x) for _ in range(launches)]
         # A graph of one stream: its launches follow each other, also if they are independent.
         with torch.cuda.graph(graph):
-            launch(launches, is_dependent)
-        row(name, lambda: waited(graph.replay), launches)
+            for target in targets:
+                torch.add(x, target, out=target)
+
+        def replayed():
+            graph.replay()
+            torch.cuda.synchronize()
+
+        row(name, replayed, launches)
 
 
-GRAPHS = [
-    ("a graph of one launch and its wait", 1, True),
-    ("each of 1,000 dependent launches", 1000, True),
-    ("each of 1,000 independent launches", 1000, False),
-]
-
-cuda()
-pytorch()
+# Each in a process of its own, because PyTorch waits for all streams of the process.
+if sys.argv[1:] == ["--pytorch"]:
+    by_pytorch()
+else:
+    by_driver()
+    subprocess.run([sys.executable, __file__, "--pytorch"], check=True)

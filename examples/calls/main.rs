@@ -176,8 +176,8 @@ fn timed<T>(call: impl FnOnce() -> tilewright::Result<T>) -> Result<Duration> {
     Ok(begin.elapsed())
 }
 
-/// The runs of one side before the other side's turn. More runs precede them that are not counted: on an NVIDIA H200, a launch takes 180 microseconds longer
-/// if the launch before it was another Vulkan device's.
+/// The counted runs of one side before the other side's turn. A quarter as many precede them and are not counted: on an NVIDIA H200, a launch takes 180
+/// microseconds longer if the launch before it was another Vulkan device's.
 const TURN: u32 = 20;
 
 /// Measures two sides in turn, and prints the medians of their times, divided by `count`.

@@ -59,8 +59,7 @@ pub(super) enum DeviceOwner {
 }
 
 impl Context {
-    pub(super) fn new(instance: Instance, candidate: Candidate, options: &Options) -> Result<Context> {
-        let mut candidate = candidate;
+    pub(super) fn new(instance: Instance, mut candidate: Candidate, options: &Options) -> Result<Context> {
         candidate.details.features.statistics &= options.statistics;
         // Submissions of several queues wait for each other by timeline semaphores.
         let available = if candidate.details.features.timeline { candidate.queues } else { 1 };
@@ -68,7 +67,7 @@ impl Context {
         let device = match create(&instance, &candidate, count) {
             // RenderDoc refuses addresses, which the driver has, if the driver cannot restore them for a replay.
             Err(vk::Result::ERROR_FEATURE_NOT_PRESENT) if candidate.details.features.address => {
-                log::warn!("a layer of the Vulkan loader refuses buffer device addresses, so kernels run without them");
+                log::warn!("a tool refuses buffer device addresses, so variants that need them cannot be loaded");
                 candidate.disable_addresses();
                 create(&instance, &candidate, count)
             }

@@ -26,7 +26,7 @@ pub(super) struct Sessions {
 /// Reads the results of commands that have ended.
 pub(super) type Read = Box<dyn FnOnce(&Session) -> Result<Vec<Span>> + Send>;
 
-/// The end of a submission.
+/// The work of the host when a submission has ended.
 pub(super) enum End {
     Nothing,
     Read(Read),

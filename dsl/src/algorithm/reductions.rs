@@ -77,16 +77,13 @@ impl Checker<'_> {
     /// Returns the names of the definition's axes and of the running reduction's that a reduction uses.
     fn axes_of(&self, reduce: &Reduce) -> Vec<&str> {
         let mut used = HashSet::new();
-        let mut visit = |e: &Expr| {
+        reduce.each(&mut |e| {
             if let ExprKind::Name(name) = &e.kind {
-                used.insert(name.clone());
+                used.insert(name.as_str());
             }
-        };
-        reduce.body.each(&mut |e| visit(e));
-        reduce.ranges.iter().flat_map(|range| [&range.low, &range.high]).for_each(|bound| bound.each(&mut |e| visit(e)));
-        reduce.only.iter().for_each(|only| only.each(&mut |e| visit(e)));
+        });
         let axes = self.definition.axes.iter().chain(&self.definition.running);
-        axes.map(|axis| self.program.axes[*axis].name.as_str()).filter(|name| used.contains(*name)).collect()
+        axes.map(|axis| self.program.axes[*axis].name.as_str()).filter(|name| used.contains(name)).collect()
     }
 
     fn reduce_in_scope(&mut self, reduce: &Reduce, wanted: Option<DType>) -> Checked<ExprId> {

@@ -47,32 +47,51 @@ impl Checker<'_> {
         self.fail(error.help(help))
     }
 
-    /// Puts the updates after all other stages, and each update after those that read its old values, also through intermediates that
-    /// will be inlined. The order of the definitions remains where updates read each other's old values in a circle.
+    /// Puts the updates, and the stages that need their results, after all other stages. Each update is put after the stages that read its old
+    /// values, also through intermediates that will be inlined. Where this is impossible, because updates read each other's old values in a
+    /// circle, or a stage needs a result of the update, the order of the definitions remains. Then such intermediates are stored.
     pub(super) fn order_updates(&mut self) {
         // Axes of wrong definitions belong to stages that do not exist.
         if !self.errors.is_empty() {
             return;
         }
         let program = &mut self.program;
-        let updates: Vec<StageId> = program.stages.ids().filter(|stage| !program.updated(*stage).is_empty()).collect();
-        if updates.is_empty() {
+        let producers = producers(program);
+        let mut left: Vec<StageId> = Vec::new();
+        for stage in program.stages.ids() {
+            if !program.updated(stage).is_empty() || producers[&stage].iter().any(|producer| left.contains(producer)) {
+                left.push(stage);
+            }
+        }
+        if left.is_empty() {
             return;
         }
         let reads = inlined_reads(program);
-        let mut left = updates.clone();
-        let mut order: Vec<StageId> = program.stages.ids().filter(|stage| !updates.contains(stage)).collect();
-        while let Some(first) = left.first().copied() {
+        let mut order: Vec<StageId> = program.stages.ids().filter(|stage| !left.contains(stage)).collect();
+        while !left.is_empty() {
+            let is_ready = |stage: &&StageId| !producers[*stage].iter().any(|producer| left.contains(producer));
             let is_free = |stage: &&StageId| {
                 let buffers = program.updated(**stage);
                 left.iter().all(|other| other == *stage || buffers.iter().all(|buffer| !reads[other].contains(buffer)))
             };
-            let next = left.iter().find(is_free).copied().unwrap_or(first);
+            let mut ready = left.iter().filter(is_ready);
+            // The definitions are in order, so the first of them that is left is ready.
+            let Some(next) = ready.clone().find(is_free).or_else(|| ready.next()).copied() else { return };
             left.retain(|stage| *stage != next);
             order.push(next);
         }
         reordered(program, &order);
     }
+}
+
+/// Returns the stages whose results each stage reads.
+fn producers(program: &Program) -> HashMap<StageId, BTreeSet<StageId>> {
+    let of = |stage: StageId| {
+        let reads = program.stages[stage].values().into_iter().flat_map(|value| program.exprs.reads(value));
+        let stored = reads.filter(|read| program.buffers[read.buffer].space != Space::Update);
+        stored.filter_map(|read| program.definition(read.buffer)).filter(|producer| *producer != stage).collect()
+    };
+    program.stages.ids().map(|stage| (stage, of(stage))).collect()
 }
 
 /// Returns the arguments that are updated among the tensors that each stage reads, also through pointwise intermediates.

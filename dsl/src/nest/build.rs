@@ -12,8 +12,8 @@ pub fn naive(program: &mut Program) {
     program.plan = ordered(program, results).into_iter().map(|stage| program.naive_dispatch(stage)).collect();
 }
 
-/// Returns the given stages and all that they read, producers first. An update follows the other updates that read its tensor. All stages that
-/// need no update precede the updates, because `compute_at` may place a reader of old values into any of them.
+/// Returns the given stages and all that they read, producers first. If some of them are updates, the rest is the order of the stages, which the
+/// algorithm has chosen for them, and an update follows all of these stages that read its tensor.
 fn ordered(program: &Program, results: Vec<StageId>) -> Vec<StageId> {
     let defined = program.stages.iter().flat_map(|(id, stage)| stage.buffers().into_iter().map(move |buffer| (buffer, id)));
     let mut definitions: HashMap<BufferId, StageId> = defined.collect();
@@ -21,24 +21,17 @@ fn ordered(program: &Program, results: Vec<StageId>) -> Vec<StageId> {
     let reads =
         |stage: StageId| program.stages[stage].values().into_iter().flat_map(|v| program.exprs.reads(v)).map(|read| read.buffer);
     let producers = |stage: StageId| reads(stage).filter_map(|buffer| definitions.get(&buffer).copied()).collect::<Vec<_>>();
-    let needed = after(&results, &producers);
+    let mut needed = after(&results, &producers);
     if results.iter().all(|stage| program.updated(*stage).is_empty()) {
         return needed;
     }
-    let mut order = after(&results, &|stage| {
+    needed.sort();
+    after(&needed, &|stage| {
         let updated = program.updated(stage);
         let of_old = |other: &&StageId| **other != stage && reads(**other).any(|buffer| updated.contains(&buffer));
         let readers = needed.iter().filter(|_| !updated.is_empty()).filter(of_old);
         producers(stage).into_iter().chain(readers.copied()).collect()
-    });
-    let mut apart = HashSet::new();
-    for stage in &needed {
-        if program.updated(*stage).is_empty() && producers(*stage).iter().all(|producer| apart.contains(producer)) {
-            apart.insert(*stage);
-        }
-    }
-    order.sort_by_key(|stage| !apart.contains(stage));
-    order
+    })
 }
 
 /// Returns some stages and all stages that they need, which come first.

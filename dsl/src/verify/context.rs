@@ -381,7 +381,7 @@ impl<'v> Checks<'v> {
             let own = self.made_of([*held], site).leaves;
             let shares =
                 |(axis, made): &(AxisId, MadeOf)| axis != held && !made.consumed.contains(held) && !made.leaves.is_disjoint(&own);
-            // All axes of a loop's own axis are clamped with it.
+            // A predicate on the axis of a loop clamps every axis that is computed from the loop.
             !own.contains(held) && named.iter().any(shares)
         };
         past.any(apart)

@@ -155,3 +155,25 @@ fn results_beside_an_update_are_read_after_it() {
         named([("z", (0..n).map(|i| y[i] + y[(i + 1).min(n - 1)]).collect()), ("u", u), ("y", y)])
     });
 }
+
+/// A stage needs a result of an update and old values that the update overwrites. The old values are stored before.
+#[test]
+fn old_values_after_the_update() {
+    let kernel = "fn k<N>(x: f32[N], u: &mut f32[N]) -> (y: f32[N], z: f32[N]) {
+        let old[i]: f32[N] = u[i] * 2.0;
+        (y[i], u[i]) = (x[i] * 2.0, u[i] + x[i]);
+        z[i] = sum(k in 0..2) { y.clamp()[i + k] + old.clamp()[i + k] };
+    }";
+    compare(kernel, &["", "root(old);"], &[&[("N", 0)], &[("N", 1)], &[("N", 9)]], &|given, n| {
+        let (x, u) = (&given["x"], &given["u"]);
+        let item = |i: usize| 2.0 * (x[i.min(n - 1)] + u[i.min(n - 1)]);
+        let y = x.iter().map(|x| 2.0 * x).collect();
+        named([
+            ("y", y),
+            ("u", x.iter().zip(u).map(|(x, u)| u + x).collect()),
+            ("z", (0..n).map(|i| item(i) + item(i + 1)).collect()),
+        ])
+    });
+    let placed = "z { tile(i: 4) => workgroup(x); compute_at(old, i, to: register); serial(i); unroll(k); }";
+    refused(kernel, &format!("V: k for p {{ {placed} }}"), "`old` reads `u`, which an earlier dispatch updates in place");
+}

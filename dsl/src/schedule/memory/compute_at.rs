@@ -189,12 +189,18 @@ fn check_readers(nest: &StageNest<'_>, stage: StageId, place: &Place, promote: &
 /// have been overwritten.
 fn check_reads(nest: &StageNest<'_>, stage: StageId, name: &Name) -> Applied {
     let program = &*nest.program;
-    let is_lost = |read: &Read| program.update(read.buffer).filter(|update| *update <= nest.stage);
-    let values = program.stages[stage].values();
-    let Some(update) = values.iter().flat_map(|value| program.exprs.reads(*value)).find_map(|read| is_lost(&read)) else {
-        return Ok(());
+    let updates = |block: &Block, buffer: BufferId| {
+        let writes = |node: &Node| matches!(&node.kind, NodeKind::Compute(c) if c.dst.iter().any(|to| to.buffer == buffer));
+        walk::nodes(block).any(writes)
     };
-    let (updated, by) = (&program.stages[update].name, if update == nest.stage { "this nest" } else { "an earlier dispatch" });
+    let reads = program.stages[stage].values().into_iter().flat_map(|value| program.exprs.reads(value)).map(|read| read.buffer);
+    let mut updated = reads.filter(|buffer| program.buffers[*buffer].space == Space::Update);
+    let lost = updated.find_map(|buffer| {
+        let place = program.plan.iter().take(nest.dispatch + 1).position(|dispatch| updates(&dispatch.body, buffer))?;
+        Some((&program.buffers[buffer].name, place))
+    });
+    let Some((updated, place)) = lost else { return Ok(()) };
+    let by = if place == nest.dispatch { "this nest" } else { "an earlier dispatch" };
     let error = Error::new(name.span, format!("`{name}` reads `{updated}`, which {by} updates in place"));
     Err(error.help(format!("leave this out: `{name}` has a dispatch of its own before it")))
 }

@@ -1,6 +1,6 @@
 //! Walks over the parts of an expression.
 
-use super::{Block, Expr, ExprKind, Outside};
+use super::{Block, Expr, ExprKind, Outside, Reduce};
 
 impl Expr {
     /// Calls `f` with an expression and each of its parts.
@@ -43,15 +43,24 @@ impl Expr {
             }
             ExprKind::Block(block) => block.parts(f),
             ExprKind::Closure(function) => function.body.parts(f),
-            ExprKind::Reduce(reduce) => {
-                for range in &reduce.ranges {
-                    f(&range.low);
-                    f(&range.high);
-                }
-                reduce.only.iter().for_each(|only| f(only));
-                reduce.body.parts(f);
-            }
+            ExprKind::Reduce(reduce) => reduce.parts(f),
         }
+    }
+}
+
+impl Reduce {
+    fn parts<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        for range in &self.ranges {
+            f(&range.low);
+            f(&range.high);
+        }
+        self.only.iter().for_each(|only| f(only));
+        self.body.parts(f);
+    }
+
+    /// Calls `f` with each expression of the reduction and each of its parts.
+    pub fn each<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        self.parts(&mut |part| part.each(f));
     }
 }
 

@@ -134,6 +134,7 @@ impl Checks<'_> {
             compute.dst.iter().all(|to| to.index.get(place) == Some(&first)).then_some(first)
         };
         let (exprs, local) = (&self.program.exprs, compute.dst.iter().all(|to| !self.space(to.buffer).is_global()));
+        // The wanted index at the element that the leaf writes.
         let placed = |wanted: ExprId| exprs.with_axes(wanted, &mut |axis| stored_at(&axis));
         let is_of_axes = |value: ExprId| exprs.dtype(value) == DType::I32 && exprs.reads(value).is_empty();
         let traced = |value: ExprId| self.provers.traced.value(value);
