@@ -370,7 +370,7 @@ mod tests {
 
     /// Returns work that is not submitted, with a claim, and the number of works that it follows.
     fn claimed(memory: &Arc<Memory>, uses: [bool; 2]) -> Option<(Arc<Work>, Vec<bool>)> {
-        let work = Arc::new(Work::new(&Arc::default(), "w".into(), None));
+        let work = Arc::new(Work::new(&Arc::default(), crate::device::backend::Described::Text("w".into()), None));
         let (claims, earlier) = Claims::new(&work, &[(memory.clone(), uses)]).ok()?;
         work.hold(claims);
         Some((work, earlier.iter().map(|earlier| earlier.is_producer).collect()))

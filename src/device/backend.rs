@@ -13,6 +13,7 @@ use super::work::{Flight, Wait};
 use crate::device::DeviceInfo;
 use crate::error::{Error, Result};
 use std::any::Any;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use tilewright_launch::{DType, Dispatch, Program};
@@ -169,12 +170,28 @@ impl LaunchStep {
     }
 }
 
-/// Describes steps in an error.
-pub(crate) fn named(steps: &[LaunchStep]) -> String {
-    let name = steps.first().map_or("", |s| &*s.name);
-    match steps.len() {
-        0 | 1 => format!("the dispatch `{name}`"),
-        n => format!("the dispatch `{name}`, with the {} after it,", n - 1),
+/// The description of a submission in errors.
+#[derive(Clone)]
+pub(crate) enum Described {
+    /// The first dispatch, and the number of those after it.
+    Dispatches(Arc<str>, usize),
+    Text(Arc<str>),
+}
+
+impl Described {
+    pub(crate) fn steps(steps: &[LaunchStep]) -> Described {
+        let name = steps.first().map_or_else(|| "".into(), |first| first.name.clone());
+        Described::Dispatches(name, steps.len().saturating_sub(1))
+    }
+}
+
+impl fmt::Display for Described {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Described::Dispatches(name, 0) => write!(f, "the dispatch `{name}`"),
+            Described::Dispatches(name, more) => write!(f, "the dispatch `{name}`, with the {more} after it,"),
+            Described::Text(text) => f.write_str(text),
+        }
     }
 }
 

@@ -17,9 +17,12 @@ pub(crate) fn fresh_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Returns the bytes to allocate for a tensor of `bytes` bytes: at least one unit of 16 bytes, which is the widest access.
+/// The bytes of the widest load or store.
+pub(crate) const WIDEST: u64 = 16;
+
+/// Returns the bytes to allocate for a tensor of `bytes` bytes: at least [`WIDEST`] bytes.
 pub(crate) fn allocated(bytes: u64) -> u64 {
-    bytes.max(1).next_multiple_of(16)
+    bytes.max(1).next_multiple_of(WIDEST)
 }
 
 /// The limit of all memory of a device together: see [`crate::Options::memory`].

@@ -104,7 +104,10 @@ impl Drop for Pending {
 
 impl fmt::Debug for Pending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = self.work.as_ref().map_or("nothing", |work| work.what());
-        write!(f, "Pending({what} on {})", self.device.info().name)
+        let device = &self.device.info().name;
+        match &self.work {
+            Some(work) => write!(f, "Pending({} on {device})", work.what()),
+            None => write!(f, "Pending(nothing on {device})"),
+        }
     }
 }

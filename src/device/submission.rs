@@ -6,7 +6,7 @@
 
 use super::Device;
 use super::access::{Claims, Earlier, Followed, GroupClaims};
-use super::backend::{self, Changed, LaunchStep, NotSubmitted, Recorded, Repeatable};
+use super::backend::{Changed, Described, LaunchStep, NotSubmitted, Recorded, Repeatable};
 use super::memory::{Memory, lock};
 use super::region::Region;
 use super::slots::Slots;
@@ -319,7 +319,7 @@ struct Inner {
     steps: Arc<[LaunchStep]>,
     range: Range<usize>,
     /// Its description in errors.
-    what: Arc<str>,
+    what: Described,
     /// Each memory that it accesses, and whether it is read and written.
     accessed: Arc<[(Arc<Memory>, [bool; 2])]>,
     /// The new tensors that get contents when it has ended.
@@ -350,8 +350,11 @@ impl Part {
             *all_written |= same && *writes;
             same
         });
-        let (what, accessed) = (backend::named(own).into(), accessed.into_iter().collect());
-        let completes = own.iter().flat_map(|step| &*step.completes).cloned().collect();
+        let (what, accessed) = (Described::steps(own), Arc::from(&*accessed));
+        let completes = match own {
+            [step] => step.completes.clone(),
+            steps => steps.iter().flat_map(|step| &*step.completes).cloned().collect(),
+        };
         Part(Arc::new(Inner { steps, range, what, accessed, completes, is_complete: AtomicBool::new(false) }))
     }
 
@@ -368,7 +371,14 @@ impl Part {
         let mut accessed = vec![(from.clone(), [true, false]), (to.clone(), [keeps, true])];
         accessed.sort_by_key(|(memory, _)| memory.id());
         let (steps, completes, is_complete) = (Arc::default(), Arc::default(), AtomicBool::new(false));
-        Part(Arc::new(Inner { steps, range: 0..0, what: what.into(), accessed: accessed.into(), completes, is_complete }))
+        Part(Arc::new(Inner {
+            steps,
+            range: 0..0,
+            what: Described::Text(what.into()),
+            accessed: accessed.into(),
+            completes,
+            is_complete,
+        }))
     }
 
     pub(crate) fn steps(&self) -> &[LaunchStep] {

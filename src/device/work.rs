@@ -7,12 +7,14 @@
 //! and freeing objects that a device still uses is undefined behaviour.
 
 use super::access::Claims;
+use super::backend::Described;
 use super::memory::{Memory, Pool, lock};
 use super::submission::Part;
 use super::timing::Span;
 use super::watch::Watch;
 use crate::error::{Error, Result};
 use smallvec::SmallVec;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
@@ -76,8 +78,8 @@ impl Wait {
     }
 
     /// Returns the error of a wait for `what` that is over.
-    pub(crate) fn over(&self, what: impl Into<String>) -> Error {
-        Error::Timeout { what: what.into(), after: self.timeout.unwrap_or(Duration::MAX) }
+    pub(crate) fn over(&self, what: impl fmt::Display) -> Error {
+        Error::Timeout { what: what.to_string(), after: self.timeout.unwrap_or(Duration::MAX) }
     }
 
     /// Leaves a submission of the call's own commands, which may not have ended when the call returns.
@@ -128,7 +130,7 @@ impl Common {
 /// A submission, from the first claim to its memory on.
 pub(crate) struct Work {
     /// The submission in errors.
-    what: Arc<str>,
+    what: Described,
     common: Arc<Common>,
     state: Mutex<State>,
     changed: Condvar,
@@ -164,7 +166,7 @@ enum Stage {
 
 impl Work {
     /// Begins the work of a part.
-    pub(crate) fn new(common: &Arc<Common>, what: Arc<str>, part: Option<Part>) -> Work {
+    pub(crate) fn new(common: &Arc<Common>, what: Described, part: Option<Part>) -> Work {
         let (claims, temporaries, producers, wakers) = (Claims::default(), Vec::new(), Producers::new(), Vec::new());
         let state = State { stage: Stage::Begun, claims, part, temporaries, producers, wakers, orphan: false, seen: false };
         Work { what, common: common.clone(), state: Mutex::new(state), changed: Condvar::new() }
@@ -172,14 +174,14 @@ impl Work {
 
     /// Begins work that was already submitted.
     pub(crate) fn submitted(common: &Arc<Common>, flight: Arc<dyn Flight>) -> Arc<Work> {
-        let work = Arc::new(Work::new(common, "earlier work".into(), None));
+        let work = Arc::new(Work::new(common, Described::Text("earlier work".into()), None));
         work.set_orphan();
         work.set_submitted(flight, Producers::new());
         work
     }
 
     /// Returns the submission's description in errors.
-    pub(crate) fn what(&self) -> &str {
+    pub(crate) fn what(&self) -> &Described {
         &self.what
     }
 

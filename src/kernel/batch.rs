@@ -29,7 +29,7 @@ pub struct Batch {
     id: u64,
     launches: Vec<RecordedLaunch>,
     /// The name of each launch's variant.
-    variants: Vec<String>,
+    variants: Vec<Arc<str>>,
     /// Memory of temporaries that later launches can reuse.
     temporaries: Spare,
 }
@@ -161,7 +161,7 @@ impl Batch {
         let (steps, counts) = self.steps();
         let spans = self.finish(&steps, Timed::Steps)?;
         let mut first = 0;
-        let timing = |(variant, count): (&String, usize)| {
+        let timing = |(variant, count): (&Arc<str>, usize)| {
             let range = first..first + count;
             first = range.end;
             timing(variant, steps.get(range.clone()).unwrap_or(&[]), spans.get(range).unwrap_or(&[]))

@@ -1,6 +1,7 @@
 //! Loading: selects the variants that a device can run, checks that they belong together, and compiles them.
 
 use super::argument::Argument;
+use super::choice::Choices;
 use super::conversion::Conversion;
 use super::pipelines::Pipelines;
 use super::preparation::Preparation;
@@ -15,7 +16,7 @@ use crate::launch::validate::validate;
 use crate::tensor::AnyTensor;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tilewright_launch::{Addressing, Program, Role, Size, Tensor};
+use tilewright_launch::{Addressing, Condition, Dispatch, Program, Role, Size, Tensor};
 
 /// A kernel that is loaded onto a device from launch programs. Its arguments are known at run time only. Clones share it.
 #[derive(Clone)]
@@ -30,6 +31,9 @@ struct Inner {
     preparations: Vec<Preparation>,
     /// The conversions of packed tensors. All variants have the same ones.
     conversions: Vec<Conversion>,
+    /// True if the choice of a variant depends on numbers among the arguments.
+    has_facts_of_scalars: bool,
+    choices: Choices,
 }
 
 /// A variant that the device can run.
@@ -39,8 +43,16 @@ pub(crate) struct Loadable {
     pub(crate) specialized: bool,
     /// The index, among the loaded variants, of the variant that it is, or is a version of.
     pub(crate) variant: usize,
+    /// The variant's name.
+    pub(crate) name: Arc<str>,
     /// One for each dispatch.
-    pub(crate) pipelines: Vec<Pipelines>,
+    pub(crate) dispatches: Vec<LoadedDispatch>,
+}
+
+/// A dispatch of a loaded variant.
+pub(crate) struct LoadedDispatch {
+    pub(crate) name: Arc<str>,
+    pub(crate) pipelines: Pipelines,
 }
 
 impl Device {
@@ -97,7 +109,18 @@ impl DynKernel {
         if variants.is_empty() {
             return Err(Error::Unsupported { kernel, device: device.info().name.clone(), reasons });
         }
-        Ok(DynKernel(Arc::new(Inner { device: device.clone(), id: next_id(), kernel, variants, conversions, preparations })))
+        let mut facts = variants.iter().flat_map(|loaded| &loaded.program.facts);
+        let has_facts_of_scalars = facts.any(|fact| matches!(fact.condition, Condition::Scalar { .. }));
+        Ok(DynKernel(Arc::new(Inner {
+            device: device.clone(),
+            id: next_id(),
+            kernel,
+            variants,
+            conversions,
+            preparations,
+            has_facts_of_scalars,
+            choices: Choices::default(),
+        })))
     }
 
     /// Returns the kernel's name.
@@ -152,7 +175,7 @@ impl DynKernel {
 
     /// Returns the name of the variant that [`DynKernel::run`] would take.
     pub fn variant_for<'a>(&self, args: impl IntoIterator<Item = Argument<'a>>) -> Result<&str> {
-        let at = super::run::choose(self, args)?;
+        let at = super::choice::choose(self, args)?;
         Ok(self.loadable(at).map_or("", |v| &v.program.variant))
     }
 
@@ -180,6 +203,15 @@ impl DynKernel {
 
     pub(crate) fn conversions(&self) -> &[Conversion] {
         &self.0.conversions
+    }
+
+    /// Returns true if the choice of a variant depends on numbers among the arguments.
+    pub(super) fn has_facts_of_scalars(&self) -> bool {
+        self.0.has_facts_of_scalars
+    }
+
+    pub(super) fn choices(&self) -> &Choices {
+        &self.0.choices
     }
 
     pub(crate) fn loadables(&self) -> &[Loadable] {
@@ -225,8 +257,9 @@ fn versions(programs: Vec<Program>) -> Result<Vec<Version>> {
 }
 
 fn compile(device: &Device, program: Program, specialized: bool, variant: usize) -> Result<Loadable> {
-    let pipelines = program.dispatches.iter().map(|d| Pipelines::new(device, &program, d)).collect::<Result<_>>()?;
-    Ok(Loadable { program, specialized, variant, pipelines })
+    let load = |d: &Dispatch| Ok(LoadedDispatch { name: d.name.as_str().into(), pipelines: Pipelines::new(device, &program, d)? });
+    let dispatches = program.dispatches.iter().map(load).collect::<Result<_>>()?;
+    Ok(Loadable { name: program.variant.as_str().into(), program, specialized, variant, dispatches })
 }
 
 /// Returns the first of a program's requirements that a device does not meet.

@@ -2,12 +2,15 @@
 
 pub(super) mod argument;
 pub(super) mod batch;
+pub(super) mod bound;
+mod choice;
 pub(super) mod commands;
 mod conversion;
 pub(super) mod load;
 
 pub(super) mod pipelines;
 pub(super) mod preparation;
+mod recent;
 pub(super) mod recording;
 pub(super) mod run;
 

@@ -1,15 +1,16 @@
 //! The part of a launch that is independent of devices: it computes dims, checks and parameters from the arguments.
 //!
 //! [`validate`] checks a program once, when it is loaded. Each launch then uses [`solve`] (dims from shapes), [`strides`] (strides
-//! and alignment of tensors), [`check`] (shapes, facts, limits, overlap), [`grid`] (pieces within the device's limits) and
-//! [`params`] (parameter blocks); [`work`] calls them in this order. [`interface`] describes pipelines, and [`hazards`] decides where
-//! barriers are needed.
+//! and alignment of tensors) and [`check`] (shapes, facts, limits, overlap); [`work`] calls them in this order. [`plan`] then splits each
+//! dispatch by the device's limits ([`grid`]), and builds parameter blocks ([`params`]). [`interface`] describes pipelines, and [`hazards`]
+//! decides where barriers are needed.
 
 pub(crate) mod check;
 pub(crate) mod grid;
 pub(crate) mod hazards;
 pub(crate) mod interface;
 pub(crate) mod params;
+pub(crate) mod plan;
 pub(crate) mod solve;
 pub(crate) mod strides;
 mod text;

@@ -1,12 +1,12 @@
-//! The work of a launch, on any device: the dims and shapes of a variant that takes the arguments, and the grids and parameters of its
-//! dispatches. [`crate::kernel`] runs it, and [`crate::program`] describes it for runtimes of other programs.
+//! The dims and shapes of a variant that takes the arguments of a launch, on any device. [`super::plan`] plans the launch from them,
+//! [`crate::kernel`] runs it, and [`crate::program`] describes it for runtimes of other programs.
 
 use super::strides::{self, Given};
-use super::{check, grid, params, solve};
+use super::{check, solve};
 use crate::device::Limits;
-use crate::device::backend::Piece;
+use crate::device::memory::WIDEST;
 use crate::error::{Cause, Error, Refusal, Result};
-use tilewright_launch::{Dispatch, ParamValue, Program, Role, Tensor};
+use tilewright_launch::{Dispatch, Program, Role, Tensor};
 
 /// The limits of a device that a launch depends on. [`Default`] has those that Vulkan 1.1 guarantees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,48 +113,18 @@ pub(crate) fn is_idle(program: &Program, shapes: &[Vec<usize>]) -> bool {
 }
 
 /// Returns the shape of the memory that a dispatch may load from a tensor without elements. A read whose index may be out of bounds still
-/// loads an element near the first one, as far as the other dimensions reach.
-pub(crate) fn loaded_shape(shape: &[usize]) -> Vec<usize> {
-    shape.iter().map(|n| *n.max(&1)).collect()
+/// loads near the first element, as far as the other dimensions reach, and at most the widest vector.
+pub(crate) fn loaded_shape(tensor: &Tensor, shape: &[usize]) -> Vec<usize> {
+    let mut loaded = in_memory(tensor, shape);
+    if let Some(inner) = loaded.last_mut().filter(|inner| **inner == 0) {
+        *inner = (WIDEST / u64::from(tensor.dtype.bytes())) as usize;
+    }
+    loaded.iter_mut().for_each(|extent| *extent = (*extent).max(1));
+    loaded
 }
 
 /// Returns the error for a parameter that does not fit 32 bits.
 pub(crate) fn too_large(kernel: &str, dispatch: &Dispatch, size: u64) -> Error {
     let what = format!("a parameter of `{}` of `{}`", dispatch.name, kernel);
     Error::TooLarge { what, size, limit: i32::MAX as u64 }
-}
-
-/// The most parts of a grid. A grid with a workgroup for each of 2^31 elements has less than a tenth of it.
-const MOST_PIECES: u64 = 1 << 20;
-
-/// Splits a dispatch's grid by the device's limits, and builds the parameter block of each part.
-pub(crate) fn pieces(kernel: &str, dispatch: &Dispatch, sources: &params::Sources<'_>, limit: [u32; 3]) -> Result<Vec<Piece>> {
-    let name = || format!("`{}` of `{}`", dispatch.name, kernel);
-    let mut grid = [0u32; 3];
-    let sizes = dispatch.grid.each_ref().map(|size| size.eval(sources.dims).map_or(u64::MAX, |v| v.max(0).cast_unsigned()));
-    if sizes.contains(&0) {
-        return Ok(Vec::new());
-    }
-    for (n, size) in grid.iter_mut().zip(sizes) {
-        let too_large = |_| Error::TooLarge { what: format!("the workgroups of {}", name()), size, limit: u64::from(u32::MAX) };
-        *n = u32::try_from(size).map_err(too_large)?;
-    }
-    let has_base = |axis: usize| dispatch.params.iter().any(|p| p.value == ParamValue::GroupBase(axis as u8));
-    for (axis, (n, limit)) in grid.into_iter().zip(limit).enumerate() {
-        if n > limit && !has_base(axis) {
-            let letter = ["x", "y", "z"].get(axis).copied().unwrap_or_default();
-            let what = format!("the workgroups in {letter} of {}", name());
-            return Err(Error::TooLarge { what, size: u64::from(n), limit: u64::from(limit) });
-        }
-    }
-    let count = grid::count(grid, limit);
-    if count > MOST_PIECES {
-        let what = format!("the dispatches that the grid of {} takes", name());
-        return Err(Error::TooLarge { what, size: count, limit: MOST_PIECES });
-    }
-    let piece = |part: grid::Part| {
-        let params = params::block(dispatch, sources, part.base);
-        Ok(Piece { groups: part.groups, params: params.ok_or_else(|| too_large(kernel, dispatch, u64::MAX))? })
-    };
-    grid::parts(grid, limit).into_iter().map(piece).collect()
 }

@@ -6,8 +6,9 @@ use crate::device::memory::allocated;
 use crate::device::region::Region;
 use crate::error::{Error, Result};
 use crate::kernel::argument::{self, Scalar};
-use crate::kernel::run::{bind_scalar, bind_size};
+use crate::kernel::bound::{bind_scalar, bind_size};
 use crate::launch::hazards::{Hazards, MemoryUse};
+use crate::launch::plan::Plan;
 use crate::launch::strides::Given;
 use crate::launch::validate::validate;
 use crate::launch::work::{self, LaunchLimits, Request, Solved};
@@ -224,7 +225,7 @@ impl LaunchDescription {
             let given: Vec<Option<Given<'_>>> = (0..version.tensors.len()).map(|n| bound.given.get(n).copied()).collect();
             let request = Request { shapes: &shapes, sizes: &bound.sizes, scalars: &bound.scalars, given: &given };
             match request.solve(version, limits) {
-                Ok(solved) => return describe(version, &bound, &solved, limits),
+                Ok(solved) => return describe(version, &bound, solved, limits),
                 Err(refusal) => refusals.push((n < last, version.variant.clone(), refusal)),
             }
         }
@@ -312,20 +313,15 @@ fn number(name: &str, got: LaunchArgument<'_>) -> Result<argument::Argument<'sta
     }
 }
 
-fn describe(program: &Program, bound: &Bound<'_>, solved: &Solved, limits: &LaunchLimits) -> Result<LaunchDescription> {
-    let Solved { dims, shapes } = solved;
-    let (tensors, temporaries) = tensors(program, bound, shapes)?;
-    let idle = work::is_idle(program, shapes);
+fn describe(program: &Program, bound: &Bound<'_>, solved: Solved, limits: &LaunchLimits) -> Result<LaunchDescription> {
+    let plan = Plan::new(&program.kernel, program, solved, limits)?;
+    let (tensors, temporaries) = tensors(program, bound, &plan)?;
     // The caller writes the addresses.
-    let sources = params::Sources { dims, addresses: &[], scalars: &bound.scalars };
+    let sources = params::Sources { dims: &plan.dims, addresses: &[], scalars: &bound.scalars };
     let (mut hazards, mut dispatches) = (Hazards::default(), Vec::new());
-    for dispatch in &program.dispatches {
-        let pieces = work::pieces(&program.kernel, dispatch, &sources, limits.grid)?;
-        if pieces.is_empty() || idle || work::writes_nothing(dispatch, shapes) {
-            continue;
-        }
-        let constants = params::constants(dispatch, dims);
-        let constants = constants.ok_or_else(|| work::too_large(&program.kernel, dispatch, u64::MAX))?;
+    for planned in plan.dispatches {
+        let Some(dispatch) = program.dispatches.get(planned.at) else { continue };
+        let pieces = planned.pieces(&program.kernel, dispatch, &sources)?;
         let uses = dispatch.buffers.iter().filter_map(|used| {
             let (tensor, at) = (tensors.get(used.tensor as usize)?, u64::from(used.tensor));
             // Temporaries that share memory have one id, after the ids of tensors.
@@ -334,9 +330,9 @@ fn describe(program: &Program, bound: &Bound<'_>, solved: &Solved, limits: &Laun
             Some(MemoryUse { memory, bytes, reads: used.reads, writes: used.writes })
         });
         let barrier_before = hazards.barrier_before(uses);
-        dispatches.push(described(program, dispatch, constants, barrier_before, pieces));
+        dispatches.push(described(program, dispatch, planned.constants, barrier_before, pieces));
     }
-    let dims = program.dims.iter().zip(dims).map(|(dim, value)| (dim.name.clone(), *value)).collect();
+    let dims = program.dims.iter().zip(&plan.dims).map(|(dim, value)| (dim.name.clone(), *value)).collect();
     Ok(LaunchDescription {
         kernel: program.kernel.clone(),
         variant: program.variant.clone(),
@@ -349,20 +345,19 @@ fn describe(program: &Program, bound: &Bound<'_>, solved: &Solved, limits: &Laun
 }
 
 /// Describes the tensors, and returns the bytes of each memory for temporaries.
-fn tensors(program: &Program, bound: &Bound<'_>, shapes: &[Vec<usize>]) -> Result<(Vec<TensorDescription>, Vec<u64>)> {
-    let idle = work::is_idle(program, shapes);
+fn tensors(program: &Program, bound: &Bound<'_>, plan: &Plan) -> Result<(Vec<TensorDescription>, Vec<u64>)> {
     let (mut list, mut given) = (Vec::new(), bound.tensors.iter());
-    for (n, (tensor, shape)) in program.tensors.iter().zip(shapes).enumerate() {
-        let laid = work::in_memory(tensor, shape);
-        let each = u64::from(tensor.dtype.bytes());
-        let dense = elements(&laid)? as u64 * each;
+    for (n, ((tensor, shape), dense)) in program.tensors.iter().zip(&plan.shapes).zip(plan.bytes.iter().copied()).enumerate() {
         let region = match tensor.role {
             Role::Input | Role::Update => given.next().map(|tensor| tensor.region.clone()),
             Role::Output | Role::Prepared | Role::Temporary => None,
         };
         let region = region.unwrap_or_else(|| Region::dense(0, dense));
-        let zeros = dense == 0 && !idle && work::is_read(program, n);
-        let least = if zeros { elements(&work::loaded_shape(&laid))? as u64 * each } else { region.bytes() };
+        let zeros = dense == 0 && !plan.is_idle && work::is_read(program, n);
+        let least = match zeros {
+            true => elements(&work::loaded_shape(tensor, shape))? as u64 * u64::from(tensor.dtype.bytes()),
+            false => region.bytes(),
+        };
         let aligns = program.dispatches.iter().flat_map(|d| &d.buffers).filter(|used| used.tensor as usize == n);
         list.push(TensorDescription {
             name: tensor.name.clone(),

@@ -1,7 +1,7 @@
 //! Launches of the reference device. The thread that submits a launch interprets it, after the launches that it follows.
 
 use super::{Ready, own, steps};
-use crate::device::backend::{self, LaunchStep, NotSubmitted, Recorded};
+use crate::device::backend::{Described, LaunchStep, NotSubmitted, Recorded};
 use crate::device::memory::lock;
 use crate::device::submission::Part;
 use crate::device::timing::{Span, Timed};
@@ -92,7 +92,7 @@ impl Run {
         let RecordedPart { interpreter, part, timed, timeout } = &self.of;
         let wait = Wait::new(*timeout);
         let (mut spans, deadline) = (Vec::new(), wait.deadline());
-        let late = || wait.over(backend::named(part.steps()));
+        let late = || wait.over(Described::steps(part.steps()));
         for earlier in std::mem::take(&mut *lock(&self.after)) {
             if !earlier.wait(deadline)? {
                 return Err(late());

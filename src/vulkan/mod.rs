@@ -3,7 +3,7 @@
 //! [`instance`] loads Vulkan, [`choose`] finds the device and its [`features`], and [`context`] opens it; or the caller did these steps
 //! ([`foreign`]). The other modules build on these: [`memory`] (buffers, within the [`budget`]), [`transfer`] (copies from and to the host,
 //! through [`staging`] buffers), [`record`] (batches in command buffers of the caller), [`pipeline`], [`cache`] and [`files`] (compiled
-//! SPIR-V modules), [`session`] (command buffers), [`queues`] (the choice of a queue for each submission), [`signal`] (its end) and [`submit`] (steps
+//! SPIR-V modules), [`session`] (command buffers; [`idle`] keeps them for equal launches), [`queues`] (the choice of a queue for each submission), [`signal`] (its end) and [`submit`] (steps
 //! recorded with barriers and timestamps). Every object is owned by a struct whose `Drop` destroys it, and keeps the objects that
 //! it was made from. An object that a submission uses is dropped after the submission has ended, or never. Drops do not wait: if
 //! the driver may wait, a thread destroys the object ([`destroy`]).
@@ -17,6 +17,7 @@ mod destroy;
 mod features;
 mod files;
 pub(crate) mod foreign;
+mod idle;
 mod instance;
 mod manifests;
 mod matrices;

@@ -47,7 +47,7 @@ impl Point {
 
 /// A logical time of a device. Later moments compare greater.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Moment(u64);
+pub(super) struct Moment(pub(super) u64);
 
 /// The submissions of a queue.
 #[derive(Clone, Copy, Default)]

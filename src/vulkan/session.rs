@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::failed;
+use super::idle::{Identity, Idle};
 use super::memory::{Buffer, Heap, Purpose};
 use super::queues::{Moment, Point, Ticket};
 use super::signal::Signal;
@@ -18,7 +19,7 @@ use std::time::Instant;
 
 /// The sessions of a device that are not in use.
 pub(super) struct Sessions {
-    idle: Arc<Mutex<Vec<Session>>>,
+    idle: Arc<Idle>,
     context: Arc<Context>,
     heap: Arc<Heap>,
 }
@@ -41,15 +42,30 @@ impl Sessions {
 
     /// Returns a session that records commands.
     pub(super) fn begin(&self) -> Result<Session> {
-        let session = self.take()?;
+        let mut session = self.take()?;
         session.begin(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)?;
         session.open();
         Ok(session)
     }
 
+    /// Returns a session with the commands of an identity, which `record` records if no session keeps them.
+    pub(super) fn begin_or_repeat(&self, identity: Identity, record: impl FnOnce(&mut Session) -> Result<()>) -> Result<Session> {
+        if let Some(session) = self.idle.with(&identity) {
+            return Ok(session);
+        }
+        let mut session = self.take()?;
+        session.begin(vk::CommandBufferUsageFlags::empty())?;
+        session.open();
+        record(&mut session)?;
+        session.close();
+        session.end()?;
+        session.identity = Some(identity);
+        Ok(session)
+    }
+
     /// Returns a session that records commands which can be submitted again while they run.
     pub(super) fn begin_repeatable(&self) -> Result<Session> {
-        let session = self.take()?;
+        let mut session = self.take()?;
         session.begin(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE)?;
         Ok(session)
     }
@@ -60,10 +76,9 @@ impl Sessions {
         Ok(Commands { raw: session.commands, session: Some(session), idle: self.idle.clone() })
     }
 
+    /// Returns a session for new commands.
     fn take(&self) -> Result<Session> {
-        // Bound outside of the `match`, whose scrutinee would hold the lock throughout.
-        let idle = lock(&self.idle).pop();
-        idle.map_or_else(|| Session::new(self.context.clone(), self.heap.clone()), Ok)
+        self.idle.take().map_or_else(|| Session::new(self.context.clone(), self.heap.clone()), Ok)
     }
 
     /// Submits commands that were recorded and ended, one after another, behind other submissions. `kept` lives until they have ended.
@@ -75,7 +90,7 @@ impl Sessions {
     ) -> Result<Submission, NotSubmitted> {
         let refused = |error| NotSubmitted { error, flight: None };
         // This session gives only its fence.
-        let session = self.take().map_err(refused)?;
+        let session = self.idle.take_any().map_or_else(|| self.take(), Ok).map_err(refused)?;
         let queues = points(after);
         self.submit_to(self.context.queues.place(&queues), (session, commands), &queues, End::Drop(kept))
     }
@@ -83,8 +98,10 @@ impl Sessions {
     /// Submits the commands that a session has recorded, behind other submissions.
     pub(super) fn submit(&self, session: Session, after: &[Arc<dyn Flight>], end: End) -> Result<Submission, NotSubmitted> {
         let refused = |error| NotSubmitted { error, flight: None };
-        session.close();
-        session.end().map_err(refused)?;
+        if session.identity.is_none() {
+            session.close();
+            session.end().map_err(refused)?;
+        }
         let (queues, commands) = (points(after), [session.commands]);
         self.submit_to(self.context.queues.place(&queues), (session, &commands), &queues, end)
     }
@@ -183,12 +200,12 @@ impl Sessions {
 pub(super) struct Commands {
     pub(super) raw: vk::CommandBuffer,
     session: Option<Session>,
-    idle: Arc<Mutex<Vec<Session>>>,
+    idle: Arc<Idle>,
 }
 
 impl Drop for Commands {
     fn drop(&mut self) {
-        lock(&self.idle).extend(self.session.take());
+        self.session.take().into_iter().for_each(|session| self.idle.give(session));
     }
 }
 
@@ -208,7 +225,7 @@ pub(super) struct Submission {
     /// The session, after the submission has ended and its results were read, and whether it can be reused. It is kept until the submission is
     /// dropped, because only then no other thread waits for its fence.
     ended: Mutex<Option<(Session, bool)>>,
-    idle: Arc<Mutex<Vec<Session>>>,
+    idle: Arc<Idle>,
     context: Arc<Context>,
 }
 
@@ -281,7 +298,7 @@ impl Drop for Submission {
         let Some((session, can_be_reused)) = lock(&self.ended).take() else { return };
         // No other thread waits for the fence.
         if can_be_reused && session.reset_fence().is_ok() {
-            lock(&self.idle).push(session);
+            self.idle.give(session);
         }
     }
 }
@@ -299,6 +316,8 @@ pub(super) struct Session {
     query_room: u32,
     /// Buffers for the commands' own use, at most one for each purpose.
     kept: Vec<(Purpose, Buffer)>,
+    /// The identity of its commands, if they have ended and can be submitted again.
+    pub(super) identity: Option<Identity>,
     /// Buffers that the commands use and that are kept alive only here.
     holds: Vec<Arc<Buffer>>,
     pub(super) context: Arc<Context>,
@@ -337,13 +356,15 @@ impl Session {
             queries: vk::QueryPool::null(),
             query_room: 0,
             kept: Vec::new(),
+            identity: None,
             holds: Vec::new(),
             context,
             heap,
         }
     }
 
-    fn begin(&self, usage: vk::CommandBufferUsageFlags) -> Result<()> {
+    fn begin(&mut self, usage: vk::CommandBufferUsageFlags) -> Result<()> {
+        self.identity = None;
         let device = &self.context.device;
         let info = vk::CommandBufferBeginInfo::default().flags(usage);
         // SAFETY: no submission of this session is pending, because a session is reused only after its submission has ended.

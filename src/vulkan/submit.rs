@@ -1,11 +1,12 @@
 //! Records the steps of a part into a command buffer and submits it, with barriers between hazards and timestamps if requested.
 
 use super::checks::Checkup;
+use super::idle::Identity;
 use super::memory::{Buffer, Purpose};
 use super::pipeline::ComputePipeline;
 use super::session::{End, Session, Sessions, Stages};
 use super::{VulkanDevice, failed, own};
-use crate::device::backend::{self, LaunchStep, NotSubmitted, Piece, Recorded, Use};
+use crate::device::backend::{Described, LaunchStep, NotSubmitted, Piece, Recorded, Use};
 use crate::device::submission::Part;
 use crate::device::timing::{Span, Timed};
 use crate::device::work::{Flight, Wait};
@@ -33,9 +34,19 @@ pub(super) fn record(device: &VulkanDevice, part: &Part, timed: Timed, wait: &mu
     let steps = own_steps(part)?;
     let checkup = Checkup::plan(&steps, device.context.details.storage_offset_alignment)?;
     let_pipelines_settle(device, part, &steps, wait)?;
-    let mut session = device.sessions.begin()?;
-    let barriers = barriers(part.steps(), timed);
-    record_steps(device, &mut session, (&steps, &checkup), (&barriers, timed))?;
+    let record = |session: &mut Session| {
+        let barriers = barriers(part.steps(), timed);
+        record_steps(device, session, (&steps, &checkup), (&barriers, timed))
+    };
+    let is_plain = timed == Timed::Nothing && checkup.is_empty();
+    let session = match Identity::of(&steps).filter(|_| is_plain) {
+        Some(identity) => device.sessions.begin_or_repeat(identity, record)?,
+        None => {
+            let mut session = device.sessions.begin()?;
+            record(&mut session)?;
+            session
+        }
+    };
     Ok(RecordedPart { session, part: part.clone(), checkup, timed, sessions: device.sessions.clone() })
 }
 
@@ -66,7 +77,7 @@ pub(super) fn check(part: &Part, session: &Session, checkup: &Checkup) -> Result
 /// another one (`docs/drivers.md`).
 pub(super) fn let_pipelines_settle(device: &VulkanDevice, part: &Part, steps: &[Own<'_>], wait: &mut Wait) -> Result<()> {
     match steps.iter().map(|s| s.pipeline.made).max().filter(|_| device.context.details.is_nvidia) {
-        Some(youngest) => device.sessions.catch_up(youngest, wait, || backend::named(part.steps())),
+        Some(youngest) => device.sessions.catch_up(youngest, wait, || Described::steps(part.steps()).to_string()),
         None => Ok(()),
     }
 }
@@ -152,7 +163,7 @@ fn touch(used: &Use) -> MemoryUse {
     MemoryUse { memory: used.memory.id(), bytes, reads: used.reads, writes: used.writes }
 }
 
-fn own_steps(part: &Part) -> Result<Vec<Own<'_>>> {
+fn own_steps(part: &Part) -> Result<SmallVec<[Own<'_>; 4]>> {
     part.steps().iter().map(own_step).collect()
 }
 

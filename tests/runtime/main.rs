@@ -18,6 +18,7 @@ mod names;
 mod pending;
 mod programs;
 mod recordings;
+mod repeats;
 mod statistics;
 mod support;
 mod typed;

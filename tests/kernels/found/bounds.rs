@@ -637,3 +637,14 @@ fn copies_by_some_invocations() {
     }";
     check(kernel, schedule, &[&[("B", 2), ("M", 16)], &[("B", 1), ("M", 144)], &[("B", 0), ("M", 32)]]);
 }
+
+/// Vectors are loaded from tensors without elements, too, and their values are replaced by the fill.
+#[test]
+fn vectors_of_nothing() {
+    let kernel = "fn k<N>(x: f32[N]) -> y: f32[4, 4] { y[i, j] = x.pad(-1.0)[j]; }";
+    let schedule = "V: k for p where N % 4 == 0 { promote(x => c, at: i, to: shared); unroll(j, i); }";
+    check(kernel, schedule, &[&[("N", 0)], &[("N", 4)], &[("N", 8)]]);
+    let kernel = "fn k<N, M>(x: f16[M, N]) -> y: f16[4, 8] { y[i, j] = x.pad(1.0)[i, j]; }";
+    let schedule = "V: k for p where N % 8 == 0 { promote(x => c, at: i, to: shared); unroll(j, i); }";
+    check(kernel, schedule, &[&[("N", 0), ("M", 3)], &[("N", 8), ("M", 0)], &[("N", 0), ("M", 0)], &[("N", 8), ("M", 3)]]);
+}
