@@ -396,3 +396,15 @@ fn a_literal_index_of_a_result_without_elements() {
     }";
     check(kernel, "V: k for p {}", &[&[("W", 1)]]);
 }
+
+/// A minimum of two dims that is at least 1 makes each of them at least 1, and so a multiple of 4 at least 4.
+#[test]
+fn positive_minima() {
+    let kernel = "fn k<N, M>(x: i32[N], z: i32[M]) -> y: i32[N.min(M)] where N % 2 == 0, M % 4 == 0 { y[i] = x.clamp()[1]; }";
+    check(kernel, "V: k for p where N % 4 == 0 {}", &[&[("N", 0), ("M", 4)], &[("N", 4), ("M", 0)], &[("N", 8), ("M", 4)]]);
+    let kernel = "fn k<N, M>(x: u32[N], z: u32[N.min(M)], w: u32[M]) -> y: u32[] {
+        let s[]: u32[] = z.clamp()[0];
+        y[] = prod(k in 0..1) { x.pad(7)[k] * s[] };
+    }";
+    check(kernel, "V: k for p where N % 8 == 0 { root(s); }", &[&[("N", 8), ("M", 1)], &[("N", 16), ("M", 20)]]);
+}

@@ -24,6 +24,10 @@ rules! {
     MINIMA_APART [a b] Ints: claim (((a min 0) - (b min 0)) >= ((a - b) min 0));
     /// A minimum with 0 is not positive.
     MIN0_AT_MOST_ZERO [p] Ints: claim ((p min 0) <= 0);
+    /// A bound of a minimum with 0 is a bound of the 0.
+    MIN0_BOUNDS_ZERO [f p r] Ints given (f >= 0), (((f * (p min 0)) + r) >= 0): claim (r >= 0);
+    /// A bound of a minimum with 0 is a bound of the number.
+    MIN0_BOUNDS_OPERAND [f p r] Ints given (f >= 0), (((f * (p min 0)) + r) >= 0): claim (((f * p) + r) >= 0);
     /// A factor of a positive product is positive if the other factor is not negative.
     POSITIVE_FACTOR [p o] Ints given (((p + 1) * o) >= 1) if (o >= 0): claim (p >= 0);
     /// A number that is not 0 and not negative is at least 1.

@@ -1,10 +1,10 @@
 //! The facts that hold for a question, indexed by the atoms in them.
 
 use crate::arena::Id as _;
-use crate::expr::rules::POSITIVE_BY_TILES;
+use crate::expr::rules::{MIN0_BOUNDS_OPERAND, MIN0_BOUNDS_ZERO, POSITIVE_BY_TILES};
 use crate::expr::{Binary, Expr, ExprId};
 use crate::facts::context::Context;
-use crate::facts::polynomials::atoms::Atoms;
+use crate::facts::polynomials::atoms::{Atom, Atoms};
 use crate::facts::polynomials::mono::AtomId;
 use crate::facts::polynomials::poly::{Poly, Polys};
 use crate::facts::refutation::samples::Sample;
@@ -44,6 +44,22 @@ impl FactIndex {
         let fact = Rc::new(fact);
         self.facts.push(fact.clone());
         self.learn_atoms(atoms, &fact);
+        self.learn_operands(atoms, &fact);
+    }
+
+    /// Adds the facts that a lower bound of a minimum implies for its operands. For example, `N.min(M) >= 1` implies `N >= 1` and `M >= 1`.
+    fn learn_operands(&mut self, atoms: &Atoms, fact: &Poly) {
+        let minimum = fact.atoms().into_iter().find_map(|id| match &atoms.get(id).atom {
+            Atom::Min0(of) => Some((id, of)),
+            _ => None,
+        });
+        let Some((id, of)) = minimum else { return };
+        let (factor, rest) = fact.split(id);
+        if factor.as_constant().is_some_and(|factor| factor > 0) {
+            for rule in [&MIN0_BOUNDS_ZERO, &MIN0_BOUNDS_OPERAND] {
+                rule.claimed(&mut Polys, &[&factor, of, &rest]).into_iter().for_each(|bound| self.learn(atoms, bound));
+            }
+        }
     }
 
     /// Adds the facts that follow from the definitions of a polynomial's atoms.
