@@ -24,6 +24,8 @@ impl Look<'_> {
             let mut versions = made.program.into_versions().ok()?;
             // The last version is the schedule itself, without the fact.
             versions.pop();
+            // A fact that the given sizes contradict is not advised.
+            versions.retain(|version| self.admits(version) != Some(false));
             let dispatches = versions.iter().flat_map(|version| &version.dispatches);
             let mut same = dispatches.filter(|dispatch| dispatch.name == figures.cost.name);
             Some(same.any(|dispatch| words::read(&dispatch.spirv).wide > figures.words.wide))

@@ -129,6 +129,15 @@ impl Look<'_> {
         self.taken(made, removed)
     }
 
+    /// Returns true if a launch at the given sizes can take a version. `None` if not all sizes are given.
+    pub(super) fn admits(&self, program: &launch::Program) -> Option<bool> {
+        let known = DimValues::new(program, &self.given.dims);
+        if known.contradicted(program, &self.given.dims).is_some() {
+            return Some(false);
+        }
+        known.all().map(|all| admit::refusal(program, &all).is_none())
+    }
+
     /// Returns the version of a variant that a launch takes at the known sizes.
     fn taken(&self, made: Variant, removed: &str) -> Option<Replanned> {
         let under: Vec<String> = made.program.specialized.iter().map(|version| format!(" where `{}`", version.under)).collect();
@@ -136,11 +145,7 @@ impl Look<'_> {
         let plans = made.plans.into_iter().chain([made.plan]);
         let nests = made.specialized.into_iter().chain([made.nest]);
         let versions = made.program.into_versions().ok()?.into_iter().zip(under).zip(nests.zip(plans));
-        let is_taken = |((program, _), _): &((launch::Program, String), (Program, Plan))| {
-            let known = DimValues::new(program, &self.given.dims);
-            let admits = |all: Vec<i64>| admit::refusal(program, &all).is_none();
-            known.contradicted(program, &self.given.dims).is_none() && known.all().is_some_and(admits)
-        };
+        let is_taken = |((program, _), _): &((launch::Program, String), (Program, Plan))| self.admits(program) == Some(true);
         let ((program, under), (nest, plan)) = versions.into_iter().find(is_taken).filter(|(_, (_, plan))| !plan.is_empty())?;
         // The planner writes the same directives for the stages that it plans already.
         let is_there = |block: &Block| self.version.plan.blocks.iter().any(|other| other.reads_like(block));

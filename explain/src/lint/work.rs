@@ -27,7 +27,8 @@ impl Look<'_> {
         }
         let name = &repeated.name;
         let what = format!("`{name}` is computed {}.{} times as often as it has elements", percent / 100, percent % 100 / 10);
-        let instead = format!("write `root({name});`, so that it is computed once, in its own dispatch");
+        let written = self.text(repeated.span).map(|text| format!(" instead of `{text};`")).unwrap_or_default();
+        let instead = format!("write `root({name});`{written}, so that it is computed once, in its own dispatch");
         let edit = self.edit(repeated.span, format!("root({name})"));
         let advice = Advice::general(format!("make the tile larger at which `{name}` is computed"));
         self.note(LintName::Recomputed, repeated.span, what, advice.or(instead, edit));

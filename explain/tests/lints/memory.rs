@@ -92,6 +92,16 @@ fn scalar_access() {
     assert_eq!(by("wide_access", "where K % 4 == 0").texts(LintName::ScalarAccess), [] as [&str; 0]);
 }
 
+/// A fact is not advised at sizes for which it does not hold.
+#[test]
+fn scalar_access_at_sizes() {
+    let at = |name: &str, k: i64| {
+        let directives = "tile(i: 8, j: 32) => workgroup(y, x); distribute(i, j => thread(y, x));\ntile(k: 4 => k_o);\nunroll(k);";
+        Case::new(name, &[("M", 64), ("N", 64), ("K", k)], "matmul for board", directives).texts(LintName::ScalarAccess).len()
+    };
+    assert_eq!([at("scalar_odd", 66), at("scalar_even", 64)], [0, 1]);
+}
+
 /// No fact in a schedule's header can give the alignment of a window's start.
 #[test]
 fn scalar_access_that_no_fact_makes_wide() {
