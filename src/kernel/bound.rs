@@ -9,9 +9,6 @@ use crate::tensor::AnyTensor;
 use smallvec::SmallVec;
 use tilewright_launch::{self as program, MOST, Program, Role};
 
-/// The form of some arguments, as words: see [`BoundArguments::form`].
-pub(super) type Form = SmallVec<[u64; 64]>;
-
 /// Arguments of the right number, kinds and dtypes.
 pub(super) struct BoundArguments<'a> {
     pub(super) tensors: SmallVec<[&'a AnyTensor; 8]>,
@@ -80,31 +77,37 @@ impl<'a> BoundArguments<'a> {
         self.tensors(program, target).map(|tensor| tensor.map(given)).collect()
     }
 
-    /// Returns all that the choice of a variant depends on: two launches of a kernel with the same form take the same variant.
-    pub(super) fn form(&self, kernel: &DynKernel, program: &Program, target: &Target<'_>) -> Form {
-        let mut form = Form::new();
-        for tensor in self.tensors(program, target) {
-            let Some(tensor) = tensor else {
-                form.push(u64::MAX);
-                continue;
-            };
-            let (region, gaps, prepared) = (tensor.region(), tensor.gaps(), tensor.preparation());
-            let flags = [tensor.memory().buffer().has_address(), gaps.is_some(), prepared.is_some()];
-            form.push(tensor.shape().len() as u64);
-            form.extend(tensor.shape().iter().map(|extent| *extent as u64));
-            form.extend([region.start, region.bytes()]);
-            form.extend(flags.map(u64::from));
-            form.extend(gaps.into_iter().flatten().map(|stride| *stride as u64));
-            if let Some(prepared) = prepared {
-                form.extend(kernel.loadables().iter().map(|of| u64::from(prepared.of_variant(of.variant).is_ok())));
-            }
-        }
-        form.extend(self.sizes.iter().map(|size| size.cast_unsigned()));
-        if kernel.has_facts_of_scalars() {
-            form.extend(self.scalars.iter().map(|bits| u64::from(*bits)));
-        }
-        form
+    /// Calls a function with all that the choice of a variant depends on, as words, as long as it returns true. Two launches of a kernel with
+    /// the same words take the same variant. Returns false if the function has returned false.
+    pub(super) fn form(
+        &self,
+        kernel: &DynKernel,
+        program: &Program,
+        target: &Target<'_>,
+        each: &mut impl FnMut(u64) -> bool,
+    ) -> bool {
+        let mut tensors = self.tensors(program, target);
+        let tensors = tensors.all(|tensor| match tensor {
+            Some(tensor) => form_of(tensor, kernel, each),
+            None => each(u64::MAX),
+        });
+        let mut scalars = self.scalars.iter().filter(|_| kernel.has_facts_of_scalars());
+        tensors && self.sizes.iter().all(|size| each(size.cast_unsigned())) && scalars.all(|bits| each(u64::from(*bits)))
     }
+}
+
+/// Calls a function with the form of a tensor: see [`BoundArguments::form`].
+fn form_of(tensor: &AnyTensor, kernel: &DynKernel, each: &mut impl FnMut(u64) -> bool) -> bool {
+    let (region, gaps, prepared) = (tensor.region(), tensor.gaps(), tensor.preparation());
+    let flags = [tensor.memory().buffer().has_address(), gaps.is_some(), prepared.is_some()];
+    let flags = flags.into_iter().fold(0, |flags, flag| flags << 1 | u64::from(flag));
+    each((tensor.shape().len() as u64) << 3 | flags)
+        && each(region.start)
+        && each(region.bytes())
+        && tensor.shape().iter().all(|extent| each(*extent as u64))
+        && gaps.into_iter().flatten().all(|stride| each(*stride as u64))
+        && prepared
+            .is_none_or(|prepared| kernel.loadables().iter().all(|of| each(u64::from(prepared.of_variant(of.variant).is_ok()))))
 }
 
 fn bind_tensor<'a>(kernel: &DynKernel, wanted: &program::Tensor, got: Argument<'a>) -> Result<&'a AnyTensor> {

@@ -7,7 +7,7 @@ use super::bound::BoundArguments;
 use super::load::{DynKernel, Loadable};
 use super::recent::Recent;
 use super::run::Target;
-use crate::error::{Refusal, Result};
+use crate::error::{Error, Refusal, Result};
 use crate::launch::plan::Plan;
 use crate::launch::work::{self, LaunchLimits, Request, Solved};
 use crate::tensor::AnyTensor;
@@ -34,10 +34,19 @@ pub(crate) fn choose<'a>(kernel: &DynKernel, args: impl IntoIterator<Item = Argu
 /// Chooses the first variant that takes the arguments, and plans its launch.
 pub(super) fn choice(kernel: &DynKernel, bound: &BoundArguments<'_>, target: &Target<'_>) -> Result<Arc<Choice>> {
     // All variants have the same arguments and outputs, which come first among their tensors.
-    let form = kernel.loadable(0).map(|first| bound.form(kernel, &first.program, target)).unwrap_or_default();
-    if let Some(known) = kernel.choices().get(&form) {
+    let Some(Loadable { program: first, .. }) = kernel.loadable(0) else { return Err(Error::NothingToLoad) };
+    let known = kernel.choices().find(|words| {
+        let mut words = words.iter();
+        bound.form(kernel, first, target, &mut |word| words.next() == Some(&word)) && words.next().is_none()
+    });
+    if let Some(known) = known {
         return Ok(known);
     }
+    let mut form = Vec::new();
+    bound.form(kernel, first, target, &mut |word| {
+        form.push(word);
+        true
+    });
     let (at, Loadable { program, .. }, solved) = find(kernel, bound, target)?;
     let plan = Plan::new(kernel.name(), program, solved, &LaunchLimits::from(&kernel.device().info().limits))?;
     let shares = kernel.device().shares_temporaries();

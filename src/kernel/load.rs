@@ -140,8 +140,7 @@ impl DynKernel {
 
     /// Runs the first variant that takes these arguments, and allocates the outputs.
     pub fn run<'a>(&self, args: impl IntoIterator<Item = Argument<'a>>) -> Result<Vec<AnyTensor>> {
-        let launch = Launch::new(self, args, Target::Allocate, None)?;
-        Ok(launch.run(false)?.0)
+        Launch::new(self, args, Target::Allocate, None)?.run()
     }
 
     /// Runs the first variant that takes these arguments, and writes to these outputs.
@@ -151,7 +150,7 @@ impl DynKernel {
         outputs: impl IntoIterator<Item = &'b mut AnyTensor>,
     ) -> Result<()> {
         let launch = Launch::new(self, args, Target::into(outputs), None)?;
-        launch.run(false).map(drop)
+        launch.run().map(drop)
     }
 
     /// Submits the launch of [`DynKernel::run`] without waiting for it. The outputs can be used at once: see [`Pending`].
@@ -170,7 +169,7 @@ impl DynKernel {
 
     /// Runs the kernel as [`DynKernel::run`] does, and returns the device's time.
     pub fn run_timed<'a>(&self, args: impl IntoIterator<Item = Argument<'a>>) -> Result<(Vec<AnyTensor>, Timing)> {
-        Launch::new(self, args, Target::Allocate, None)?.run(true)
+        Launch::new(self, args, Target::Allocate, None)?.run_timed()
     }
 
     /// Returns the name of the variant that [`DynKernel::run`] would take.

@@ -18,13 +18,18 @@ impl<W, V> Default for Recent<W, V> {
 impl<W: Copy + Eq, V: Clone> Recent<W, V> {
     /// Returns the value of a key.
     pub(crate) fn get(&self, key: &[W]) -> Option<V> {
-        used(&mut lock(&self.0), key)
+        self.find(|known| known == key)
+    }
+
+    /// Returns the value of the key for which a function returns true. At most one key has it.
+    pub(crate) fn find(&self, is_wanted: impl FnMut(&[W]) -> bool) -> Option<V> {
+        used(&mut lock(&self.0), is_wanted)
     }
 
     /// Adds the value of a key, unless it has one by now.
     pub(crate) fn keep(&self, key: &[W], value: V) {
         let mut kept = lock(&self.0);
-        if used(&mut kept, key).is_some() {
+        if used(&mut kept, |known| known == key).is_some() {
             return;
         }
         let oldest = (kept.len() >= MOST).then(|| kept.remove(0));
@@ -35,9 +40,9 @@ impl<W: Copy + Eq, V: Clone> Recent<W, V> {
     }
 }
 
-/// Returns the value of a key, which becomes the last one.
-fn used<W: Eq, V: Clone>(kept: &mut [(Box<[W]>, V)], key: &[W]) -> Option<V> {
-    let at = kept.iter().rposition(|(known, _)| **known == *key)?;
+/// Returns the value of the key for which a function returns true. It becomes the last one.
+fn used<W, V: Clone>(kept: &mut [(Box<[W]>, V)], mut is_wanted: impl FnMut(&[W]) -> bool) -> Option<V> {
+    let at = kept.iter().rposition(|(known, _)| is_wanted(known))?;
     kept[at..].rotate_left(1);
     kept.last().map(|(_, value)| value.clone())
 }

@@ -66,10 +66,16 @@ impl Launch {
         build(kernel, &bound, &choice, &target, batch)
     }
 
-    /// Runs the launch alone and waits for it. If it is `timed`, also returns its time.
-    pub(crate) fn run(self, timed: bool) -> Result<(Vec<AnyTensor>, Timing)> {
+    /// Runs the launch alone and waits for it.
+    pub(crate) fn run(self) -> Result<Vec<AnyTensor>> {
+        self.device.run(&self.steps.into(), Timed::Nothing, self.temporaries)?;
+        Ok(self.outputs)
+    }
+
+    /// Runs the launch alone, waits for it, and returns its time.
+    pub(crate) fn run_timed(self) -> Result<(Vec<AnyTensor>, Timing)> {
         let steps: Arc<[LaunchStep]> = self.steps.into();
-        let spans = self.device.run(&steps, if timed { Timed::Steps } else { Timed::Nothing }, self.temporaries)?;
+        let spans = self.device.run(&steps, Timed::Steps, self.temporaries)?;
         let timing = timing(&self.variant, &steps, &spans);
         Ok((self.outputs, timing))
     }
@@ -143,14 +149,15 @@ fn build(
     }
     check_overlap(program, &placed)?;
     let addresses: SmallVec<[u64; 8]> = placed.iter().map(|p| p.memory.buffer().address() + p.region.start).collect();
-    let sources = params::Sources { dims: &choice.plan.dims, addresses: &addresses, scalars: &bound.scalars };
+    let sources = params::Sources { addresses: &addresses, scalars: &bound.scalars };
     for planned in &choice.plan.dispatches {
         let Some((dispatch, loaded)) = program.dispatches.get(planned.at).zip(variant.dispatches.get(planned.at)) else { continue };
-        let pieces = planned.pieces(kernel.name(), dispatch, &sources)?;
+        let pieces = planned.pieces(dispatch, &sources).collect();
         let pipeline = loaded.pipelines.get(kernel.device(), program, dispatch, &planned.constants)?;
-        let uses = dispatch.buffers.iter().filter_map(|u| {
-            let p = placed.get(u.tensor as usize)?;
-            Some(Use { memory: p.memory.clone(), region: p.region.clone(), reads: u.reads, writes: u.writes })
+        // A validated program names tensors that it has.
+        let uses = dispatch.buffers.iter().map(|u| {
+            let p = &placed[u.tensor as usize];
+            Use { memory: p.memory.clone(), region: p.region.clone(), reads: u.reads, writes: u.writes }
         });
         let (name, uses, begins) = (loaded.name.clone(), uses.collect(), launch.steps.is_empty());
         launch.steps.push(LaunchStep { pipeline, name, uses, pieces, begins, completes: Arc::default() });

@@ -2,40 +2,54 @@
 
 use tilewright_launch::{Dispatch, ParamValue, Size};
 
-/// The values from which a parameter block is built.
+/// The values of a parameter block that are not sizes.
 pub(crate) struct Sources<'a> {
-    /// The dims of the launch.
-    pub(crate) dims: &'a [i64],
     /// The address of each tensor.
     pub(crate) addresses: &'a [u64],
     /// The bits of each scalar.
     pub(crate) scalars: &'a [u32],
 }
 
-/// Returns the block of a validated dispatch whose workgroups begin at `base`, or `None` if a size does not fit 128 bits.
+/// Returns the block of a validated dispatch with its sizes only, or `None` if a size does not fit 128 bits.
 ///
 /// A size is stored as its low 32 bits. Where more bits would matter, a limit of the program has excluded sizes that need them.
-pub(crate) fn block(dispatch: &Dispatch, sources: &Sources<'_>, base: [u32; 3]) -> Option<Vec<u8>> {
+pub(crate) fn sizes(dispatch: &Dispatch, dims: &[i64]) -> Option<Vec<u8>> {
     let mut bytes = vec![0; dispatch.param_bytes as usize];
     for param in &dispatch.params {
-        let mut put = |value: &[u8]| {
-            let at = param.offset as usize;
-            if let Some(place) = bytes.get_mut(at..at.saturating_add(value.len())) {
-                place.copy_from_slice(value);
-            }
-        };
-        let word = |from: &[u32], at: usize| from.get(at).copied().unwrap_or_default().to_le_bytes();
-        match &param.value {
-            ParamValue::Address(t) => put(&sources.addresses.get(*t as usize).copied().unwrap_or_default().to_le_bytes()),
-            ParamValue::Size(s) => put(&low(s, sources.dims)?.to_le_bytes()),
-            ParamValue::Scalar(s) => put(&word(sources.scalars, *s as usize)),
-            ParamValue::GroupBase(axis) => put(&word(&base, usize::from(*axis))),
+        if let ParamValue::Size(size) = &param.value {
+            put(&mut bytes, param.offset, &low(size, dims)?.to_le_bytes());
         }
     }
     Some(bytes)
 }
 
-/// Returns the values of a dispatch's specialization constants, which are sizes as in [`block`].
+/// Returns the block with these sizes, for workgroups that begin at `base`.
+pub(crate) fn block(dispatch: &Dispatch, sizes: &[u8], sources: &Sources<'_>, base: [u32; 3]) -> Vec<u8> {
+    let mut bytes = sizes.to_vec();
+    for param in &dispatch.params {
+        let word = |from: &[u32], at: usize| from.get(at).copied().unwrap_or_default().to_le_bytes();
+        match &param.value {
+            ParamValue::Address(t) => {
+                let address = sources.addresses.get(*t as usize).copied().unwrap_or_default();
+                put(&mut bytes, param.offset, &address.to_le_bytes());
+            }
+            ParamValue::Scalar(s) => put(&mut bytes, param.offset, &word(sources.scalars, *s as usize)),
+            ParamValue::GroupBase(axis) => put(&mut bytes, param.offset, &word(&base, usize::from(*axis))),
+            ParamValue::Size(_) => {}
+        }
+    }
+    bytes
+}
+
+/// Writes a value at an offset, if it fits.
+fn put(bytes: &mut [u8], offset: u32, value: &[u8]) {
+    let at = offset as usize;
+    if let Some(place) = bytes.get_mut(at..at.saturating_add(value.len())) {
+        place.copy_from_slice(value);
+    }
+}
+
+/// Returns the values of a dispatch's specialization constants, which are sizes as in [`sizes`].
 pub(crate) fn constants(dispatch: &Dispatch, dims: &[i64]) -> Option<Vec<u32>> {
     dispatch.constants.iter().map(|size| low(size, dims)).collect()
 }
@@ -72,14 +86,14 @@ mod tests {
             constants: vec![],
             spilled: false,
         };
-        let sources = Sources { dims: &[7], addresses: &[1, 0x1122_3344_5566_7788], scalars: &[0xAABB_CCDD] };
+        let sources = Sources { addresses: &[1, 0x1122_3344_5566_7788], scalars: &[0xAABB_CCDD] };
+        let filled = |dim: i64, base: [u32; 3]| Some(block(&dispatch, &sizes(&dispatch, &[dim])?, &sources, base));
         let wanted = [
             &[0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0xFE, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0][..],
             &[0xDD, 0xCC, 0xBB, 0xAA, 6, 0, 0, 0],
         ]
         .concat();
-        assert_eq!(block(&dispatch, &sources, [4, 5, 6]), Some(wanted));
-        let huge = Sources { dims: &[(1 << 40) + 16], ..sources };
-        assert_eq!(block(&dispatch, &huge, [0; 3]).map(|b| b[8..12].to_vec()), Some(vec![7, 0, 0, 0]));
+        assert_eq!(filled(7, [4, 5, 6]), Some(wanted));
+        assert_eq!(filled((1 << 40) + 16, [0; 3]).map(|b| b[8..12].to_vec()), Some(vec![7, 0, 0, 0]));
     }
 }

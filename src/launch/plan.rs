@@ -28,6 +28,8 @@ pub(crate) struct PlannedDispatch {
     pub(crate) constants: Vec<u32>,
     /// The parts of its grid.
     parts: Vec<grid::Part>,
+    /// The parameter block with its sizes.
+    sizes: Vec<u8>,
 }
 
 impl Plan {
@@ -44,8 +46,10 @@ impl Plan {
             let parts =
                 if is_idle || writes_nothing(dispatch, &shapes) { Vec::new() } else { parts(kernel, dispatch, &dims, limits)? };
             if !parts.is_empty() {
-                let constants = params::constants(dispatch, &dims).ok_or_else(|| too_large(kernel, dispatch, u64::MAX))?;
-                dispatches.push(PlannedDispatch { at, constants, parts });
+                let too_large = || too_large(kernel, dispatch, u64::MAX);
+                let constants = params::constants(dispatch, &dims).ok_or_else(too_large)?;
+                let sizes = params::sizes(dispatch, &dims).ok_or_else(too_large)?;
+                dispatches.push(PlannedDispatch { at, constants, parts, sizes });
             }
         }
         Ok(Plan { dims, shapes, bytes, is_idle, dispatches })
@@ -54,17 +58,14 @@ impl Plan {
 
 impl PlannedDispatch {
     /// Returns the parts of the grid with their parameter blocks.
-    pub(crate) fn pieces<T: FromIterator<Piece>>(
-        &self,
-        kernel: &str,
-        dispatch: &Dispatch,
-        sources: &params::Sources<'_>,
-    ) -> Result<T> {
-        let piece = |part: &grid::Part| {
-            let params = params::block(dispatch, sources, part.base);
-            Ok(Piece { groups: part.groups, params: params.ok_or_else(|| too_large(kernel, dispatch, u64::MAX))? })
-        };
-        self.parts.iter().map(piece).collect()
+    pub(crate) fn pieces<'a>(
+        &'a self,
+        dispatch: &'a Dispatch,
+        sources: &'a params::Sources<'_>,
+    ) -> impl Iterator<Item = Piece> + 'a {
+        self.parts
+            .iter()
+            .map(|part| Piece { groups: part.groups, params: params::block(dispatch, &self.sizes, sources, part.base) })
     }
 }
 

@@ -317,11 +317,11 @@ fn describe(program: &Program, bound: &Bound<'_>, solved: Solved, limits: &Launc
     let plan = Plan::new(&program.kernel, program, solved, limits)?;
     let (tensors, temporaries) = tensors(program, bound, &plan)?;
     // The caller writes the addresses.
-    let sources = params::Sources { dims: &plan.dims, addresses: &[], scalars: &bound.scalars };
+    let sources = params::Sources { addresses: &[], scalars: &bound.scalars };
     let (mut hazards, mut dispatches) = (Hazards::default(), Vec::new());
     for planned in plan.dispatches {
         let Some(dispatch) = program.dispatches.get(planned.at) else { continue };
-        let pieces = planned.pieces(&program.kernel, dispatch, &sources)?;
+        let pieces = planned.pieces(dispatch, &sources).collect();
         let uses = dispatch.buffers.iter().filter_map(|used| {
             let (tensor, at) = (tensors.get(used.tensor as usize)?, u64::from(used.tensor));
             // Temporaries that share memory have one id, after the ids of tensors.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The objects that recorded commands use. They must live until the commands have ended.
 pub(crate) struct RecordedCommands {
     // Dropped first, so that the memory is free when the accesses end.
-    session: Session,
+    session: Box<Session>,
     checkup: Checkup,
     part: Part,
     _accesses: RecordedAccesses,

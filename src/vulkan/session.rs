@@ -6,6 +6,7 @@ use super::idle::{Identity, Idle};
 use super::memory::{Buffer, Heap, Purpose};
 use super::queues::{Moment, Point, Ticket};
 use super::signal::Signal;
+use super::submit::Own;
 use crate::device::backend::NotSubmitted;
 use crate::device::memory::lock;
 use crate::device::timing::Span;
@@ -41,16 +42,20 @@ impl Sessions {
     }
 
     /// Returns a session that records commands.
-    pub(super) fn begin(&self) -> Result<Session> {
+    pub(super) fn begin(&self) -> Result<Box<Session>> {
         let mut session = self.take()?;
         session.begin(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)?;
         session.open();
         Ok(session)
     }
 
-    /// Returns a session with the commands of an identity, which `record` records if no session keeps them.
-    pub(super) fn begin_or_repeat(&self, identity: Identity, record: impl FnOnce(&mut Session) -> Result<()>) -> Result<Session> {
-        if let Some(session) = self.idle.with(&identity) {
+    /// Returns a session with the commands of some steps, which `record` records if no session keeps them.
+    pub(super) fn begin_or_repeat(
+        &self,
+        steps: &[Own<'_>],
+        record: impl FnOnce(&mut Session) -> Result<()>,
+    ) -> Result<Box<Session>> {
+        if let Some(session) = self.idle.with(steps) {
             return Ok(session);
         }
         let mut session = self.take()?;
@@ -59,25 +64,25 @@ impl Sessions {
         record(&mut session)?;
         session.close();
         session.end()?;
-        session.identity = Some(identity);
+        session.identity = Some(Identity::of(steps));
         Ok(session)
     }
 
     /// Returns a session that records commands which can be submitted again while they run.
-    pub(super) fn begin_repeatable(&self) -> Result<Session> {
+    pub(super) fn begin_repeatable(&self) -> Result<Box<Session>> {
         let mut session = self.take()?;
         session.begin(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE)?;
         Ok(session)
     }
 
     /// Ends the commands of a session, for submissions by other sessions.
-    pub(super) fn end_repeatable(&self, session: Session) -> Result<Commands> {
+    pub(super) fn end_repeatable(&self, session: Box<Session>) -> Result<Commands> {
         session.end()?;
         Ok(Commands { raw: session.commands, session: Some(session), idle: self.idle.clone() })
     }
 
     /// Returns a session for new commands.
-    fn take(&self) -> Result<Session> {
+    fn take(&self) -> Result<Box<Session>> {
         self.idle.take().map_or_else(|| Session::new(self.context.clone(), self.heap.clone()), Ok)
     }
 
@@ -96,7 +101,7 @@ impl Sessions {
     }
 
     /// Submits the commands that a session has recorded, behind other submissions.
-    pub(super) fn submit(&self, session: Session, after: &[Arc<dyn Flight>], end: End) -> Result<Submission, NotSubmitted> {
+    pub(super) fn submit(&self, session: Box<Session>, after: &[Arc<dyn Flight>], end: End) -> Result<Submission, NotSubmitted> {
         let refused = |error| NotSubmitted { error, flight: None };
         if session.identity.is_none() {
             session.close();
@@ -110,7 +115,7 @@ impl Sessions {
     fn submit_to(
         &self,
         ticket: Ticket,
-        (session, commands): (Session, &[vk::CommandBuffer]),
+        (session, commands): (Box<Session>, &[vk::CommandBuffer]),
         after: &[Point],
         end: End,
     ) -> Result<Submission, NotSubmitted> {
@@ -199,7 +204,7 @@ impl Sessions {
 /// Recorded commands, which sessions submit with fences of their own. They live until these submissions have ended.
 pub(super) struct Commands {
     pub(super) raw: vk::CommandBuffer,
-    session: Option<Session>,
+    session: Option<Box<Session>>,
     idle: Arc<Idle>,
 }
 
@@ -224,7 +229,7 @@ pub(super) struct Submission {
     parts: Mutex<Option<Parts>>,
     /// The session, after the submission has ended and its results were read, and whether it can be reused. It is kept until the submission is
     /// dropped, because only then no other thread waits for its fence.
-    ended: Mutex<Option<(Session, bool)>>,
+    ended: Mutex<Option<(Box<Session>, bool)>>,
     idle: Arc<Idle>,
     context: Arc<Context>,
 }
@@ -233,7 +238,7 @@ pub(super) struct Submission {
 struct Parts {
     // Dropped before the session, so that the submission does not count as running when the session's objects are destroyed.
     ticket: Ticket,
-    session: Session,
+    session: Box<Session>,
     end: End,
 }
 
@@ -325,7 +330,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    fn new(context: Arc<Context>, heap: Arc<Heap>) -> Result<Session> {
+    fn new(context: Arc<Context>, heap: Arc<Heap>) -> Result<Box<Session>> {
         // Built before anything can fail, so that whatever was made is destroyed: destroying a null handle does nothing.
         let mut session = Session::over(context, heap, vk::CommandBuffer::null());
         let context = session.context.clone();
@@ -346,8 +351,8 @@ impl Session {
 
     /// Returns a session that records into a command buffer of the caller, who submits it. It only owns the objects that the commands
     /// use.
-    pub(super) fn over(context: Arc<Context>, heap: Arc<Heap>, commands: vk::CommandBuffer) -> Session {
-        Session {
+    pub(super) fn over(context: Arc<Context>, heap: Arc<Heap>, commands: vk::CommandBuffer) -> Box<Session> {
+        Box::new(Session {
             commands_pool: vk::CommandPool::null(),
             commands,
             fence: vk::Fence::null(),
@@ -360,7 +365,7 @@ impl Session {
             holds: Vec::new(),
             context,
             heap,
-        }
+        })
     }
 
     fn begin(&mut self, usage: vk::CommandBufferUsageFlags) -> Result<()> {

@@ -1,11 +1,10 @@
 //! Records the steps of a part into a command buffer and submits it, with barriers between hazards and timestamps if requested.
 
 use super::checks::Checkup;
-use super::idle::Identity;
 use super::memory::{Buffer, Purpose};
 use super::pipeline::ComputePipeline;
 use super::session::{End, Session, Sessions, Stages};
-use super::{VulkanDevice, failed, own};
+use super::{VulkanDevice, failed, idle, own};
 use crate::device::backend::{Described, LaunchStep, NotSubmitted, Piece, Recorded, Use};
 use crate::device::submission::Part;
 use crate::device::timing::{Span, Timed};
@@ -38,14 +37,12 @@ pub(super) fn record(device: &VulkanDevice, part: &Part, timed: Timed, wait: &mu
         let barriers = barriers(part.steps(), timed);
         record_steps(device, session, (&steps, &checkup), (&barriers, timed))
     };
-    let is_plain = timed == Timed::Nothing && checkup.is_empty();
-    let session = match Identity::of(&steps).filter(|_| is_plain) {
-        Some(identity) => device.sessions.begin_or_repeat(identity, record)?,
-        None => {
-            let mut session = device.sessions.begin()?;
-            record(&mut session)?;
-            session
-        }
+    let session = if timed == Timed::Nothing && checkup.is_empty() && idle::are_kept(&steps) {
+        device.sessions.begin_or_repeat(&steps, record)?
+    } else {
+        let mut session = device.sessions.begin()?;
+        record(&mut session)?;
+        session
     };
     Ok(RecordedPart { session, part: part.clone(), checkup, timed, sessions: device.sessions.clone() })
 }
@@ -56,7 +53,7 @@ pub(super) fn record_into(
     part: &Part,
     commands: vk::CommandBuffer,
     wait: &mut Wait,
-) -> Result<(Session, Checkup)> {
+) -> Result<(Box<Session>, Checkup)> {
     let steps = own_steps(part)?;
     let checkup = Checkup::plan(&steps, device.context.details.storage_offset_alignment)?;
     let_pipelines_settle(device, part, &steps, wait)?;
@@ -84,7 +81,7 @@ pub(super) fn let_pipelines_settle(device: &VulkanDevice, part: &Part, steps: &[
 
 /// The recorded commands of a part.
 pub(super) struct RecordedPart {
-    session: Session,
+    session: Box<Session>,
     part: Part,
     checkup: Checkup,
     timed: Timed,

@@ -184,7 +184,7 @@ pub(super) fn record(device: &VulkanDevice, from: (&Buffer, &Region), to: (&Buff
 
 /// A recorded copy.
 pub(super) struct RecordedCopy {
-    session: Session,
+    session: Box<Session>,
     sessions: Arc<Sessions>,
 }
 
