@@ -9,7 +9,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// parentheses, unless it is a single token or a path, which need none. Tokens that nest too deep are an error.
 pub fn visible(tokens: TokenStream) -> syn::Result<TokenStream> {
     check_depth(&tokens)?;
-    Ok(shown(tokens))
+    // A group that is made anew loses the places of its delimiters.
+    Ok(if has_invisible(&tokens) { shown(tokens) } else { tokens })
+}
+
+fn has_invisible(tokens: &TokenStream) -> bool {
+    tokens.clone().into_iter().any(|tree| match tree {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::None || has_invisible(&group.stream()),
+        _ => false,
+    })
 }
 
 /// The greatest nesting depth of groups. It is limited because parsers recurse into groups on rustc's stack.

@@ -108,7 +108,16 @@ impl<'a> Cursor<'a> {
             Some((TokenTree::Punct(punct), _)) => format!("`{}`", self.peek_operator().unwrap_or(punct.to_string())),
             Some((token, _)) => format!("`{token}`"),
         };
-        Error::new(self.here(), format!("expected {what}, found {found}"))
+        // A whole group can have many lines.
+        let opened = self.stream.cursor().token_tree().and_then(|(tree, _)| match tree {
+            TokenTree::Group(group) => Some(group.span_open()),
+            _ => None,
+        });
+        let at = match opened {
+            Some(open) => self.spans.add(open),
+            None => self.here(),
+        };
+        Error::new(at, format!("expected {what}, found {found}"))
     }
 
     /// Returns the characters of the next punctuation, as Rust groups them: `=>`, `..=`, `+`.
