@@ -14,10 +14,8 @@ fn recomputed() {
     let again = by("recomputed", 4);
     assert_eq!(
         again.texts(LintName::Recomputed),
-        [
-            "2:1: `s` is computed 2.0 times as often as it has elements; write `root(s);` instead of \
-             `compute_at(s, workgroup, to: shared);`, so that it is computed once, in its own dispatch"
-        ]
+        ["2:1: `s` is computed 2.0 times as often as it has elements; write `root(s);` instead of \
+             `compute_at(s, workgroup, to: shared);`, so that it is computed once, in its own dispatch"]
     );
     again.follow(LintName::Recomputed);
     assert_eq!(by("computed_little", 32).texts(LintName::Recomputed), [] as [&str; 0]);
