@@ -321,7 +321,7 @@ pub(super) struct Session {
     query_room: u32,
     /// Buffers for the commands' own use, at most one for each purpose.
     kept: Vec<(Purpose, Buffer)>,
-    /// The identity of its commands, if they have ended and can be submitted again.
+    /// The identity of its recorded commands, if they can be submitted again.
     pub(super) identity: Option<Identity>,
     /// Buffers that the commands use and that are kept alive only here.
     holds: Vec<Arc<Buffer>>,
