@@ -77,8 +77,9 @@ impl<'a> BoundArguments<'a> {
         self.tensors(program, target).map(|tensor| tensor.map(given)).collect()
     }
 
-    /// Calls a function with all that the choice of a variant depends on, as words, as long as it returns true. Two launches of a kernel with
-    /// the same words take the same variant. Returns false if the function has returned false.
+    /// Calls a function with all that the choice of a variant depends on, as words, as long as it returns true, so that they can be
+    /// compared without a list of them. Two launches of a kernel with the same words take the same variant. Returns false if the function has
+    /// returned false.
     pub(super) fn form(
         &self,
         kernel: &DynKernel,
@@ -102,7 +103,8 @@ fn form_of(tensor: &AnyTensor, kernel: &DynKernel, each: &mut impl FnMut(u64) ->
     let flags = [tensor.memory().buffer().has_address(), gaps.is_some(), prepared.is_some()];
     let flags = flags.into_iter().fold(0, |flags, flag| flags << 1 | u64::from(flag));
     each((tensor.shape().len() as u64) << 3 | flags)
-        && each(region.start)
+        // Variants can require an alignment.
+        && each(region.start.trailing_zeros().into())
         && each(region.bytes())
         && tensor.shape().iter().all(|extent| each(*extent as u64))
         && gaps.into_iter().flatten().all(|stride| each(*stride as u64))

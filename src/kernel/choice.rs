@@ -52,7 +52,9 @@ pub(super) fn choice(kernel: &DynKernel, bound: &BoundArguments<'_>, target: &Ta
     let shares = kernel.device().shares_temporaries();
     let temporaries = if shares { program.temporaries(&plan.bytes) } else { Temporaries::default() };
     let choice = Arc::new(Choice { at, plan, temporaries });
-    kernel.choices().keep(&form, choice.clone());
+    if choice.plan.is_small() {
+        kernel.choices().keep(&form, choice.clone());
+    }
     Ok(choice)
 }
 

@@ -21,7 +21,7 @@ impl<W: Copy + Eq, V: Clone> Recent<W, V> {
         self.find(|known| known == key)
     }
 
-    /// Returns the value of the key for which a function returns true. At most one key has it.
+    /// Returns the value of the key for which a function returns true. The caller makes sure that it is at most one.
     pub(crate) fn find(&self, is_wanted: impl FnMut(&[W]) -> bool) -> Option<V> {
         used(&mut lock(&self.0), is_wanted)
     }

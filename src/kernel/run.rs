@@ -261,10 +261,9 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Allocates memory for a tensor without elements. A read whose index may be out of bounds still loads an element near the first
-/// one, and then replaces it by the fill. So there must be memory, as far as the other dimensions reach.
+/// Allocates memory for a tensor without elements: see [`work::loaded_elements`]. The values are replaced by the fill.
 fn nothing(device: &Device, tensor: &program::Tensor, shape: &[usize]) -> Result<Placed> {
-    let zeros = device.zeros_any(tensor.dtype, work::loaded_shape(tensor, shape))?;
+    let zeros = device.zeros_any(tensor.dtype, [work::loaded_elements(tensor, shape)?])?;
     Ok(Placed { memory: zeros.memory().clone(), region: zeros.region(), given: false })
 }
 

@@ -10,7 +10,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) scalars: &'a [u32],
 }
 
-/// Returns the block of a validated dispatch with its sizes only, or `None` if a size does not fit 128 bits.
+/// Returns the block of a validated dispatch with its sizes, and zeros for all else. `None` if a size does not fit 128 bits.
 ///
 /// A size is stored as its low 32 bits. Where more bits would matter, a limit of the program has excluded sizes that need them.
 pub(crate) fn sizes(dispatch: &Dispatch, dims: &[i64]) -> Option<Vec<u8>> {

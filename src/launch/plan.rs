@@ -28,7 +28,7 @@ pub(crate) struct PlannedDispatch {
     pub(crate) constants: Vec<u32>,
     /// The parts of its grid.
     parts: Vec<grid::Part>,
-    /// The parameter block with its sizes.
+    /// The parameter block with its sizes, and zeros for all else.
     sizes: Vec<u8>,
 }
 
@@ -53,6 +53,13 @@ impl Plan {
             }
         }
         Ok(Plan { dims, shapes, bytes, is_idle, dispatches })
+    }
+}
+
+impl Plan {
+    /// Returns true if its grids have few parts, so that many such plans can be kept.
+    pub(crate) fn is_small(&self) -> bool {
+        self.dispatches.iter().map(|planned| planned.parts.len()).sum::<usize>() <= 1024
     }
 }
 

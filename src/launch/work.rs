@@ -6,6 +6,7 @@ use super::{check, solve};
 use crate::device::Limits;
 use crate::device::memory::WIDEST;
 use crate::error::{Cause, Error, Refusal, Result};
+use crate::tensor::elements;
 use tilewright_launch::{Dispatch, Program, Role, Tensor};
 
 /// The limits of a device that a launch depends on. [`Default`] has those that Vulkan 1.1 guarantees.
@@ -112,19 +113,34 @@ pub(crate) fn is_idle(program: &Program, shapes: &[Vec<usize>]) -> bool {
     results.into_iter().all(|(_, shape)| shape.contains(&0))
 }
 
-/// Returns the shape of the memory that a dispatch may load from a tensor without elements. A read whose index may be out of bounds still
-/// loads near the first element, as far as the other dimensions reach, and at most the widest vector.
-pub(crate) fn loaded_shape(tensor: &Tensor, shape: &[usize]) -> Vec<usize> {
-    let mut loaded = in_memory(tensor, shape);
-    if let Some(inner) = loaded.last_mut().filter(|inner| **inner == 0) {
-        *inner = (WIDEST / u64::from(tensor.dtype.bytes())) as usize;
-    }
-    loaded.iter_mut().for_each(|extent| *extent = (*extent).max(1));
-    loaded
+/// Returns the number of elements that a dispatch may load from a tensor without elements. A read whose index may be out of bounds still loads
+/// from the memory: an element or a vector whose index is 0 in the empty dimensions, and any in the others.
+pub(crate) fn loaded_elements(tensor: &Tensor, shape: &[usize]) -> Result<usize> {
+    let loaded: Vec<usize> = in_memory(tensor, shape).into_iter().map(|extent| extent.max(1)).collect();
+    Ok(elements(&loaded)?.max((WIDEST / u64::from(tensor.dtype.bytes())) as usize))
 }
 
 /// Returns the error for a parameter that does not fit 32 bits.
 pub(crate) fn too_large(kernel: &str, dispatch: &Dispatch, size: u64) -> Error {
     let what = format!("a parameter of `{}` of `{}`", dispatch.name, kernel);
     Error::TooLarge { what, size, limit: i32::MAX as u64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::dim;
+    use super::*;
+    use tilewright_launch::DType;
+
+    #[test]
+    fn tensors_without_elements_are_loaded_from_few() {
+        let loaded = |dtype, shape: &[usize]| {
+            let dims = (0..shape.len() as u32).map(dim).collect();
+            let tensor = Tensor { name: "x".into(), dtype, shape: dims, role: Role::Input, layout: None, strides: None };
+            loaded_elements(&tensor, shape).ok()
+        };
+        // A vector of 16 bytes, or a row.
+        assert_eq!([loaded(DType::F32, &[0]), loaded(DType::F16, &[0, 0]), loaded(DType::U8, &[0])], [Some(4), Some(8), Some(16)]);
+        assert_eq!([loaded(DType::F32, &[0, 6]), loaded(DType::F32, &[10_000_000, 0])], [Some(6), Some(10_000_000)]);
+    }
 }

@@ -355,7 +355,7 @@ fn tensors(program: &Program, bound: &Bound<'_>, plan: &Plan) -> Result<(Vec<Ten
         let region = region.unwrap_or_else(|| Region::dense(0, dense));
         let zeros = dense == 0 && !plan.is_idle && work::is_read(program, n);
         let least = match zeros {
-            true => elements(&work::loaded_shape(tensor, shape))? as u64 * u64::from(tensor.dtype.bytes()),
+            true => work::loaded_elements(tensor, shape)? as u64 * u64::from(tensor.dtype.bytes()),
             false => region.bytes(),
         };
         let aligns = program.dispatches.iter().flat_map(|d| &d.buffers).filter(|used| used.tensor as usize == n);

@@ -15,12 +15,15 @@ use std::sync::Mutex;
 /// All that the commands of some steps depend on, as words. Steps with the same identity have the same commands.
 pub(super) struct Identity(Box<[u64]>);
 
-/// The most steps whose commands are kept. The comparison of more would cost too much for launches that do not repeat.
-const MOST_STEPS: usize = 16;
+/// The most steps, and the most pieces of their grids, whose commands are kept. The comparison of more would cost too much for launches that
+/// do not repeat.
+const MOST_KEPT: usize = 16;
 
-/// Returns true if the commands of steps are kept. They must have neither timestamps nor checks.
-pub(super) fn are_kept(steps: &[Own<'_>]) -> bool {
-    steps.len() <= MOST_STEPS
+/// Returns true if a later launch can equal these steps, and they are few. The caller makes sure that their commands have neither timestamps nor
+/// checks. A launch with new tensors is never equal to another one.
+pub(super) fn can_repeat(steps: &[Own<'_>]) -> bool {
+    let pieces: usize = steps.iter().map(|own| own.step.pieces.len()).sum();
+    steps.len() <= MOST_KEPT && pieces <= MOST_KEPT && steps.iter().all(|own| own.step.completes.is_empty())
 }
 
 impl Identity {
@@ -40,11 +43,12 @@ impl Identity {
     }
 }
 
-/// Calls a function with the words of an identity as long as it returns true. Returns false if it has returned false.
+/// Calls a function with the words of an identity as long as it returns true, so that they can be compared without a list of them. Returns false if
+/// the function has returned false.
 fn words_of(steps: &[Own<'_>], each: &mut impl FnMut(u64) -> bool) -> bool {
     steps.iter().all(|Own { step, pipeline, .. }| {
         let Moment(made) = pipeline.made;
-        // Steps of one pipeline have as many uses.
+        // The pipeline determines the number of uses, so it is not a word.
         each(made)
             && step.uses.iter().all(|used| of_use(used).into_iter().all(&mut *each))
             && each(step.pieces.len() as u64)
@@ -67,38 +71,51 @@ fn of_piece(piece: &Piece, each: &mut impl FnMut(u64) -> bool) -> bool {
         && each(rest)
 }
 
-/// A list of idle sessions, with the one that ended last at its end.
+/// The idle sessions.
 #[derive(Default)]
-pub(super) struct Idle(Mutex<VecDeque<Box<Session>>>);
+pub(super) struct Idle(Mutex<Lists>);
+
+#[derive(Default)]
+struct Lists {
+    /// The sessions that keep commands. The session that ended last is at the end.
+    kept: VecDeque<Box<Session>>,
+    free: VecDeque<Box<Session>>,
+}
 
 impl Idle {
-    /// If at least this many sessions are idle, new commands replace kept ones.
-    const KEPT: usize = 32;
+    /// The most idle sessions that keep commands.
+    const MOST: usize = 32;
 
-    /// Adds a session.
+    /// Adds a session. If too many sessions keep commands, the one that was idle longest does not keep them any more.
     pub(super) fn give(&self, session: Box<Session>) {
-        lock(&self.0).push_back(session);
+        let mut lists = lock(&self.0);
+        if session.identity.is_none() {
+            return lists.free.push_back(session);
+        }
+        lists.kept.push_back(session);
+        if lists.kept.len() > Idle::MOST
+            && let Some(mut oldest) = lists.kept.pop_front()
+        {
+            oldest.identity = None;
+            lists.free.push_back(oldest);
+        }
     }
 
     /// Removes and returns the session that keeps the commands of some steps.
     pub(super) fn with(&self, steps: &[Own<'_>]) -> Option<Box<Session>> {
-        let mut idle = lock(&self.0);
-        let at = idle.iter().rposition(|session| session.identity.as_ref().is_some_and(|known| known.is_of(steps)))?;
-        idle.remove(at)
+        let kept = &mut lock(&self.0).kept;
+        let at = kept.iter().rposition(|session| session.identity.as_ref().is_some_and(|known| known.is_of(steps)))?;
+        kept.remove(at)
     }
 
-    /// Removes and returns a session for other commands: one that keeps none or, if there are many sessions, the one that was idle longest.
+    /// Removes and returns a session that keeps no commands.
     pub(super) fn take(&self) -> Option<Box<Session>> {
-        let mut idle = lock(&self.0);
-        match idle.iter().rposition(|session| session.identity.is_none()) {
-            Some(at) => idle.remove(at),
-            None if idle.len() >= Idle::KEPT => idle.pop_front(),
-            None => None,
-        }
+        lock(&self.0).free.pop_back()
     }
 
-    /// Removes and returns the session that ended last.
+    /// Removes and returns any session, whose commands are not changed.
     pub(super) fn take_any(&self) -> Option<Box<Session>> {
-        lock(&self.0).pop_back()
+        let mut lists = lock(&self.0);
+        lists.free.pop_back().or_else(|| lists.kept.pop_front())
     }
 }

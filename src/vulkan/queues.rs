@@ -97,7 +97,7 @@ impl Queues {
         self.queues.iter().map(|queue| lock(queue).timeline)
     }
 
-    /// Returns a new moment.
+    /// Returns a new moment, which no other call returns.
     pub(super) fn now(&self) -> Moment {
         Moment(self.clock.fetch_add(1, Ordering::AcqRel))
     }

@@ -49,7 +49,7 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Returns a session with the commands of some steps, which `record` records if no session keeps them.
+    /// Returns a session with the ended commands of some steps, which `record` records if no session keeps them.
     pub(super) fn begin_or_repeat(
         &self,
         steps: &[Own<'_>],
@@ -64,7 +64,7 @@ impl Sessions {
         record(&mut session)?;
         session.close();
         session.end()?;
-        session.identity = Some(Identity::of(steps));
+        session.identity = session.is_small().then(|| Identity::of(steps));
         Ok(session)
     }
 
@@ -76,7 +76,7 @@ impl Sessions {
     }
 
     /// Ends the commands of a session, for submissions by other sessions.
-    pub(super) fn end_repeatable(&self, session: Box<Session>) -> Result<Commands> {
+    pub(super) fn end_repeatable(&self, mut session: Box<Session>) -> Result<Commands> {
         session.end()?;
         Ok(Commands { raw: session.commands, session: Some(session), idle: self.idle.clone() })
     }
@@ -100,10 +100,15 @@ impl Sessions {
         self.submit_to(self.context.queues.place(&queues), (session, commands), &queues, End::Drop(kept))
     }
 
-    /// Submits the commands that a session has recorded, behind other submissions.
-    pub(super) fn submit(&self, session: Box<Session>, after: &[Arc<dyn Flight>], end: End) -> Result<Submission, NotSubmitted> {
+    /// Submits the commands that a session has recorded, behind other submissions. If they have not ended, they end here.
+    pub(super) fn submit(
+        &self,
+        mut session: Box<Session>,
+        after: &[Arc<dyn Flight>],
+        end: End,
+    ) -> Result<Submission, NotSubmitted> {
         let refused = |error| NotSubmitted { error, flight: None };
-        if session.identity.is_none() {
+        if !session.has_ended {
             session.close();
             session.end().map_err(refused)?;
         }
@@ -140,7 +145,7 @@ impl Sessions {
     /// Makes every queue end a submission that was begun after a moment.
     pub(super) fn catch_up(&self, since: Moment, wait: &mut Wait, what: impl Fn() -> String) -> Result<()> {
         while let Some(ticket) = self.context.queues.behind(since) {
-            let session = self.begin()?;
+            let mut session = self.begin()?;
             session.close();
             session.end()?;
             let commands = [session.commands];
@@ -321,7 +326,9 @@ pub(super) struct Session {
     query_room: u32,
     /// Buffers for the commands' own use, at most one for each purpose.
     kept: Vec<(Purpose, Buffer)>,
-    /// The identity of its recorded commands, if they can be submitted again.
+    /// True if its commands have ended, so that they can be submitted.
+    has_ended: bool,
+    /// The identity of its commands, if they are kept.
     pub(super) identity: Option<Identity>,
     /// Buffers that the commands use and that are kept alive only here.
     holds: Vec<Arc<Buffer>>,
@@ -335,8 +342,7 @@ impl Session {
         let mut session = Session::over(context, heap, vk::CommandBuffer::null());
         let context = session.context.clone();
         let device = &context.device;
-        let pool =
-            vk::CommandPoolCreateInfo::default().queue_family_index(context.family).flags(vk::CommandPoolCreateFlags::TRANSIENT);
+        let pool = vk::CommandPoolCreateInfo::default().queue_family_index(context.family);
         // SAFETY (this file): the device lives, and the objects are the session's, which one thread uses at a time.
         session.commands_pool = unsafe { device.create_command_pool(&pool, None) }.map_err(failed("vkCreateCommandPool"))?;
         let allocate = vk::CommandBufferAllocateInfo::default().command_pool(session.commands_pool).command_buffer_count(1);
@@ -361,6 +367,7 @@ impl Session {
             queries: vk::QueryPool::null(),
             query_room: 0,
             kept: Vec::new(),
+            has_ended: false,
             identity: None,
             holds: Vec::new(),
             context,
@@ -369,7 +376,7 @@ impl Session {
     }
 
     fn begin(&mut self, usage: vk::CommandBufferUsageFlags) -> Result<()> {
-        self.identity = None;
+        (self.has_ended, self.identity) = (false, None);
         let device = &self.context.device;
         let info = vk::CommandBufferBeginInfo::default().flags(usage);
         // SAFETY: no submission of this session is pending, because a session is reused only after its submission has ended.
@@ -396,10 +403,17 @@ impl Session {
         self.holds.push(buffer.clone());
     }
 
-    fn end(&self) -> Result<()> {
+    fn end(&mut self) -> Result<()> {
         let device = &self.context.device;
         // SAFETY: recording, begun by `begin`.
-        unsafe { device.end_command_buffer(self.commands) }.map_err(failed("vkEndCommandBuffer"))
+        unsafe { device.end_command_buffer(self.commands) }.map_err(failed("vkEndCommandBuffer"))?;
+        self.has_ended = true;
+        Ok(())
+    }
+
+    /// True if it holds few objects, so that many such sessions can keep their commands.
+    fn is_small(&self) -> bool {
+        self.descriptor_room.0 <= 64 && self.query_room <= 64
     }
 
     fn reset_fence(&self) -> Result<()> {

@@ -37,7 +37,7 @@ pub(super) fn record(device: &VulkanDevice, part: &Part, timed: Timed, wait: &mu
         let barriers = barriers(part.steps(), timed);
         record_steps(device, session, (&steps, &checkup), (&barriers, timed))
     };
-    let session = if timed == Timed::Nothing && checkup.is_empty() && idle::are_kept(&steps) {
+    let session = if timed == Timed::Nothing && checkup.is_empty() && idle::can_repeat(&steps) {
         device.sessions.begin_or_repeat(&steps, record)?
     } else {
         let mut session = device.sessions.begin()?;
