@@ -140,7 +140,7 @@ mod tests {
             loaded_elements(&tensor, shape).ok()
         };
         // A vector of 16 bytes, or a row.
-        assert_eq!([loaded(DType::F32, &[0]), loaded(DType::F16, &[0, 0]), loaded(DType::U8, &[0])], [Some(4), Some(8), Some(16)]);
+        assert_eq!([loaded(DType::F32, &[0]), loaded(DType::I16, &[0, 0]), loaded(DType::U8, &[0])], [Some(4), Some(8), Some(16)]);
         assert_eq!([loaded(DType::F32, &[0, 6]), loaded(DType::F32, &[10_000_000, 0])], [Some(6), Some(10_000_000)]);
     }
 }
