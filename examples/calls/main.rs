@@ -99,6 +99,9 @@ fn launches(device: &Device, runs: u32) -> Result<()> {
         || Ok(Duration::ZERO),
         || timed(|| batch(device, &add, &x, &mut own[..1], MANY).map(drop)),
     )?;
+    for count in [4, 16, 64] {
+        by_threads(device, &add, count, runs)?;
+    }
     for (name, changes) in [
         ("1,000 launches, one with another tensor", 1),
         ("1,000 launches, 16 with another tensor", 16),
@@ -125,6 +128,22 @@ fn launches(device: &Device, runs: u32) -> Result<()> {
         };
         changed(name, runs, (&mut independent, changes), change)?;
     }
+    Ok(())
+}
+
+/// Measures launches by threads, each with tensors of its own.
+fn by_threads(device: &Device, add: &Loaded<add::Kernel>, count: usize, runs: u32) -> Result<()> {
+    let own = |_| Ok((device.upload([1024], &[1.0f32; 1024])?, device.zeros::<f32>([1024])?));
+    let mut own = (0..count).map(own).collect::<tilewright::Result<Vec<_>>>()?;
+    let time = timed(|| {
+        std::thread::scope(|scope| {
+            let run = |(x, y): &mut (Tensor<f32>, Tensor<f32>)| (0..runs).try_for_each(|_| add.run((&*x, &mut *y)).map(drop));
+            let threads: Vec<_> = own.iter_mut().map(|own| scope.spawn(move || run(own))).collect();
+            threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
+    })?;
+    let each = time.as_secs_f64() * 1e6 / (f64::from(runs) * count as f64);
+    println!("{:<46} {:>12} {each:>12.2}", format!("each launch and its wait, by {count} threads"), "");
     Ok(())
 }
 

@@ -77,39 +77,33 @@ impl<'a> BoundArguments<'a> {
         self.tensors(program, target).map(|tensor| tensor.map(given)).collect()
     }
 
-    /// Calls a function with all that the choice of a variant depends on, as words, as long as it returns true, so that they can be
-    /// compared without a list of them. Two launches of a kernel with the same words take the same variant. Returns false if the function has
-    /// returned false.
-    pub(super) fn form(
-        &self,
-        kernel: &DynKernel,
-        program: &Program,
-        target: &Target<'_>,
-        each: &mut impl FnMut(u64) -> bool,
-    ) -> bool {
-        let mut tensors = self.tensors(program, target);
-        let tensors = tensors.all(|tensor| match tensor {
-            Some(tensor) => form_of(tensor, kernel, each),
-            None => each(u64::MAX),
-        });
-        let mut scalars = self.scalars.iter().filter(|_| kernel.has_facts_of_scalars());
-        tensors && self.sizes.iter().all(|size| each(size.cast_unsigned())) && scalars.all(|bits| each(u64::from(*bits)))
+    /// Returns all that the choice of a variant depends on, as words. Two launches of a kernel with the same words take the same variant.
+    pub(super) fn form<'t>(
+        &'t self,
+        kernel: &'t DynKernel,
+        program: &'t Program,
+        target: &'t Target<'_>,
+    ) -> impl Iterator<Item = u64> + 't {
+        let tensors =
+            self.tensors(program, target).flat_map(|tensor| tensor.map(|tensor| form_of(tensor, kernel)).into_iter().flatten());
+        let scalars = self.scalars.iter().filter(|_| kernel.has_facts_of_scalars());
+        tensors.chain(self.sizes.iter().map(|size| size.cast_unsigned())).chain(scalars.map(|bits| u64::from(*bits)))
     }
 }
 
-/// Calls a function with the form of a tensor: see [`BoundArguments::form`].
-fn form_of(tensor: &AnyTensor, kernel: &DynKernel, each: &mut impl FnMut(u64) -> bool) -> bool {
+/// Returns the form of a tensor. The first word determines the number of words.
+fn form_of<'t>(tensor: &'t AnyTensor, kernel: &'t DynKernel) -> impl Iterator<Item = u64> + 't {
     let (region, gaps, prepared) = (tensor.region(), tensor.gaps(), tensor.preparation());
     let flags = [tensor.memory().buffer().has_address(), gaps.is_some(), prepared.is_some()];
     let flags = flags.into_iter().fold(0, |flags, flag| flags << 1 | u64::from(flag));
-    each((tensor.shape().len() as u64) << 3 | flags)
-        // Variants can require an alignment.
-        && each(region.start.trailing_zeros().into())
-        && each(region.bytes())
-        && tensor.shape().iter().all(|extent| each(*extent as u64))
-        && gaps.into_iter().flatten().all(|stride| each(*stride as u64))
-        && prepared
-            .is_none_or(|prepared| kernel.loadables().iter().all(|of| each(u64::from(prepared.of_variant(of.variant).is_ok()))))
+    let rank = tensor.shape().len() as u64;
+    // Variants can require an alignment of the first byte.
+    let own = [rank << 3 | flags, region.start.trailing_zeros().into(), region.bytes()];
+    let lengths = tensor.shape().iter().chain(gaps.into_iter().flatten()).map(|length| *length as u64);
+    let variants = prepared
+        .into_iter()
+        .flat_map(|prepared| kernel.loadables().iter().map(|loaded| u64::from(prepared.of_variant(loaded.variant).is_ok())));
+    own.into_iter().chain(lengths).chain(variants)
 }
 
 fn bind_tensor<'a>(kernel: &DynKernel, wanted: &program::Tensor, got: Argument<'a>) -> Result<&'a AnyTensor> {

@@ -35,25 +35,17 @@ pub(crate) fn choose<'a>(kernel: &DynKernel, args: impl IntoIterator<Item = Argu
 pub(super) fn choice(kernel: &DynKernel, bound: &BoundArguments<'_>, target: &Target<'_>) -> Result<Arc<Choice>> {
     // All variants have the same arguments and outputs, which come first among their tensors.
     let Some(Loadable { program: first, .. }) = kernel.loadable(0) else { return Err(Error::NothingToLoad) };
-    let known = kernel.choices().find(|words| {
-        let mut words = words.iter();
-        bound.form(kernel, first, target, &mut |word| words.next() == Some(&word)) && words.next().is_none()
-    });
-    if let Some(known) = known {
+    let form = || bound.form(kernel, first, target);
+    if let Some(known) = kernel.choices().find(|known| form().eq(known.iter().copied())) {
         return Ok(known);
     }
-    let mut form = Vec::new();
-    bound.form(kernel, first, target, &mut |word| {
-        form.push(word);
-        true
-    });
     let (at, Loadable { program, .. }, solved) = find(kernel, bound, target)?;
     let plan = Plan::new(kernel.name(), program, solved, &LaunchLimits::from(&kernel.device().info().limits))?;
     let shares = kernel.device().shares_temporaries();
     let temporaries = if shares { program.temporaries(&plan.bytes) } else { Temporaries::default() };
     let choice = Arc::new(Choice { at, plan, temporaries });
     if choice.plan.is_small() {
-        kernel.choices().keep(&form, choice.clone());
+        kernel.choices().keep(&form().collect::<Vec<_>>(), choice.clone());
     }
     Ok(choice)
 }

@@ -43,20 +43,21 @@ impl Plan {
         let (bytes, is_idle) = (bytes.collect::<Result<_>>()?, is_idle(program, &shapes));
         let mut dispatches = Vec::new();
         for (at, dispatch) in program.dispatches.iter().enumerate() {
-            let parts =
-                if is_idle || writes_nothing(dispatch, &shapes) { Vec::new() } else { parts(kernel, dispatch, &dims, limits)? };
-            if !parts.is_empty() {
-                let too_large = || too_large(kernel, dispatch, u64::MAX);
-                let constants = params::constants(dispatch, &dims).ok_or_else(too_large)?;
-                let sizes = params::sizes(dispatch, &dims).ok_or_else(too_large)?;
-                dispatches.push(PlannedDispatch { at, constants, parts, sizes });
+            if is_idle || writes_nothing(dispatch, &shapes) {
+                continue;
             }
+            let parts = parts(kernel, dispatch, &dims, limits)?;
+            if parts.is_empty() {
+                continue;
+            }
+            let too_large = || too_large(kernel, dispatch, u64::MAX);
+            let constants = params::constants(dispatch, &dims).ok_or_else(too_large)?;
+            let sizes = params::sizes(dispatch, &dims).ok_or_else(too_large)?;
+            dispatches.push(PlannedDispatch { at, constants, parts, sizes });
         }
         Ok(Plan { dims, shapes, bytes, is_idle, dispatches })
     }
-}
 
-impl Plan {
     /// Returns true if its grids have few parts, so that many such plans can be kept.
     pub(crate) fn is_small(&self) -> bool {
         self.dispatches.iter().map(|planned| planned.parts.len()).sum::<usize>() <= 1024

@@ -113,8 +113,8 @@ pub(crate) fn is_idle(program: &Program, shapes: &[Vec<usize>]) -> bool {
     results.into_iter().all(|(_, shape)| shape.contains(&0))
 }
 
-/// Returns the number of elements that a dispatch may load from a tensor without elements. A read whose index may be out of bounds still loads
-/// from the memory: an element or a vector whose index is 0 in the empty dimensions, and any in the others.
+/// Returns the number of elements of the memory for a tensor without elements. A read whose index may be out of bounds loads from this memory, and
+/// then takes the fill. Its index is 0 in the dimensions of extent 0, and within the extents of the others. It can load a vector.
 pub(crate) fn loaded_elements(tensor: &Tensor, shape: &[usize]) -> Result<usize> {
     let loaded: Vec<usize> = in_memory(tensor, shape).into_iter().map(|extent| extent.max(1)).collect();
     Ok(elements(&loaded)?.max((WIDEST / u64::from(tensor.dtype.bytes())) as usize))

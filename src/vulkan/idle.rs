@@ -28,31 +28,21 @@ pub(super) fn can_repeat(steps: &[Own<'_>]) -> bool {
 
 impl Identity {
     pub(super) fn of(steps: &[Own<'_>]) -> Identity {
-        let mut words = Vec::new();
-        words_of(steps, &mut |word| {
-            words.push(word);
-            true
-        });
-        Identity(words.into())
+        Identity(words(steps).collect())
     }
 
     /// Returns true if steps have this identity.
     fn is_of(&self, steps: &[Own<'_>]) -> bool {
-        let mut known = self.0.iter();
-        words_of(steps, &mut |word| known.next() == Some(&word)) && known.next().is_none()
+        words(steps).eq(self.0.iter().copied())
     }
 }
 
-/// Calls a function with the words of an identity as long as it returns true, so that they can be compared without a list of them. Returns false if
-/// the function has returned false.
-fn words_of(steps: &[Own<'_>], each: &mut impl FnMut(u64) -> bool) -> bool {
-    steps.iter().all(|Own { step, pipeline, .. }| {
+fn words<'a>(steps: &'a [Own<'_>]) -> impl Iterator<Item = u64> + 'a {
+    steps.iter().flat_map(|Own { step, pipeline, .. }| {
         let Moment(made) = pipeline.made;
+        let (uses, pieces) = (step.uses.iter().flat_map(of_use), step.pieces.iter().flat_map(of_piece));
         // The pipeline determines the number of uses, so it is not a word.
-        each(made)
-            && step.uses.iter().all(|used| of_use(used).into_iter().all(&mut *each))
-            && each(step.pieces.len() as u64)
-            && step.pieces.iter().all(|piece| of_piece(piece, each))
+        [made].into_iter().chain(uses).chain([step.pieces.len() as u64]).chain(pieces)
     })
 }
 
@@ -61,14 +51,12 @@ fn of_use(used: &Use) -> [u64; 4] {
     [used.memory.id(), used.region.start, used.region.bytes(), accesses]
 }
 
-fn of_piece(piece: &Piece, each: &mut impl FnMut(u64) -> bool) -> bool {
-    let Piece { groups, params } = piece;
+fn of_piece(piece: &Piece) -> impl Iterator<Item = u64> + '_ {
+    let Piece { groups: [x, y, z], params } = piece;
     let (whole, rest) = params.as_chunks();
     let rest = rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
-    groups.iter().all(|n| each(u64::from(*n)))
-        && each(params.len() as u64)
-        && whole.iter().all(|bytes| each(u64::from_le_bytes(*bytes)))
-        && each(rest)
+    let own = [u64::from(*x), u64::from(*y), u64::from(*z), params.len() as u64, rest];
+    own.into_iter().chain(whole.iter().map(|bytes| u64::from_le_bytes(*bytes)))
 }
 
 /// The idle sessions.

@@ -47,6 +47,22 @@ fn equal_launches_are_recorded_once() {
 }
 
 #[test]
+fn launches_into_outputs_are_recorded_once() {
+    // 2 dispatches and a temporary.
+    for way in WAYS {
+        let (injector, device) = Injector::with(&[], |options| options);
+        let kernel = load(&device, vec![axpy_twice(way)]).expect("loads");
+        let (x, mut out) = (upload(&device, &[1.0, 2.0]), upload(&device, &[0.0; 2]));
+        for (alpha, wanted, count) in [(1.0f32, [3.0, 6.0], 2), (2.0, [7.0, 14.0], 4), (1.0, [3.0, 6.0], 4), (2.0, [7.0, 14.0], 4)]
+        {
+            kernel.run_into([Argument::from(&x), (&x).into(), alpha.into()], [&mut out]).expect("runs");
+            assert_eq!((recorded(&injector), download(&out)), (count, wanted.to_vec()), "{way:?}");
+        }
+        injector.assert_quiet();
+    }
+}
+
+#[test]
 fn commands_are_not_used_for_other_tensors_in_the_same_place() {
     for way in WAYS {
         let (injector, device) = Injector::with(&[], |options| options);
@@ -142,6 +158,24 @@ fn a_variant_is_chosen_again_for_other_sizes() {
             let error =
                 kernel.run_into([Argument::from(&x), (&x).into(), 2.0f32.into()], [&mut wrong]).expect_err("it does not fit");
             assert!(error.to_string().contains("`out` has shape"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_variant_is_chosen_again_for_other_alignments() {
+    let mut first = axpy_twice(PLAIN);
+    let plain = axpy(PLAIN);
+    (first.kernel, first.variant) = (plain.kernel.clone(), "TWICE".into());
+    first.dispatches[0].buffers[0].align = 16;
+    let device = device();
+    let kernel = load(&device, vec![first, plain]).expect("loads");
+    let long = upload(&device, &[1.0; 64]);
+    for _ in 0..2 {
+        for (start, wanted) in [(0, 7.0), (1, 3.0), (2, 3.0), (4, 7.0), (6, 3.0), (32, 7.0)] {
+            let x = long.slice(0, start..start + 2).expect("a part");
+            let out = kernel.run([Argument::from(&x), (&x).into(), 2.0f32.into()]).expect("runs");
+            assert_eq!(download(&out[0]), [wanted; 2], "from {start} on");
         }
     }
 }

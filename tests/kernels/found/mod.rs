@@ -5,6 +5,7 @@ pub(super) mod copies;
 pub(super) mod fragment;
 mod indices_of_tables;
 mod mma;
+mod nothing;
 pub(super) mod places;
 mod proofs;
 mod rfactor;
