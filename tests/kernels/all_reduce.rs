@@ -19,7 +19,7 @@ const OPERATORS: [(&str, &str, &str); 8] = [
 const SIZES: [(i64, i64); 3] = [(1, 1), (7, 130), (3, 301)];
 
 /// Returns lavapipe's profile, and the same without addresses.
-fn profiles() -> [Profile; 2] {
+pub fn profiles() -> [Profile; 2] {
     let full = Profile::mesa_lavapipe();
     let mut descriptors = full.clone();
     descriptors.features.remove(&Feature::Address);
@@ -38,7 +38,7 @@ fn check_rows(variant: &Variant) {
 }
 
 /// One row of `x` for each workgroup, or several, with its columns distributed across invocations.
-const WITHIN: [&str; 9] = [
+pub const WITHIN: [&str; 9] = [
     "distribute(i => workgroup(x)); tile(k: 16 => k_o); distribute(k => thread(x), by: tree);",
     "distribute(i => workgroup(x)); tile(k: 13 => k_o); distribute(k => thread(x), by: tree);",
     "distribute(i => workgroup(x)); tile(k: 8 => k_o); distribute(k => thread(x), by: subgroup);",
@@ -61,7 +61,7 @@ fn every_operator_within_a_workgroup() {
 }
 
 /// Partial results of a row in a separate dispatch. 1024 columns in steps of 64, and in steps that leave a tail.
-const RFACTOR: [&str; 4] = [
+pub const RFACTOR: [&str; 4] = [
     "tile(k: 32 => k_o); rfactor(k_o => part);",
     "tile(k: 5 => k_o); reorder(k, k_o); rfactor(k_o => part); part { tile(k_o: 4, i: 2) => workgroup(y, x); distribute(k_o, i => thread(y, x)); unroll(k); } tile(i: 4) => workgroup(x); distribute(i => thread(x));",
     "tile(k: 48 => k_o); rfactor(k => part); part { distribute(i, k => workgroup(y, x)); tile(k_o: 3 => k_oo); distribute(k_o => thread(x), by: tree); } distribute(i => workgroup(x)); tile(k: 8 => k_r); distribute(k => thread(x), by: subgroup);",
@@ -80,7 +80,7 @@ fn every_operator_by_partial_results() {
 
 /// Partial results that are computed where they are reduced: one after another, of several rows, all of them by a workgroup, and a
 /// few by each of its invocations.
-const BLOCKED: [&str; 4] = [
+pub const BLOCKED: [&str; 4] = [
     "tile(k: 32 => k_o); rfactor(k_o => part); tile(i: 4) => workgroup(x); distribute(i => thread(x)); compute_at(part, k_o, to: register);",
     "tile(k: 5 => k_o); rfactor(k_o => part); tile(i: 4) => workgroup(x); unroll(i); reorder(k_o, i); compute_at(part, k_o, to: register); part { reorder(k, i); unroll(i); }",
     "tile(k: 48 => k_o); rfactor(k => part); distribute(i => workgroup(x)); compute_at(part, workgroup, to: shared); distribute(k => thread(x), by: tree);",

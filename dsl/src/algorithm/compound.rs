@@ -110,7 +110,9 @@ fn bound(e: &Expr) -> BTreeSet<String> {
     e.each(&mut |e| match &e.kind {
         ExprKind::Reduce(reduce) => {
             found.extend(reduce.ranges.iter().map(|range| range.axis.text.clone()));
-            found.extend(reduce.body.lets.iter().map(|bound| bound.name.text.clone()));
+            found.extend(reduce.items.iter().flat_map(|item| &item.lets).map(|bound| bound.name.text.clone()));
+            let operands = reduce.combiner.iter().flat_map(|combiner| combiner.operands.iter().flatten());
+            found.extend(operands.map(|name| name.text.clone()));
         }
         ExprKind::Block(block) => found.extend(block.lets.iter().map(|bound| bound.name.text.clone())),
         ExprKind::If { then, other, .. } => {

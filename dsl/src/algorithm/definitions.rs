@@ -1,11 +1,9 @@
 //! Statements: definitions become stages, and constants and `let`s become names.
 
 use super::names::Symbol;
-use super::several::has_several;
 use super::together::Together;
 use super::{Checked, Checker, Definition};
 use crate::diag::Error;
-use crate::expr::Expr as Node;
 use crate::nest::{AxisKind, Body, BufferId, Space, Stage};
 use crate::syntax::Name;
 use crate::syntax::expr::{BinaryOp, Expr, ExprKind, Let};
@@ -54,9 +52,7 @@ impl Checker<'_> {
             self.poison(&define.name);
             return;
         };
-        // Tensors that are defined together share a nest, but their reductions could run over different ranges, so these become intermediates.
-        let (name, several) = (define.name.text.clone(), self.together.is_several() || has_several(&define.value));
-        self.definition = Definition { buffer: Some(buffer), name, several, ..Definition::default() };
+        self.definition = Definition { buffer: Some(buffer), name: define.name.text.clone(), ..Definition::default() };
         let scope = self.names.enter();
         let axes = self.left_side(define, buffer);
         let dtype = self.program.buffers[buffer].dtype;
@@ -67,18 +63,12 @@ impl Checker<'_> {
         self.names.leave(scope);
         self.together.buffers.push(buffer);
         let (Ok(()), Ok(value)) = (axes, value) else { return };
-        let reduced = self.program.exprs.any(value, &mut |e| matches!(e, Node::State(_)));
-        let body = match self.definition.reduction.take() {
-            // If the result of a reduction is not used, the definition is a plain value.
-            Some(found) if reduced => Body::Reduce { monoid: found.monoid, over: found.over, lift: found.lift, finish: value },
-            _ => Body::Map(value),
-        };
         let axes = std::mem::take(&mut self.definition.axes);
         match &mut self.together.stage {
             Some(stage) => stage.also.push((buffer, value)),
             none => {
-                let stage = Stage { name: define.name.text.clone(), buffer, axes, body, also: Vec::new(), span: define.span };
-                *none = Some(stage);
+                let (name, body, also, span) = (define.name.text.clone(), Body::Map(value), Vec::new(), define.span);
+                *none = Some(Stage { name, buffer, axes, body, also, span });
             }
         }
     }

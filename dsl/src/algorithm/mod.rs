@@ -7,7 +7,7 @@
 //! # Modules
 //! `header` (generics, arguments, outputs) → `definitions` (statements to stages; `together` joins them; `compound` refuses `+=`), with
 //! `values` (expressions), `calls`, `functions` (which are inlined), `reads` (and `bounds`, which proves them in bounds), `reductions` (and
-//! `several`, which makes intermediates of them) → `updates` (of `&mut` arguments), `ranges` (of indices that do not begin at 0), `order` (the order of definitions, and whether all are
+//! `combined`, which checks the combiners of `reduce`, and `several`, which makes intermediates of them) → `updates` (of `&mut` arguments), `ranges` (of indices that do not begin at 0), `order` (the order of definitions, and whether all are
 //! used). All of them use `names` and `types`. A wrong name or
 //! expression is *poisoned*: expressions that depend on it are wrong too, and no errors are reported for them.
 //!
@@ -25,6 +25,7 @@
 
 mod bounds;
 mod calls;
+mod combined;
 mod compared;
 mod compound;
 mod definitions;
@@ -168,8 +169,6 @@ struct Definition {
     running: Vec<AxisId>,
     /// Its reduction.
     reduction: Option<Found>,
-    /// True if it has several reductions, which become intermediates.
-    several: bool,
     /// True within the reduction's body or ranges.
     inside: bool,
     /// True if an error about its axes was reported, so that proofs about them are skipped.

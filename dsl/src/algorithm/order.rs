@@ -32,6 +32,11 @@ fn bound(statement: &Statement) -> Option<(&Name, &Expr)> {
     }
 }
 
+/// Returns the statements of a kernel, those together that define tensors together.
+fn groups(kernel: &Kernel) -> impl Iterator<Item = &[Statement]> {
+    kernel.statements.chunk_by(|_, next| matches!(next, Statement::Define(define) if define.joined))
+}
+
 /// Returns the names of `let`s that no other statement uses. A family is one name, and a name that begins with `_` may be unused, as in
 /// Rust.
 pub(crate) fn unused(kernel: &Kernel) -> Vec<&Name> {
@@ -47,10 +52,14 @@ pub(crate) fn unused(kernel: &Kernel) -> Vec<&Name> {
         used.extend(names(value).iter().map(|name| of_family(name)).filter(|name| *name != own));
     }
     let mut unused: Vec<&Name> = Vec::new();
-    for (name, _) in kernel.statements.iter().filter_map(bound) {
-        let family = of_family(&name.text);
-        let is_new = !used.contains(&family) && unused.iter().all(|other| of_family(&other.text) != family);
-        unused.extend(Some(name).filter(|_| is_new && !family.starts_with('_')));
+    for group in groups(kernel) {
+        // One reduction computes tensors that are defined together, so it is used if one of them is.
+        let is_used = group.iter().filter_map(bound).any(|(name, _)| used.contains(&of_family(&name.text)));
+        for (name, _) in group.iter().filter_map(bound).filter(|_| !is_used) {
+            let family = of_family(&name.text);
+            let is_new = unused.iter().all(|other| of_family(&other.text) != family);
+            unused.extend(Some(name).filter(|_| is_new && !family.starts_with('_')));
+        }
     }
     unused
 }
@@ -62,8 +71,11 @@ pub(super) fn without_unread(kernel: &Kernel) -> Option<(Kernel, Vec<Name>)> {
     let mut open: Vec<String> =
         results.flat_map(|s| if let Statement::Define(d) = s { names(&d.value) } else { BTreeSet::new() }).collect();
     while let Some(name) = open.pop() {
-        let bounds = kernel.statements.iter().filter_map(bound).filter(|(bound, _)| bound.text == name);
-        open.extend(bounds.flat_map(|(_, value)| names(value)).filter(|name| !live.contains(name)));
+        for group in groups(kernel).filter(|group| group.iter().filter_map(bound).any(|(bound, _)| bound.text == name)) {
+            let all =
+                group.iter().filter_map(bound).flat_map(|(bound, value)| names(value).into_iter().chain([bound.text.clone()]));
+            open.extend(all.filter(|other| *other != name && !live.contains(other)));
+        }
         live.insert(name);
     }
     let is_live = |statement: &&Statement| bound(statement).is_none_or(|(name, _)| live.contains(&name.text));

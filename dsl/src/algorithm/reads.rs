@@ -25,8 +25,20 @@ enum Side {
 }
 
 impl Checker<'_> {
-    /// Checks `x[i, j]`, `x.pad(v)[i, j]` or `x.clamp()[i, j]`.
+    /// Checks `x[i, j]`, `x.pad(v)[i, j]` or `x.clamp()[i, j]`. A read in a function has a value for each call.
     pub(super) fn read(&mut self, span: SpanId, tensor: &Name, outside: &tree::Outside, index: &[Expr]) -> Checked<ExprId> {
+        if !self.calls.is_empty() {
+            return self.new_read(span, tensor, outside, index);
+        }
+        if let Some(known) = self.together.reads.get(&span) {
+            return Ok(*known);
+        }
+        let read = self.new_read(span, tensor, outside, index)?;
+        self.together.reads.insert(span, read);
+        Ok(read)
+    }
+
+    fn new_read(&mut self, span: SpanId, tensor: &Name, outside: &tree::Outside, index: &[Expr]) -> Checked<ExprId> {
         let buffer = self.readable(tensor);
         let ids: Vec<Checked<ExprId>> = index.iter().map(|i| self.index(i)).collect();
         let buffer = buffer?;

@@ -1,7 +1,7 @@
 //! Reductions: `sum(k in 0..K) { … }` and the others.
 //!
 //! A stage has at most one reduction, and `several` splits definitions with more. The item of a reduction is the *lift*. The expression
-//! around it is the *finish*, which uses the result.
+//! around it is the *finish*, which uses the result. `combined` checks the combiners of `reduce`.
 
 use super::names::Symbol;
 use super::types::article;
@@ -9,9 +9,9 @@ use super::{Checked, Checker, Poisoned};
 use crate::arena::Id;
 use crate::diag::{Error, SpanId};
 use crate::expr::{Binary, Compare, Const, Expr as Node, ExprId, Exprs, Unary};
-use crate::nest::{Axis, AxisDef, AxisId, AxisKind, Fate, Monoid, StageId};
+use crate::nest::{Axis, AxisDef, AxisId, AxisKind, BufferId, Fate, Monoid, StageId};
 use crate::syntax::Name;
-use crate::syntax::expr::{Expr, ExprKind, Range, Reduce, ReduceOp};
+use crate::syntax::expr::{Block, Expr, ExprKind, Range, Reduce, ReduceOp};
 use crate::syntax::families::identifier;
 use std::collections::HashSet;
 use tilewright_launch::DType;
@@ -24,8 +24,26 @@ pub(super) struct Found {
     pub(super) over: Vec<AxisId>,
     /// The item.
     pub(super) lift: Vec<ExprId>,
+    /// The fewest items for which the results are defined.
+    pub(super) least: i64,
     /// Its header, `sum(k in 0..K)`.
     pub(super) head: SpanId,
+}
+
+/// The results of a reduction, one for each component.
+#[derive(Clone)]
+pub(super) enum Reduced {
+    /// Values over the state of the definition's own reduction.
+    Own(Vec<ExprId>),
+    /// Elements of intermediates on these axes of the definition.
+    Stored {
+        /// The intermediates.
+        buffers: Vec<BufferId>,
+        /// Their axes.
+        axes: Vec<AxisId>,
+    },
+    /// The reduction is wrong, which was reported.
+    Wrong,
 }
 
 /// An axis of a reduction, with the bounds of its range.
@@ -39,17 +57,43 @@ struct Running {
 impl Checker<'_> {
     /// Checks a reduction, and returns its result for the finish.
     pub(super) fn reduce(&mut self, reduce: &Reduce, span: SpanId, wanted: Option<DType>) -> Checked<ExprId> {
+        // The components of a result, and tensors that are defined together, name one reduction several times.
+        let known = self.together.reduced.get(&reduce.head).cloned();
+        let reduced = match known {
+            Some(known) => known,
+            None => {
+                let reduced = self.reduced(reduce, span, wanted).unwrap_or(Reduced::Wrong);
+                self.together.reduced.insert(reduce.head, reduced.clone());
+                reduced
+            }
+        };
+        let count = reduce.items.len();
+        if reduce.component.is_none() && count > 1 {
+            let names = ["a", "b", "c", "d", "e", "f", "g", "h"].get(..count).unwrap_or_default().join(", ");
+            let error = Error::new(reduce.head, format!("this reduction has {count} results, and one value is needed here"));
+            return self.fail(error.help(format!("name all of them, and use these: `let ({names}) = reduce(…) …;`")));
+        }
+        let component = reduce.component.unwrap_or_default();
+        match reduced {
+            Reduced::Own(results) => results.get(component).copied().ok_or(Poisoned),
+            Reduced::Stored { buffers, axes } => Ok(self.element(*buffers.get(component).ok_or(Poisoned)?, &axes, reduce)),
+            Reduced::Wrong => Err(Poisoned),
+        }
+    }
+
+    /// Checks a reduction at its first use.
+    fn reduced(&mut self, reduce: &Reduce, span: SpanId, wanted: Option<DType>) -> Checked<Reduced> {
         self.may_reduce(reduce, span)?;
         let check = |c: &mut Self| {
             let scope = c.names.enter();
             c.definition.inside = true;
-            let result = c.reduce_in_scope(reduce, wanted);
+            let results = c.reduce_in_scope(reduce, wanted);
             c.definition.inside = false;
             c.definition.running.clear();
             c.names.leave(scope);
-            result
+            results
         };
-        if self.definition.several { self.as_intermediate(reduce, check) } else { check(self) }
+        if self.together.is_alone() { check(self).map(Reduced::Own) } else { self.as_intermediate(reduce, check) }
     }
 
     /// Checks that a reduction is allowed here: inside a definition, without another reduction.
@@ -86,7 +130,8 @@ impl Checker<'_> {
         axes.map(|axis| self.program.axes[*axis].name.as_str()).filter(|name| used.contains(name)).collect()
     }
 
-    fn reduce_in_scope(&mut self, reduce: &Reduce, wanted: Option<DType>) -> Checked<ExprId> {
+    /// Checks a reduction in the scope of its axes, and returns its results.
+    fn reduce_in_scope(&mut self, reduce: &Reduce, wanted: Option<DType>) -> Checked<Vec<ExprId>> {
         let mut running = Vec::new();
         let mut wrong = false;
         for range in &reduce.ranges {
@@ -105,19 +150,20 @@ impl Checker<'_> {
             _ => wanted,
         };
         let only = reduce.only.as_ref().map(|only| self.value_as(only, DType::Bool));
-        // The reduction is recorded even if its body is wrong, so that a second reduction is still an error.
-        let item = match &only {
-            Some(only) => self.branch(&reduce.body, only, true, wanted),
-            None => self.block(&reduce.body, wanted),
-        };
-        let dtype = item.as_ref().map_or(DType::F32, |item| self.program.exprs.dtype(*item));
+        let items: Vec<Checked<ExprId>> = reduce.items.iter().map(|item| self.item(reduce, item, only.as_ref(), wanted)).collect();
+        let items = items.into_iter().collect::<Checked<Vec<ExprId>>>();
         let over: Vec<AxisId> = running.iter().map(|r| r.axis).collect();
+        if let Some(combiner) = &reduce.combiner {
+            let (items, only) = (items?, only.transpose()?);
+            return if wrong { Err(Poisoned) } else { self.combined(reduce, combiner, over, items, only) };
+        }
+        let (Some(body), item) = (reduce.items.first(), items.map(|items| items.first().copied())) else { return Err(Poisoned) };
+        let item = item?.ok_or(Poisoned)?;
+        let dtype = self.program.exprs.dtype(item);
         let monoid =
             if arg { arg_monoid(&self.program.exprs, reduce.op, dtype) } else { monoid(&self.program.exprs, reduce.op, dtype) };
-        self.definition.reduction =
-            Some(Found { monoid, over, lift: item.as_ref().map_or(Vec::new(), |i| vec![*i]), head: reduce.head });
-        let (item, only) = (item?, only.transpose()?);
-        self.computes(&format!("`{}`", reduce.op.name()), reduce.body.value.span, &[(&reduce.body.value, item)])?;
+        self.definition.reduction = Some(Found { monoid, over, lift: vec![item], least: i64::from(arg), head: reduce.head });
+        let only = only.transpose()?;
         if wrong {
             return Err(Poisoned);
         }
@@ -126,20 +172,29 @@ impl Checker<'_> {
             _ => dtype != DType::Bool,
         };
         if !fits {
-            let error = Error::new(reduce.body.value.span, format!("there is no `{}` of {}", reduce.op.name(), article(dtype)));
+            let error = Error::new(body.value.span, format!("there is no `{}` of {}", reduce.op.name(), article(dtype)));
             let help = if dtype == DType::Bool { "count by `… as i32`; or use `any` and `all`" } else { "compare: `… != 0`" };
             return self.fail(error.help(help));
         }
         if matches!(reduce.op, ReduceOp::Min | ReduceOp::Max | ReduceOp::Argmin | ReduceOp::Argmax) && self.is_index(item) {
-            self.must_fit(item, reduce.body.value.span)?;
+            self.must_fit(item, body.value.span)?;
         }
         if arg {
-            return self.arg_result(item, only, &running, reduce.head);
+            return Ok(vec![self.arg_result(item, only, &running, reduce.head)?]);
         }
         if let (Some(only), Some(found)) = (only, &mut self.definition.reduction) {
             found.lift = vec![self.program.exprs.select(only, item, found.monoid.identity[0])];
         }
-        Ok(self.program.exprs.add(Node::State(0), dtype))
+        Ok(vec![self.program.exprs.add(Node::State(0), dtype)])
+    }
+
+    /// Checks an item, or a component of it.
+    fn item(&mut self, reduce: &Reduce, item: &Block, only: Option<&Checked<ExprId>>, wanted: Option<DType>) -> Checked<ExprId> {
+        let value = match only {
+            Some(only) => self.branch(item, only, true, wanted),
+            None => self.block(item, wanted),
+        }?;
+        self.computes(&format!("`{}`", reduce.op.name()), item.value.span, &[(&item.value, value)]).map(|()| value)
     }
 
     /// Declares the axis of a range.
@@ -287,7 +342,10 @@ pub(crate) fn monoid(exprs: &Exprs, op: ReduceOp, dtype: DType) -> Monoid {
         ReduceOp::Min => (Binary::Min, highest(dtype)),
         ReduceOp::Max => (Binary::Max, lowest(dtype)),
         ReduceOp::All => (Binary::And, Const { dtype: DType::Bool, bits: 1 }),
-        ReduceOp::Any | ReduceOp::Argmin | ReduceOp::Argmax => (Binary::Or, Const { dtype: DType::Bool, bits: 0 }),
+        // The others have states or combiners of their own.
+        ReduceOp::Any | ReduceOp::Argmin | ReduceOp::Argmax | ReduceOp::Reduce => {
+            (Binary::Or, Const { dtype: DType::Bool, bits: 0 })
+        }
     };
     let (state, item) = (exprs.add(Node::State(0), identity.dtype), exprs.add(Node::Item(0), identity.dtype));
     let combine = vec![exprs.binary(binary, state, item)];

@@ -8,58 +8,64 @@
 
 use super::bounds::show;
 use super::order::definitions;
+use super::reductions::{Found, Reduced};
 use super::{Checked, Checker, Poisoned};
 use crate::arena::Id;
 use crate::diag::Error;
 use crate::expr::{Binary, Expr as Node, ExprId, Outside, Read};
 use crate::facts::Prover;
 use crate::nest::{Axis, AxisDef, AxisId, Body, Buffer, BufferId, Space, Stage, StageId, State};
-use crate::syntax::expr::{Expr, ExprKind, Reduce};
+use crate::syntax::expr::Reduce;
 use crate::syntax::families::identifier;
 use std::collections::HashMap;
-
-/// True if a value has more than one reduction.
-pub(super) fn has_several(value: &Expr) -> bool {
-    let mut count = 0;
-    value.each(&mut |e| count += usize::from(matches!(e.kind, ExprKind::Reduce(_))));
-    count > 1
-}
+use tilewright_launch::DType;
 
 impl Checker<'_> {
-    /// Checks a reduction with `check`, under no condition, and makes it an intermediate. Returns its element.
-    pub(super) fn as_intermediate(&mut self, reduce: &Reduce, check: impl FnOnce(&mut Self) -> Checked<ExprId>) -> Checked<ExprId> {
-        // A `let` of tensors that are defined together is checked once for each of them, and its reductions are computed once.
-        let is_shared = self.calls.is_empty();
-        if let Some((buffer, axes)) = self.together.reductions.get(&reduce.head).filter(|_| is_shared).cloned() {
-            return Ok(self.element(buffer, &axes, reduce));
-        }
+    /// Checks a reduction with `check`, under no condition. Makes it an intermediate, unless tensors that are defined together share it, and it
+    /// uses all of their axes.
+    pub(super) fn as_intermediate(
+        &mut self,
+        reduce: &Reduce,
+        check: impl FnOnce(&mut Self) -> Checked<Vec<ExprId>>,
+    ) -> Checked<Reduced> {
         let conditions = std::mem::take(&mut self.definition.conditions);
         let before = self.errors.0.len();
-        let result = check(self);
+        let results = check(self);
         if !conditions.is_empty() {
             let note = "of several reductions in a definition, each one is computed before it, under no condition";
             let new = self.errors.0.iter_mut().skip(before);
             new.for_each(|error| error.notes.push((note.to_owned(), reduce.head)));
         }
         self.definition.conditions = conditions;
-        self.stored_alone(result?, reduce)
+        let (results, found) = (results?, self.definition.reduction.take().ok_or(Poisoned)?);
+        let axes = self.used_axes(&found, &results);
+        if self.together.has_one() && axes == self.definition.axes {
+            self.definition.reduction = Some(found);
+            return Ok(Reduced::Own(results));
+        }
+        self.stored_alone(found, results, reduce, axes)
     }
 
-    fn stored_alone(&mut self, result: ExprId, reduce: &Reduce) -> Checked<ExprId> {
-        let Some(found) = self.definition.reduction.take() else { return Err(Poisoned) };
+    /// Returns the axes of the definition that a reduction uses, or all of them if it is not defined everywhere on these.
+    fn used_axes(&self, found: &Found, results: &[ExprId]) -> Vec<AxisId> {
         let exprs = &self.program.exprs;
-        let dtype = exprs.dtype(result);
         let extents = found.over.iter().map(|axis| self.program.axes[*axis].extent);
-        let values: Vec<ExprId> = found.lift.iter().copied().chain([result]).chain(extents).collect();
-        if values.iter().any(|value| exprs.reads(*value).iter().any(|read| Some(read.buffer) == self.definition.buffer)) {
+        let values: Vec<ExprId> = found.lift.iter().chain(results).copied().chain(extents).collect();
+        let uses = |axis: &AxisId| values.iter().any(|value| exprs.uses_axis(*value, &mut |a| a == *axis));
+        let used: Vec<AxisId> = self.definition.axes.iter().copied().filter(uses).collect();
+        if self.is_defined_on(&used, &found.over, &values, found.least) { used } else { self.definition.axes.clone() }
+    }
+
+    /// Makes the stage of a reduction, with an intermediate for each result.
+    fn stored_alone(&mut self, found: Found, results: Vec<ExprId>, reduce: &Reduce, axes: Vec<AxisId>) -> Checked<Reduced> {
+        let exprs = &self.program.exprs;
+        let updated = |value: &ExprId| exprs.reads(*value).iter().any(|read| Some(read.buffer) == self.definition.buffer);
+        let extents: Vec<ExprId> = found.over.iter().map(|axis| self.program.axes[*axis].extent).collect();
+        if found.lift.iter().chain(&results).chain(&extents).any(updated) {
             let name = &self.definition.name;
             let error = Error::new(reduce.head, format!("this reduction reads `{name}`, which the definition updates"));
             return self.fail(error.help(format!("make `{name}` an input, and define an output instead")));
         }
-        let uses = |axis: &AxisId| values.iter().any(|value| exprs.uses_axis(*value, &mut |a| a == *axis));
-        let used: Vec<AxisId> = self.definition.axes.iter().copied().filter(uses).collect();
-        let least = i64::from(found.monoid.identity.len() > 1);
-        let axes = if self.is_defined_on(&used, &found.over, &values, least) { used } else { self.definition.axes.clone() };
         let stage = StageId::new(self.program.stages.len());
         let copy = |axis: &AxisId| Axis { def: AxisDef::Root(stage), ..self.program.axes[*axis].clone() };
         let copies: Vec<Axis> = axes.iter().map(copy).collect();
@@ -68,18 +74,21 @@ impl Checker<'_> {
             axes.iter().zip(&copies).map(|(axis, copy)| (*axis, self.program.exprs.axis(*copy))).collect();
         let exprs = &self.program.exprs;
         let renamed = |value: ExprId| exprs.with_axes(value, &mut |axis| own.get(&axis).copied());
-        let (lift, finish) = (found.lift.into_iter().map(renamed).collect(), renamed(result));
+        let lift = found.lift.into_iter().map(renamed).collect();
+        let results: Vec<ExprId> = results.into_iter().map(renamed).collect();
         for axis in &found.over {
             self.program.axes[*axis].extent = renamed(self.program.axes[*axis].extent);
         }
-        let buffer = self.temporary(reduce, &copies, dtype);
-        let body = Body::Reduce { monoid: found.monoid, over: found.over, lift, finish };
-        let name = self.program.buffers[buffer].name.clone();
-        self.program.stages.push(Stage { name, buffer, axes: copies, body, also: Vec::new(), span: reduce.head });
-        if self.calls.is_empty() {
-            self.together.reductions.insert(reduce.head, (buffer, axes.clone()));
-        }
-        Ok(self.element(buffer, &axes, reduce))
+        let dtypes: Vec<DType> = results.iter().map(|result| self.program.exprs.dtype(*result)).collect();
+        let buffers: Vec<BufferId> = dtypes.into_iter().map(|dtype| self.temporary(reduce, &copies, dtype)).collect();
+        let [(buffer, finish), also @ ..] = &buffers.iter().copied().zip(results).collect::<Vec<_>>()[..] else {
+            return Err(Poisoned);
+        };
+        let body = Body::Reduce { monoid: found.monoid, over: found.over, lift, finish: *finish };
+        let name = self.program.buffers[*buffer].name.clone();
+        let also = also.to_vec();
+        self.program.stages.push(Stage { name, buffer: *buffer, axes: copies, body, also, span: reduce.head });
+        Ok(Reduced::Stored { buffers, axes })
     }
 
     /// True if the values of a reduction over `over` are defined at all points of some axes, even if the other axes of the definition are empty:
@@ -110,12 +119,12 @@ impl Checker<'_> {
     }
 
     /// Makes the intermediate's buffer. Its name is the definition's with the operator, and a number if that is taken.
-    fn temporary(&mut self, reduce: &Reduce, axes: &[AxisId], dtype: tilewright_launch::DType) -> BufferId {
+    fn temporary(&mut self, reduce: &Reduce, axes: &[AxisId], dtype: DType) -> BufferId {
         let first = format!("{}_{}", identifier(&self.definition.name), reduce.op.name());
         let taken = |name: &str| {
             self.names.find(name).is_some()
                 || definitions(self.kernel).any(|define| define.name.text == name)
-                || self.program.stages.values().any(|stage| stage.name == name)
+                || self.program.buffers.values().any(|buffer| buffer.name == name)
         };
         let numbered = (2..).map(|n| format!("{first}_{n}"));
         let name = [first.clone()].into_iter().chain(numbered).find(|name| !taken(name)).unwrap_or_default();
@@ -127,7 +136,7 @@ impl Checker<'_> {
     }
 
     /// Returns the intermediate's element at the definition's axes.
-    fn element(&mut self, buffer: BufferId, axes: &[AxisId], reduce: &Reduce) -> ExprId {
+    pub(super) fn element(&mut self, buffer: BufferId, axes: &[AxisId], reduce: &Reduce) -> ExprId {
         let exprs = &self.program.exprs;
         let index = axes.iter().map(|axis| exprs.axis(*axis)).collect();
         let read = exprs.add(Node::Read(Read { buffer, index, outside: Outside::Never }), self.program.buffers[buffer].dtype);

@@ -2,14 +2,16 @@
 //! the axes of the first. A single tensor is such a group, too.
 
 use super::bounds::show;
+use super::reductions::{Found, Reduced};
 use super::{Checked, Checker};
 use crate::arena::Id;
 use crate::diag::{Error, SpanId};
-use crate::expr::ExprId;
+use crate::expr::{Expr as Node, ExprId};
 use crate::facts::Prover;
-use crate::nest::{AxisDef, AxisId, BufferId, Stage, StageId};
+use crate::nest::{AxisDef, AxisId, Body, BufferId, Space, Stage, StageId};
+use crate::syntax::expr::ExprKind;
 use crate::syntax::kernel::{Define, Statement};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The current group.
 #[derive(Default)]
@@ -22,8 +24,15 @@ pub(super) struct Together {
     checked: usize,
     /// The stage that computes them. `None` if all definitions so far are wrong.
     pub(super) stage: Option<Stage>,
-    /// The intermediates of their reductions outside of functions, by the reductions' places, each with the axes that it has.
-    pub(super) reductions: HashMap<SpanId, (BufferId, Vec<AxisId>)>,
+    /// The number of different reductions in their values.
+    reductions: usize,
+    /// The results of the reductions that were checked, by the reductions' places.
+    pub(super) reduced: HashMap<SpanId, Reduced>,
+    /// The reads that were checked, by their places. Several values of a definition have a copy of its `let`s, and a read must have one proof,
+    /// though more facts may be known at the second one.
+    pub(super) reads: HashMap<SpanId, ExprId>,
+    /// The reduction of the stage.
+    found: Option<Found>,
 }
 
 impl Together {
@@ -33,12 +42,27 @@ impl Together {
             Statement::Define(define) if n == 0 || define.joined => Some(define.name.text.clone()),
             _ => None,
         };
-        Together { names: statements.iter().enumerate().map_while(name).collect(), ..Together::default() }
+        let names: Vec<String> = statements.iter().enumerate().map_while(name).collect();
+        let mut reductions = HashSet::new();
+        for statement in &statements[..names.len()] {
+            let Statement::Define(define) = statement else { continue };
+            define.value.each(&mut |e| {
+                if let ExprKind::Reduce(reduce) = &e.kind {
+                    reductions.insert(reduce.head);
+                }
+            });
+        }
+        Together { names, reductions: reductions.len(), ..Together::default() }
     }
 
-    /// True if it has more than one tensor.
-    pub(super) fn is_several(&self) -> bool {
-        self.names.len() > 1
+    /// True if it is one tensor, and its value has at most one reduction.
+    pub(super) fn is_alone(&self) -> bool {
+        self.names.len() == 1 && self.reductions <= 1
+    }
+
+    /// True if all values together have one reduction.
+    pub(super) fn has_one(&self) -> bool {
+        self.reductions == 1
     }
 
     /// True if it defines the tensor of this name.
@@ -70,12 +94,26 @@ impl Checker<'_> {
     /// Makes the stage after the group's last definition. Intermediates of its reductions precede it.
     pub(super) fn end_together(&mut self) {
         self.together.checked += 1;
+        self.together.found = self.definition.reduction.take().or(self.together.found.take());
         if self.together.checked < self.together.names.len() {
             return;
         }
-        let Together { buffers, stage, .. } = std::mem::take(&mut self.together);
+        let Together { buffers, stage, found, .. } = std::mem::take(&mut self.together);
         self.defined.extend(buffers);
-        let Some(stage) = stage else { return };
+        let Some(mut stage) = stage else { return };
+        let is_used = |value: &ExprId| self.program.exprs.any(*value, &mut |e| matches!(e, Node::State(_)));
+        // If the result of a reduction is not used, the definition is a plain value.
+        if let (Some(found), Body::Map(value)) = (found, &stage.body)
+            && stage.stored().iter().any(is_used)
+        {
+            stage.body = Body::Reduce { monoid: found.monoid, over: found.over, lift: found.lift, finish: *value };
+        }
+        let is_intermediate = self.program.buffers[stage.buffer].space == Space::Temporary;
+        if is_intermediate && matches!(stage.body, Body::Map(_)) && !stage.also.is_empty() {
+            let error = Error::new(stage.span, "these intermediates are not defined by one reduction");
+            let error = error.note("a `let` of several tensors is a reduction over all of their axes, whose results they use");
+            self.errors.push(error.help(format!("write a `let` for each: `let {}[…]: … = …;`", stage.name)));
+        }
         let id = StageId::new(self.program.stages.len());
         stage.axes.iter().for_each(|axis| self.program.axes[*axis].def = AxisDef::Root(id));
         self.program.stages.push(stage);

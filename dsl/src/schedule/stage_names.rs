@@ -2,7 +2,7 @@
 //! decomposition merged into another stage.
 
 use crate::diag::{Error, did_you_mean, list};
-use crate::nest::{Body, BufferId, Program, Stage, StageId};
+use crate::nest::{BufferId, Program, Stage, StageId};
 use crate::syntax::Name;
 
 /// Reports a name that no stage has. `what` is the required kind of stage, and `known` has the names of the stages of this kind.
@@ -43,17 +43,14 @@ pub(super) fn merged_and_scheduled(program: &Program, name: &Name) -> Option<Err
 
 /// Returns an error for the name of a stage that was merged into another, and the name of the other stage.
 fn part<'p>(program: &'p Program, name: &Name) -> Option<(Error, &'p str)> {
-    let is_named = |(buffer, _): &(BufferId, _)| program.buffers[*buffer].name == name.text;
-    let together = |stage: &&Stage| matches!(stage.body, Body::Map(_)) && stage.also.iter().any(is_named);
-    if let Some(Stage { name: first, .. }) = program.stages.values().find(together) {
-        return Some((
-            Error::new(name.span, format!("`{name}` is not a stage of its own: it is defined together with `{first}`")),
-            first,
-        ));
+    if let Some((_, whole)) = program.notes.merged.iter().find(|(part, _)| *part == name.text) {
+        let error = Error::new(name.span, format!("`{name}` is not a stage any more: `decompose_online` merged it into `{whole}`"));
+        return Some((error.note(format!("`{whole}` computes it, in one nest with its own value")), whole));
     }
-    let (_, whole) = program.notes.merged.iter().find(|(part, _)| *part == name.text)?;
-    let error = Error::new(name.span, format!("`{name}` is not a stage any more: `decompose_online` merged it into `{whole}`"));
-    Some((error.note(format!("`{whole}` computes it, in one nest with its own value")), whole))
+    let is_named = |(buffer, _): &(BufferId, _)| program.buffers[*buffer].name == name.text;
+    let Stage { name: first, .. } = program.stages.values().find(|stage| stage.also.iter().any(is_named))?;
+    let error = Error::new(name.span, format!("`{name}` is not a stage of its own: it is defined together with `{first}`"));
+    Some((error, first))
 }
 
 /// Returns an error if a tensor is one of several that a stage computes. `what` names the operation that is not possible.

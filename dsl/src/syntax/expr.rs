@@ -3,11 +3,13 @@
 //! This file defines the trees; `parse` reads them.
 
 mod parse;
+mod several;
 mod text;
 mod walk;
 
 pub(super) use parse::lets;
 pub use parse::{arithmetic, block, expr, facts, let_value};
+pub(super) use several::values;
 pub use text::commas;
 
 use super::Name;
@@ -148,8 +150,25 @@ pub struct Reduce {
     pub ranges: Vec<Range>,
     /// The condition after `where`: items for which it is false are left out.
     pub only: Option<Box<Expr>>,
-    /// The item that is reduced.
-    pub body: Block,
+    /// The item that is reduced. For `reduce`, the item of each component.
+    pub items: Vec<Block>,
+    /// The combiner of `reduce`.
+    pub combiner: Option<Arc<Combiner>>,
+    /// The component that this expression is, if a list of names or results takes them apart.
+    pub component: Option<usize>,
+}
+
+/// The identity and the operation after `reduce(…) { … }`: `from (0.0, 0) by |(a, n), (b, m)| (a + b, n + m)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Combiner {
+    /// The identity, one value for each component of the state.
+    pub identity: Vec<Expr>,
+    /// The names of the components of each operand.
+    pub operands: [Vec<Name>; 2],
+    /// The components of the combined state.
+    pub combined: Vec<Expr>,
+    /// The place of the operands and the combined state.
+    pub span: SpanId,
 }
 
 /// `k in lo..hi`.
@@ -177,11 +196,12 @@ pub enum ReduceOp {
     All,
     Argmin,
     Argmax,
+    Reduce,
 }
 
 impl ReduceOp {
     /// Every reduction.
-    pub const ALL: [ReduceOp; 8] = [
+    pub const ALL: [ReduceOp; 9] = [
         ReduceOp::Sum,
         ReduceOp::Prod,
         ReduceOp::Min,
@@ -190,6 +210,7 @@ impl ReduceOp {
         ReduceOp::All,
         ReduceOp::Argmin,
         ReduceOp::Argmax,
+        ReduceOp::Reduce,
     ];
 
     /// Returns the name in kernels.
@@ -203,6 +224,7 @@ impl ReduceOp {
             ReduceOp::All => "all",
             ReduceOp::Argmin => "argmin",
             ReduceOp::Argmax => "argmax",
+            ReduceOp::Reduce => "reduce",
         }
     }
 

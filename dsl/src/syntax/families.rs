@@ -12,7 +12,7 @@ pub(crate) use chosen::is_selection;
 use super::expr::{self, Expr, ExprKind};
 use super::kernel::{Define, Statement, statement};
 use super::replaced::replaced;
-use super::{Cursor, Name, foreign, limits};
+use super::{Cursor, Name, foreign, limits, together};
 use crate::diag::Error;
 use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 use std::ops::Range;
@@ -62,13 +62,20 @@ pub(super) fn is_next(cursor: &Cursor<'_>) -> bool {
 fn defines_members(tokens: TokenStream) -> bool {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     let is_list = |tree: &TokenTree| matches!(tree, TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket);
-    trees.windows(4).any(|window| match window {
-        [TokenTree::Ident(word), TokenTree::Ident(_), member, axes] => word == "let" && is_list(member) && is_list(axes),
-        _ => false,
-    }) || trees.iter().any(|tree| match tree {
-        TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => defines_members(group.stream()),
-        _ => false,
-    })
+    let is_member =
+        |name: &[TokenTree]| matches!(name, [TokenTree::Ident(_), member, axes, ..] if is_list(member) && is_list(axes));
+    let is_let = |window: &[TokenTree]| matches!(window, [TokenTree::Ident(word), ..] if word == "let");
+    trees.windows(4).any(|window| is_let(window) && is_member(&window[1..]))
+        || trees.windows(2).filter(|window| is_let(window)).any(|window| match &window[1] {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => {
+                is_member(&group.stream().into_iter().collect::<Vec<_>>())
+            }
+            _ => false,
+        })
+        || trees.iter().any(|tree| match tree {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => defines_members(group.stream()),
+            _ => false,
+        })
 }
 
 /// Reads a loop over members. The flag is true if all statements could be read.
@@ -126,9 +133,10 @@ fn items(cursor: &mut Cursor<'_>, variable: &Name) -> Result<(Vec<Statement>, bo
     if !cursor.peek_word("let") {
         return Err(Error::new(at, "a loop defines only members of families, by `let`"));
     }
-    let read = statement(cursor)?;
-    let (name, help) = match &read {
-        Statement::Define(Define { name, .. }) if parts(&name.text).is_some() => return Ok((vec![read], true)),
+    let read = if together::is_next(cursor) { together::definitions(cursor)? } else { vec![statement(cursor)?] };
+    let is_member = |read: &&Statement| matches!(read, Statement::Define(Define { name, .. }) if parts(&name.text).is_some());
+    let Some(other) = read.iter().find(|read| !is_member(read)) else { return Ok((read, true)) };
+    let (name, help) = match other {
         Statement::Define(Define { name, .. }) | Statement::Const { name, .. } => {
             (name, format!("make it a family, `let {name}[{variable}][…]: …`, or define it before the loop"))
         }

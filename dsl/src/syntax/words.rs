@@ -229,9 +229,14 @@ pub(crate) const VALUES: &[Word] = &[
     },
     Word { names: &["sort", "cumsum", "scan"], params: "", help: "sorting and scans are out of scope" },
     Word {
-        names: &["iter", "map", "fold", "len"],
+        names: &["iter", "map", "len"],
         params: "",
         help: "a definition runs over its axes by itself; a tensor's sizes are dims",
+    },
+    Word {
+        names: &["fold", "accumulate"],
+        params: "",
+        help: "a reduction has an identity and a combiner: `reduce(k in 0..K) { x[k] } from 0.0 by |a, b| a + b`",
     },
     // Tensors beyond their ends.
     Word { names: &["repeat_edge", "edge"], params: "x", help: "write `$x.clamp()[…]` where it is read" },

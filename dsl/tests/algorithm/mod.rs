@@ -1,5 +1,6 @@
 //! Tests of the language: kernels and headers that are right, and those that are refused.
 
+mod combiners;
 mod families;
 mod functions;
 mod heads;

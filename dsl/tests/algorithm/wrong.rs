@@ -29,7 +29,7 @@ fn strip(text: &str) -> String {
 }
 
 /// Returns kernels, each followed by its verdict.
-fn all(kernels: &[&str]) -> String {
+pub(super) fn all(kernels: &[&str]) -> String {
     let mut out = String::new();
     for kernel in kernels {
         let shown: Vec<&str> = kernel.lines().map(|l| l.strip_prefix("        ").unwrap_or(l)).collect();

@@ -3,7 +3,7 @@
 
 use crate::board;
 use crate::kernel::tree::{ArgumentKind, Expr, ExprKind, Range, Stage, Type};
-use crate::kernel::{self, Kernel, together};
+use crate::kernel::{self, Kernel, combined, together};
 use crate::members::{looped, renamed};
 use crate::schedule::tree::{Fact, Schedule};
 use crate::schedule::{self, Product, facts};
@@ -35,6 +35,9 @@ const RANGES: u64 = 6;
 
 /// The interval of cases in which a further result is defined together with another one.
 const TOGETHER: u64 = 16;
+
+/// The interval of cases in which a reduction has a combiner of the kernel.
+const COMBINED: u64 = 12;
 
 /// A case as trees.
 #[derive(Clone, Debug)]
@@ -117,6 +120,9 @@ impl Case {
         let values = random.u64(..);
         if !large && values % TOGETHER == 1 {
             together::joined(&mut Rng::with_seed(values), &mut kernel);
+        }
+        if !large && values % COMBINED == 2 {
+            combined::combined(&mut Rng::with_seed(values), &mut kernel);
         }
         Case { kernel, generic, schedule, profile, launches, scalars, fills, values, large }
     }

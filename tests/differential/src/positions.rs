@@ -58,7 +58,7 @@ impl Compared {
                         None => all.more = true,
                     }
                 }
-                ("min" | "max", [item]) => all.more |= program.exprs.is_index(*item),
+                ("min" | "max" | "reduce", items) => all.more |= items.iter().any(|item| program.exprs.is_index(*item)),
                 _ => {}
             }
         }

@@ -1,6 +1,7 @@
 //! The language: its functions, reductions, indices and signatures.
 
 mod calls;
+mod combiners;
 mod division;
 mod dtypes;
 mod families;

@@ -6,11 +6,13 @@
 mod arithmetic;
 mod column;
 mod float;
+mod laws;
 mod points;
 mod values;
 
 pub use arithmetic::{Arithmetic, Bounded};
 pub use float::Float;
+pub use laws::{Broken, laws};
 
 use crate::arena::Id;
 use crate::expr::ExprId;

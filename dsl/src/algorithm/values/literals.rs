@@ -204,7 +204,7 @@ impl Checker<'_> {
     }
 
     /// Returns a number that is known at compile time.
-    fn constant_value(&mut self, e: &Expr, dtype: DType) -> Checked<Const> {
+    pub(in crate::algorithm) fn constant_value(&mut self, e: &Expr, dtype: DType) -> Checked<Const> {
         match (&e.kind, dtype) {
             (ExprKind::Bool(b), DType::Bool) => Ok(Const { dtype, bits: u32::from(*b) }),
             (ExprKind::Path(names), _) => {

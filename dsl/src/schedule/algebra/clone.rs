@@ -56,6 +56,9 @@ fn intermediate(program: &Program, name: &Name) -> Result<StageId, Error> {
         let error = Error::new(name.span, format!("`{name}` is not an intermediate, so it cannot be cloned"));
         return Err(error.help("clone a tensor that `let` defines in the kernel"));
     }
+    if let Some(error) = stage_names::one_of_several(program, program.stages[stage].buffer, name, "cloned") {
+        return Err(error.help("define it a second time in the kernel, for the other reader"));
+    }
     Ok(stage)
 }
 

@@ -3,7 +3,8 @@
 //! Parses by precedence climbing, because `syn::Expr` cannot read `sum(k in 0..K) { … }`. The precedences are Rust's: postfix, unary `-`
 //! and `!`, `as`, `* / %`, `+ -`, `<< >>`, `&`, `^`, `|`, comparisons (which do not chain), `&&`, `||`.
 
-use super::{BinaryOp, Block, Expr, ExprKind, Let, Outside, Range, Reduce, ReduceOp};
+use super::several::{self, components, values};
+use super::{BinaryOp, Block, Combiner, Expr, ExprKind, Let, Outside, Range, Reduce, ReduceOp};
 use crate::diag::{Error, SpanId};
 use crate::expr::Compare;
 use crate::expr::operators::Level;
@@ -303,7 +304,7 @@ pub(in crate::syntax) fn lets(cursor: &mut Cursor<'_>) -> Result<Vec<Let>, Error
     while cursor.peek_word("let") {
         match local(cursor) {
             Ok(bound) => {
-                lets.push(bound);
+                lets.extend(bound);
                 limits::lets(&lets)?;
             }
             Err(error) => {
@@ -316,12 +317,15 @@ pub(in crate::syntax) fn lets(cursor: &mut Cursor<'_>) -> Result<Vec<Let>, Error
     Ok(lets)
 }
 
-/// Reads `let a: f32 = …;`.
-fn local(cursor: &mut Cursor<'_>) -> Result<Let, Error> {
+/// Reads `let a: f32 = …;`, or `let (a, b) = reduce(…) …;`, which gives each component of the result a name.
+fn local(cursor: &mut Cursor<'_>) -> Result<Vec<Let>, Error> {
     cursor.expect_word("let")?;
     if cursor.peek_word("mut") {
         let error = Error::new(cursor.here(), "`mut` is not supported in kernels: a name keeps its value");
         return Err(error.help("bind another name by another `let`"));
+    }
+    if cursor.ahead(several::names_of_reduction).is_some() {
+        return several::lets_of_reduction(cursor);
     }
     if let Some(error) = foreign::pattern(cursor) {
         return Err(error);
@@ -335,7 +339,7 @@ fn local(cursor: &mut Cursor<'_>) -> Result<Let, Error> {
         Some(_) => Some(cursor.name("a dtype")?),
         None => None,
     };
-    let_value(cursor, name, dtype)
+    Ok(vec![let_value(cursor, name, dtype)?])
 }
 
 /// Reads the value of a `let`, or a closure, after the name and the dtype.
@@ -355,7 +359,7 @@ pub fn let_value(cursor: &mut Cursor<'_>, name: Name, dtype: Option<Name>) -> Re
     Ok(Let { name, dtype, value })
 }
 
-/// Reads `sum(k in 0..K, j in lo..hi) { … }`.
+/// Reads `sum(k in 0..K, j in lo..hi) { … }`, or `reduce(k in 0..K) { … } from … by |a, b| …`.
 fn reduce(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     let name = cursor.name("a reduction")?;
     let op = ReduceOp::from_name(&name.text).ok_or_else(|| {
@@ -367,13 +371,50 @@ fn reduce(cursor: &mut Cursor<'_>) -> Result<Expr, Error> {
     let (ranges, close) = cursor.list(Delimiter::Parenthesis, |c| range(c, op))?;
     let head = cursor.join(name.span, close);
     let only = if cursor.eat_word("where").is_some() { Some(Box::new(condition(cursor)?)) } else { None };
-    let body = block(cursor)?;
+    let (items, close) = if op == ReduceOp::Reduce { items(cursor)? } else { block(cursor).map(|b| (vec![b.clone()], b.span))? };
     if cursor.peek_word("where") {
         let error = Error::new(cursor.here(), "the condition of a reduction comes before its body");
         return Err(error.help(format!("write `{name}(…) where … {{ … }}`")));
     }
-    let span = cursor.join(name.span, body.span);
-    Ok(Expr { kind: ExprKind::Reduce(Reduce { op, head, ranges, only, body }), span })
+    let combiner = if op == ReduceOp::Reduce { Some(Arc::new(combiner(cursor, items.len())?)) } else { None };
+    let span = cursor.join(name.span, combiner.as_ref().map_or(close, |combiner| combiner.span));
+    Ok(Expr { kind: ExprKind::Reduce(Reduce { op, head, ranges, only, items, combiner, component: None }), span })
+}
+
+/// Reads the item of `reduce`, as one block for each component.
+fn items(cursor: &mut Cursor<'_>) -> Result<(Vec<Block>, SpanId), Error> {
+    let place = cursor.here();
+    if !cursor.peek_group(Delimiter::Brace) {
+        return Err(cursor.expected("`{`").note("the item of a reduction is in braces"));
+    }
+    let found = values(cursor)?;
+    components(&found, place)?;
+    let item = |value: Expr| match value.kind {
+        ExprKind::Block(block) => block,
+        kind => Block { lets: Vec::new(), value: Expr { kind, span: value.span }.into(), span: value.span },
+    };
+    Ok((found.into_iter().map(item).collect(), place))
+}
+
+/// Reads `from (0.0, 0) by |(a, n), (b, m)| (a + b, n + m)`, for a state of `count` components.
+fn combiner(cursor: &mut Cursor<'_>, count: usize) -> Result<Combiner, Error> {
+    let help = "write `reduce(k in 0..K) { x[k] } from 0.0 by |a, b| a + b`";
+    if cursor.eat_word("from").is_none() {
+        return Err(cursor.expected("`from`").note("`reduce` has an identity and a combiner").help(help));
+    }
+    let at = cursor.here();
+    let identity = values(cursor)?;
+    several::agree(&identity, count, at, "the identity")?;
+    if cursor.eat_word("by").is_none() {
+        return Err(cursor.expected("`by`").note("`reduce` has an identity and a combiner").help(help));
+    }
+    let start = cursor.here();
+    let operands = several::operands(cursor, count)?;
+    let at = cursor.here();
+    let combined = values(cursor)?;
+    several::agree(&combined, count, at, "the combined state")?;
+    let end = combined.last().map_or(at, |last| last.span);
+    Ok(Combiner { identity, operands, combined, span: cursor.join(start, end) })
 }
 
 /// Reads the condition after `where`.

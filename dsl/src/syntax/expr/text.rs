@@ -76,11 +76,7 @@ impl fmt::Display for Expr {
             }
             ExprKind::If { cond, then, other } => write!(f, "if {cond} {then} else {other}"),
             ExprKind::Block(block) => write!(f, "{block}"),
-            ExprKind::Reduce(Reduce { op, ranges, only, body, .. }) => {
-                write!(f, "{}({}) ", op.name(), commas(ranges))?;
-                only.iter().try_for_each(|only| write!(f, "where {only} "))?;
-                write!(f, "{body}")
-            }
+            ExprKind::Reduce(reduce) => write!(f, "{reduce}"),
             ExprKind::Closure(function) => {
                 let params: Vec<&str> = function.params.iter().map(|param| param.name.as_str()).collect();
                 write!(f, "|{}| {}", params.join(", "), function.body)
@@ -102,6 +98,17 @@ fn comparison(f: &mut fmt::Formatter<'_>, a: &Expr, op: Compare, b: &Expr) -> fm
     a.operand(f, above)?;
     write!(f, " {} ", op.symbol())?;
     b.operand(f, above)
+}
+
+impl fmt::Display for Reduce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({}) ", self.op.name(), commas(&self.ranges))?;
+        self.only.iter().try_for_each(|only| write!(f, "where {only} "))?;
+        match (&self.items[..], &self.combiner) {
+            ([item], None) => write!(f, "{item}"),
+            _ => write!(f, "{{ … }} from … by …"),
+        }
+    }
 }
 
 impl fmt::Display for Block {

@@ -55,7 +55,10 @@ impl Reduce {
             f(&range.high);
         }
         self.only.iter().for_each(|only| f(only));
-        self.body.parts(f);
+        self.items.iter().for_each(|item| item.parts(f));
+        if let Some(combiner) = &self.combiner {
+            combiner.identity.iter().chain(&combiner.combined).for_each(f);
+        }
     }
 
     /// Calls `f` with each expression of the reduction and each of its parts.

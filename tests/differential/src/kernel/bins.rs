@@ -245,7 +245,7 @@ fn operand(random: &mut Rng, made: &mut Generated, condition: &Condition<'_>, op
 }
 
 /// Returns the identity of an operation, if it can be written.
-fn identity(op: &str, ty: Type) -> Option<Expr> {
+pub(super) fn identity(op: &str, ty: Type) -> Option<Expr> {
     let (least, greatest) = match ty {
         Type::Is(dtype) if dtype.is_int() => {
             dtype.int_range().map(|(least, greatest)| (least.to_string(), greatest.to_string()))?

@@ -7,6 +7,7 @@
 mod bins;
 mod blocks;
 mod builder;
+pub(crate) mod combined;
 mod convolution;
 mod floats;
 mod functions;

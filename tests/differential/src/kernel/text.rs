@@ -1,5 +1,6 @@
 //! Prints a kernel's tree as the text that `kernel!` takes.
 
+use super::combined;
 use super::tree::{
     Argument, ArgumentKind, Expr, ExprKind, Function, FunctionForm, Generic, GenericKind, Kernel, Outside, Range, Role, Stage,
     Table, Type,
@@ -107,6 +108,9 @@ impl Display for Expr {
                 write!(f, "{{ let {name} = |{}| {body}; {name}({}) }}", commas(params), commas(args))
             }
             ExprKind::Reduce { op, ranges, only, body } => {
+                if let Some((bound, result)) = combined::text(op, ranges, only.as_deref(), body) {
+                    return write!(f, "{{ {bound} {result} }}");
+                }
                 write!(f, "{op}({}) ", commas(ranges))?;
                 only.iter().try_for_each(|only| write!(f, "where {only} "))?;
                 write!(f, "{{ {body} }}")
@@ -156,7 +160,18 @@ impl Display for Kernel {
                 [stage] => write!(f, "\n    {stage}")?,
                 _ => {
                     let left = commas(stages.iter().map(|stage| format!("{}[{}]", stage.name, stage.axes.join(", "))));
-                    write!(f, "\n    ({left}) = ({});", commas(stages.iter().map(|stage| &stage.value)))?;
+                    let bound = match &stages[0].value.kind {
+                        ExprKind::Reduce { op, ranges, only, body } => combined::text(op, ranges, only.as_deref(), body),
+                        _ => None,
+                    };
+                    let values = stages.iter().map(|stage| stage.value.to_string());
+                    match bound {
+                        Some((bound, _)) => {
+                            let values = commas(["c0".to_owned()].into_iter().chain(values.skip(1)));
+                            write!(f, "\n    ({left}) = {{ {bound} ({values}) }};")?;
+                        }
+                        None => write!(f, "\n    ({left}) = ({});", commas(values))?,
+                    }
                 }
             }
         }
