@@ -1,7 +1,8 @@
 //! The values of exact arithmetic: an element of the field, an infinity, or an unknown value.
 
-use super::prime::{Exponents, Modulus, Values};
+use super::prime::{Exponents, Modulus, Q, Values};
 use std::fmt;
+use std::num::NonZeroU64;
 
 /// A float of a kernel in exact arithmetic.
 #[derive(Clone, Copy, Debug)]
@@ -23,11 +24,45 @@ pub struct Number {
     /// The residue modulo the prime of values.
     pub(super) value: u64,
     /// The residue modulo the prime of exponents. An exponential has none.
-    pub(super) exponent: Option<u64>,
+    pub(super) exponent: Option<Exponent>,
     /// The degrees of the numerator and of the denominator.
     pub(super) degree: [u32; 2],
     /// The sign of the real number that it stands for, if it is known. It is known of constants, scalars, exponentials and their products.
     pub(super) sign: Option<Sign>,
+}
+
+/// A residue modulo the prime of exponents, from 1 to the prime, which stands for 0. So a number without an exponent takes no more memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exponent(NonZeroU64);
+
+impl Exponent {
+    const ZERO: Exponent = Exponent(NonZeroU64::new(Q).expect("a prime is not 0"));
+
+    /// Returns the exponent of a residue.
+    #[inline]
+    pub(super) fn of(residue: u64) -> Exponent {
+        NonZeroU64::new(residue).map_or(Exponent::ZERO, Exponent)
+    }
+
+    /// Returns the residue, or the prime for 0.
+    #[inline]
+    pub(super) fn get(self) -> u64 {
+        self.0.get()
+    }
+
+    #[inline]
+    fn plus(self, other: Exponent) -> Exponent {
+        Exponent::of(Exponents::add(self.get(), other.get()))
+    }
+
+    #[inline]
+    fn times(self, other: Exponent) -> Exponent {
+        Exponent::of(Exponents::mul(self.get(), other.get()))
+    }
+
+    fn inverse(self) -> Option<Exponent> {
+        if self.get() == Q { None } else { Exponents::inverse(self.get()).map(Exponent::of) }
+    }
 }
 
 /// The sign of a number that is not 0.
@@ -110,7 +145,7 @@ impl fmt::Display for Element {
 
 impl Element {
     /// The number 0.
-    pub const ZERO: Element = Element::Number(Number { value: 0, exponent: Some(0), degree: [0, 0], sign: None });
+    pub const ZERO: Element = Element::Number(Number { value: 0, exponent: Some(Exponent::ZERO), degree: [0, 0], sign: None });
 
     /// Returns a whole number.
     pub fn of(number: i64) -> Element {
@@ -131,7 +166,7 @@ impl Element {
     pub fn plus(self, other: Element) -> Element {
         use Element::{Infinite, Number as N, Unknown};
         match (self, other) {
-            (N(a), N(b)) => N(a.combined(b, Values::add, Exponents::add)),
+            (N(a), N(b)) => N(a.plus(b)),
             (Unknown(reason), _) | (_, Unknown(reason)) => Unknown(reason),
             (Infinite { negative: a }, Infinite { negative: b }) if a != b => Unknown(Reason::InfinityLessInfinity),
             (Infinite { negative }, _) | (_, Infinite { negative }) => Infinite { negative },
@@ -187,7 +222,7 @@ impl Element {
 impl Number {
     /// Returns a whole number.
     pub(super) fn of(number: i128) -> Number {
-        let (value, exponent) = (Values::of(number), Some(Exponents::of(number)));
+        let (value, exponent) = (Values::of(number), Some(Exponent::of(Exponents::of(number))));
         Number { value, exponent, degree: [0, 0], sign: Sign::of(number as f64) }
     }
 
@@ -216,11 +251,11 @@ impl Number {
     }
 
     #[inline]
-    fn combined(self, other: Number, value: impl Fn(u64, u64) -> u64, exponent: impl Fn(u64, u64) -> u64) -> Number {
+    fn plus(self, other: Number) -> Number {
         let ([n, d], [m, e]) = (self.degree, other.degree);
         Number {
-            value: value(self.value, other.value),
-            exponent: self.exponent.zip(other.exponent).map(|(a, b)| exponent(a, b)),
+            value: Values::add(self.value, other.value),
+            exponent: self.exponent.zip(other.exponent).map(|(a, b)| a.plus(b)),
             degree: [n.saturating_add(e).max(m.saturating_add(d)), d.saturating_add(e)],
             sign: self.sign.filter(|sign| Some(*sign) == other.sign),
         }
@@ -229,7 +264,7 @@ impl Number {
     fn negated(self) -> Number {
         Number {
             value: Values::sub(0, self.value),
-            exponent: self.exponent.map(|e| Exponents::sub(0, e)),
+            exponent: self.exponent.map(|e| Exponent::of(Exponents::sub(0, e.get()))),
             sign: self.sign.map(|sign| sign.times(Sign::Negative)),
             ..self
         }
@@ -240,7 +275,7 @@ impl Number {
         let ([n, d], [m, e]) = (self.degree, other.degree);
         Number {
             value: Values::mul(self.value, other.value),
-            exponent: self.exponent.zip(other.exponent).map(|(a, b)| Exponents::mul(a, b)),
+            exponent: self.exponent.zip(other.exponent).map(|(a, b)| a.times(b)),
             degree: [n.saturating_add(m), d.saturating_add(e)],
             sign: self.sign.zip(other.sign).map(|(a, b)| a.times(b)),
         }
@@ -249,7 +284,7 @@ impl Number {
     pub(super) fn over(self, other: Number) -> Option<Number> {
         let ([n, d], [m, e]) = (self.degree, other.degree);
         let exponent = match (self.exponent, other.exponent) {
-            (Some(a), Some(b)) => Some(Exponents::mul(a, Exponents::inverse(b)?)),
+            (Some(a), Some(b)) => Some(a.times(b.inverse()?)),
             _ => None,
         };
         let value = Values::mul(self.value, Values::inverse(other.value)?);

@@ -16,7 +16,7 @@ mod prime;
 
 pub use element::{Element, Number, Reason};
 
-use element::Sign;
+use element::{Exponent, Sign};
 use prime::{Exponents, Modulus, P, Q, Values};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -161,7 +161,7 @@ impl Field {
         let sign = Sign::of(f32::from_bits(bits).into()).filter(|_| is_scalar);
         let name = u64::from(bits) << 2 | format as u64;
         let [value, exponent] = [0u64, 1].map(|part| self.draw(Drawn::Input, [name << 1 | part]));
-        Element::Number(Number { value: value % P, exponent: Some(exponent % Q), degree: [1, 0], sign })
+        Element::Number(Number { value: value % P, exponent: Some(Exponent::of(exponent % Q)), degree: [1, 0], sign })
     }
 
     /// Returns the element of a constant of a kernel.
@@ -192,7 +192,7 @@ impl Field {
     fn exponential(&self, base: usize, x: Element) -> Element {
         match x {
             Element::Number(Number { exponent: Some(exponent), degree, .. }) => {
-                let value = Values::power(self.bases[base], exponent);
+                let value = Values::power(self.bases[base], exponent.get());
                 let degree = [degree[0].max(degree[1]).max(1), 0];
                 Element::Number(Number { value, exponent: None, degree, sign: Some(Sign::Positive) })
             }
@@ -225,7 +225,7 @@ impl Field {
         }
         let of = || [name.len() as u64].into_iter().chain(name.bytes().map(u64::from)).chain(values.iter().copied());
         let (value, exponent) = (self.draw(Drawn::Value, of()), self.draw(Drawn::Exponent, of()));
-        Element::Number(Number { value: value % P, exponent: Some(exponent % Q), degree: [degree, 0], sign: None })
+        Element::Number(Number { value: value % P, exponent: Some(Exponent::of(exponent % Q)), degree: [degree, 0], sign: None })
     }
 
     /// Returns the square root.
@@ -387,7 +387,7 @@ fn dyadic(value: f64) -> Number {
         return Number::of(0);
     }
     let power = u64::from(exponent.unsigned_abs());
-    let two = Number { value: Values::power(2, power), exponent: Some(Exponents::power(2, power)), ..Number::of(1) };
+    let two = Number { value: Values::power(2, power), exponent: Some(Exponent::of(Exponents::power(2, power))), ..Number::of(1) };
     let whole = Number::of(if value < 0.0 { -whole } else { whole });
     // A power of two is never 0 in the field.
     if exponent < 0 { whole.over(two).unwrap_or(whole) } else { whole.times(two) }

@@ -108,6 +108,14 @@ impl<'a> Exact<'a> {
     fn float(&self, word: Word) -> Element {
         match word {
             Word::Float(element) => element,
+            _ => self.other_float(word),
+        }
+    }
+
+    /// Returns the float in a word that is not a float.
+    fn other_float(&self, word: Word) -> Element {
+        match word {
+            Word::Float(element) => element,
             Word::Named(name) => self.field.input(Format::F32, name),
             // An integer that is computed from the name of a float, for example to round it, is not its value.
             Word::Int(_) => Element::Unknown(Reason::FloatOfBits),
