@@ -209,12 +209,13 @@ fn row(
 ) -> Result<()> {
     let sides: [&mut dyn FnMut() -> Result<Duration>; 2] = [&mut bare, &mut ours];
     let mut times = sides.map(|side| (side, Vec::new()));
-    for turn in 0..=runs.div_ceil(TURN) {
+    let in_turn = TURN.min(runs.max(1));
+    for turn in 0..=runs.div_ceil(in_turn) {
         for (side, times) in &mut times {
-            for run in 0..TURN + TURN / 4 {
+            for run in 0..in_turn + in_turn / 4 {
                 let time = side()?;
                 // The first turn warms up.
-                if turn > 0 && run >= TURN / 4 {
+                if turn > 0 && run >= in_turn / 4 {
                     times.push(time);
                 }
             }

@@ -5,7 +5,8 @@
 use crate::expr::{Expr, ExprId, Read};
 use crate::facts::Prover;
 use crate::nest::{AxisId, Body, BufferId, Monoid, Program, Stage, StageId};
-use tilewright_launch::DType;
+use crate::profile::Profile;
+use tilewright_launch::{DType, Feature};
 
 /// An axis of a stage.
 #[derive(Clone, Debug)]
@@ -172,10 +173,10 @@ impl Nest {
         }
     }
 
-    /// True if a second dispatch can combine partial results. The states of both dispatches must fit in the four buffers of a
-    /// dispatch that every device has.
-    pub(super) fn has_parts(&self) -> bool {
-        self.monoid.as_ref().is_some_and(|monoid| monoid.identity.len() <= 2)
+    /// True if a second dispatch can combine partial results. Without addresses, the states of both dispatches must fit in the four
+    /// buffers of a dispatch that every device has.
+    pub(super) fn has_parts(&self, profile: &Profile) -> bool {
+        self.monoid.as_ref().is_some_and(|monoid| monoid.identity.len() <= 2 || profile.has(Feature::Address))
     }
 
     /// Returns all reads.

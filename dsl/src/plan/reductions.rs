@@ -22,7 +22,7 @@ fn short_column(machine: &Machine<'_>) -> i64 {
 
 /// Plans a reduction to a single element.
 pub(super) fn total(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
-    if !nest.parallel.is_empty() || !nest.has_parts() {
+    if !nest.parallel.is_empty() || !nest.has_parts(machine.profile) {
         return None;
     }
     let (mut draft, mut lines) = (Draft::default(), Vec::new());
@@ -80,7 +80,7 @@ pub(super) fn columns(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
         draft.line(format!("distribute({} => thread(x))", last.name), "adjacent columns to adjacent invocations");
         return Some(draft);
     }
-    if !nest.has_parts() {
+    if !nest.has_parts(machine.profile) {
         return None;
     }
     lines.into_iter().for_each(|(text, why)| draft.line(text, why));
@@ -136,7 +136,7 @@ fn few_columns(nest: &Nest, machine: &Machine<'_>) -> Option<Draft> {
         lines.into_iter().for_each(|(text, why)| draft.line(text, why));
         return Some(draft);
     }
-    if !nest.has_parts() {
+    if !nest.has_parts(machine.profile) {
         return None;
     }
     let axis = joined(&nest.reduced, "items", &mut lines);

@@ -48,6 +48,17 @@ fn mean_and_variance() {
     check_all(MOMENTS, "moments");
 }
 
+/// A plan reduces a long vector in two dispatches. The states of both have six buffers, which a device with addresses takes.
+#[test]
+fn plan_of_a_total() {
+    let kernel = "fn ends<K>(x: i32[K]) -> (least: i32[], most: i32[], xor: i32[]) {
+        (least[], most[], xor[]) = reduce(k in 0..K) { (x[k], x[k], x[k]) } from (i32::MAX, i32::MIN, 0)
+            by |(a, b, c), (d, e, f)| (a.min(d), b.max(e), c ^ f);
+    }";
+    assert_eq!(nest(kernel, "V: ends for p {}").matches("dispatch ").count(), 2);
+    check(kernel, "V: ends for p {}", &[&[("K", 70_001)], &[("K", 3)], &[("K", 0)]]);
+}
+
 /// The state has the dtypes of the items. Integers are combined exactly.
 #[test]
 fn dtypes() {

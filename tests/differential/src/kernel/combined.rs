@@ -25,11 +25,10 @@ struct Form {
 
 const BEST: &str = "if c4 OP c2 || (c4 == c2 && c5 < c3) { (c4, c5) } else { (c2, c3) }";
 
-const FORMS: [Form; 9] = [
-    best("reduce most", "max", [true, false, false], "c0"),
-    best("reduce most of ints", "max", [false, true, false], "(c0 ^ (c1 % 4) as T)"),
-    best("reduce least", "min", [true, false, false], "c0"),
-    best("reduce least of ints", "min", [false, true, false], "(c0 ^ (c1 % 4) as T)"),
+const FORMS: [Form; 8] = [
+    both(["reduce ends", "max"], [true, false, false], "T::INFINITY", "(c2.max(c4), c3.min(c5))", "(c0.max(-8.0) - c1.min(8.0))"),
+    best("reduce most of ints", "max"),
+    best("reduce least of ints", "min"),
     both(["reduce sum", "sum"], [true, false, false], "0.0", "(c2 + c4, c3.max(c5))", "(c0 + c1)"),
     both(["reduce sum of ints", "sum"], [false, true, false], "0", "(c2 + c4, c3 ^ c5)", "(c0 ^ c1)"),
     both(["reduce prod of ints", "prod"], [false, true, false], "0", "(c2 * c4, c3 | c5)", "(c0 ^ c1)"),
@@ -37,9 +36,11 @@ const FORMS: [Form; 9] = [
     both(["reduce all", "all"], [false, false, true], "false", "{ let both = c2 && c4; (both, c3 ^ c5) }", "(c0 ^ c1)"),
 ];
 
-/// The greatest or the least item, and its first position.
-const fn best(name: &'static str, of: &'static str, takes: [bool; 3], result: &'static str) -> Form {
-    Form { name, of, takes, second: "AXIS", identity: "2147483647", combined: BEST, result }
+/// The greatest or the least item, and its first position. Of floats that are nearly equal, a device may choose another one, whose error is not
+/// in the bound.
+const fn best(name: &'static str, of: &'static str) -> Form {
+    let takes = [false, true, false];
+    Form { name, of, takes, second: "AXIS", identity: "2147483647", combined: BEST, result: "(c0 ^ (c1 % 4) as T)" }
 }
 
 /// Two results of the same items.
@@ -98,7 +99,7 @@ pub(super) fn text(op: &str, ranges: &[Range], only: Option<&Expr>, body: &Expr)
         "let (c0, c1) = reduce({}) {only}{{ let c6 = {body}; (c6, {}) }} from ({first}, {}) by |(c2, c3), (c4, c5)| {combined};",
         commas(ranges),
         form.second.replace("AXIS", axis),
-        form.identity,
+        form.identity.replace('T', &body.ty.to_string()),
     );
     Some((bound, form.result.replace('T', &body.ty.to_string())))
 }
