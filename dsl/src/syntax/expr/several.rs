@@ -1,7 +1,7 @@
 //! Several values: `(x, y)`, a block or an `if` that ends with them, or a reduction whose state has several components.
 //!
-//! The right side of a definition of several tensors, and the parts of `reduce`, are read here. Each value
-//! becomes an expression of its own, with the `let`s and conditions around it.
+//! The right side of a definition of several tensors, and the parts of `reduce`, are read here. Each value becomes an expression of its own,
+//! with the `let`s and conditions around it.
 
 use super::{Block, Expr, ExprKind, Let, Reduce};
 use crate::diag::{Error, SpanId};
@@ -115,14 +115,15 @@ pub(super) fn components(items: &[Expr], place: SpanId) -> Result<(), Error> {
     Err(error.help(format!("the maximum is {COMPONENTS}, because each invocation has all of them in registers")))
 }
 
-/// Checks that a part has as many values as the item or the other branch.
+/// Checks that a part of `reduce` or a branch has as many values as the item or the first branch.
 pub(super) fn agree(values: &[Expr], count: usize, place: SpanId, what: &str) -> Result<(), Error> {
     if values.len() == count {
         return Ok(());
     }
     let plural = |n: usize| if n == 1 { "1 value".to_owned() } else { format!("{n} values") };
     let error = Error::new(place, format!("{what} has {}, not {}", plural(values.len()), plural(count)));
-    Err(error.help("write as many values as the item has: `{ (x, y) } from (0.0, 0) by |(a, n), (b, m)| (a + b, n + m)`"))
+    let all = vec!["…"; count].join(", ");
+    Err(error.help(if count == 1 { "write one value, without parentheses".to_owned() } else { format!("write `({all})`") }))
 }
 
 /// Reads `|a, b|`, or `|(a, n), (b, m)|` for a state of several components.
