@@ -193,7 +193,7 @@ impl Memory {
 pub(crate) struct Pool(Vec<Arc<Memory>>);
 
 impl Pool {
-    /// The most bytes that are kept. The oldest memory is dropped first.
+    /// The most bytes that are kept, unless the last launch had more. The oldest memory is dropped first.
     const KEPT_BYTES: u64 = 256 << 20;
 
     /// Removes and returns the smallest memory of at least `bytes`, unless it is far too large.
@@ -203,12 +203,15 @@ impl Pool {
         Some(self.0.remove(at))
     }
 
-    /// Takes memory back, and returns the oldest memory that exceeds [`Pool::KEPT_BYTES`].
+    /// Takes the memory of a launch back, and returns the oldest memory that exceeds [`Pool::KEPT_BYTES`]. The memory of this launch is kept, so
+    /// that launches with large temporaries do not allocate each time.
     pub(crate) fn give(&mut self, memory: impl IntoIterator<Item = Arc<Memory>>) -> Vec<Arc<Memory>> {
+        let bytes = |memory: &[Arc<Memory>]| memory.iter().map(|m| m.bytes()).sum::<u64>();
+        let older = self.0.len();
         self.0.extend(memory);
-        let mut total: u64 = self.0.iter().map(|m| m.bytes()).sum();
-        let mut excess = 0;
-        while let Some(m) = self.0.get(excess).filter(|_| total > Pool::KEPT_BYTES) {
+        let most = Pool::KEPT_BYTES.max(bytes(&self.0[older..]));
+        let (mut total, mut excess) = (bytes(&self.0), 0);
+        while let Some(m) = self.0.get(excess).filter(|_| total > most) {
             total -= m.bytes();
             excess += 1;
         }
@@ -267,8 +270,9 @@ mod tests {
         for _ in 0..10 {
             pool.give([memory(100 << 20)]);
         }
-        assert_eq!(pool.drain().len(), 2);
-        pool.give([memory(1 << 30)]);
-        assert_eq!(pool.drain().len(), 0);
+        pool.give([memory(1 << 30), memory(1 << 30)]);
+        assert_eq!(pool.0.iter().map(|m| m.bytes()).collect::<Vec<_>>(), [1 << 30, 1 << 30], "the last launch needed both");
+        pool.give([memory(100 << 20)]);
+        assert_eq!(pool.drain().len(), 1);
     }
 }
