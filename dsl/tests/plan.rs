@@ -467,6 +467,81 @@ fn stencils_with_wide_reads() {
     insta::assert_snapshot!("along", plans(&along, &["W % 4 == 0, W >= 32"]));
 }
 
+/// An intermediate of stencils is computed for the block of an invocation, if that costs less than storing it.
+#[test]
+fn stencils_with_intermediates() {
+    let passes = "fn k<H, W>(x: u16[H, W]) -> y: u16[H, W] where H >= 1, W >= 1 {
+        let s[i, j]: u16[-1..H + 1, W] = { let at = |d| x.clamp()[i, j + d] as u32; ((at(-1) + at(0) + at(1)) / 3) as u16 };
+        y[i, j] = { let at = |d| s[i + d, j] as u32; ((at(-1) + at(0) + at(1)) / 3) as u16 };
+    }";
+    insta::assert_snapshot!("two_passes", plans(passes, &["W % 4 == 0, W >= 32"]));
+    // The mean of colours is stored, because a block would compute it four times as often, from three planes.
+    let corners = "fn k<H, W>(x: f32[3, H, W]) -> y: f32[H, W] where H >= 1, W >= 1 {
+        let g[i, j]: f32[-2..H + 2, -2..W + 2] = 0.3 * x.clamp()[0, i, j] + 0.6 * x.clamp()[1, i, j] + 0.1 * x.clamp()[2, i, j];
+        let a[i, j]: f32[-1..H + 1, -1..W + 1] = { let row = |d| g[i + d, j - 1] + 2.0 * g[i + d, j] + g[i + d, j + 1]; row(1) - row(-1) };
+        y[i, j] = a[i - 1, j - 1] * a[i - 1, j + 1] - a[i + 1, j - 1] * a[i + 1, j + 1] + a[i, j];
+    }";
+    insta::assert_snapshot!("corners", plans(corners, &["W % 4 == 0, W >= 32"]));
+}
+
+/// Values that all colours share are computed once.
+#[test]
+fn colours() {
+    let kernel = "fn k<H, W>(x: f32[3, H, W]) -> y: f32[3, H, W] where H >= 1, W >= 1 {
+        let g[i, j]: f32[H, W] = (0.3 * x[0, i, j] + 0.6 * x[1, i, j] + 0.1 * x[2, i, j]).max(0.01);
+        let s[i, j]: f32[H, W] = sum(d in 0..3) { g.clamp()[i, j + d - 1] };
+        y[c, i, j] = x[c, i, j] * s[i, j] / g[i, j];
+    }";
+    insta::assert_snapshot!(plans(kernel, &["W % 4 == 0, W >= 32"]));
+}
+
+/// A stencil of many elements reads a stored intermediate.
+#[test]
+fn large_stencils() {
+    let reads: Vec<String> = (0..7).flat_map(|i| (0..7).map(move |j| format!("x.clamp()[i + {i} - 3, j + {j} - 3]"))).collect();
+    let next: Vec<String> = (0..7).flat_map(|i| (0..7).map(move |j| format!("s.clamp()[i + {i} - 3, j + {j} - 3]"))).collect();
+    let kernel = format!(
+        "fn k<H, W>(x: f32[H, W]) -> y: f32[H, W] where H >= 1, W >= 1 {{ let s[i, j]: f32[H, W] = {}; y[i, j] = {}; }}",
+        reads.join(" + "),
+        next.join(" + ")
+    );
+    for profile in [Profile::mesa_lavapipe(), Profile::nvidia_hopper()] {
+        let plan = planned(&kernel, "W % 4 == 0, W >= 32", &profile).plan.source(0);
+        assert!(plan.contains("root(s)") && !plan.contains("compute_at"), "{plan}");
+    }
+}
+
+/// A table of a function is stored, because more elements read it than it has.
+#[test]
+fn tables() {
+    let kernel = "fn k<N>(x: u8[N]) -> y: f32[N] {
+        let t[v]: f32[256] = (v as f32 / 255.0).powf(2.2);
+        y[i] = t[x[i] as i32] + t[255 - x[i] as i32];
+    }";
+    for profile in [Profile::vulkan_1_1(), Profile::mesa_lavapipe(), Profile::nvidia_hopper()] {
+        let profile =
+            Profile { features: tilewright_launch::Feature::ALL.into_iter().map(|(feature, _)| feature).collect(), ..profile };
+        let plan = planned(kernel, "", &profile).plan.source(0);
+        assert!(plan.contains("root(t)"), "{plan}");
+    }
+    // Without a function, and at positions that do not depend on data, it is computed where it is read.
+    for (from, to) in [(".powf(2.2)", ""), ("x[i] as i32", "i % 256")] {
+        let plan = planned(&kernel.replace(from, to), "", &Profile::mesa_lavapipe()).plan.source(0);
+        assert!(!plan.contains("root(t)"), "{plan}");
+    }
+}
+
+/// An item that serves several elements of the result is read once.
+#[test]
+fn items_of_several_elements() {
+    let kernel = "fn k<H, W>(x: f32[8 * H, 8 * W]) -> y: f32[2, 6, H, W] {
+        y[p, z, i, j] = sum(a in 0..8, b in 0..8) {
+            if (x[8 * i + a, 8 * j + b] * 6.0).floor() == z as f32 { if p == 0 { x[8 * i + a, 8 * j + b] } else { 1.0 } } else { 0.0 }
+        };
+    }";
+    insta::assert_snapshot!(plans(kernel, &[""]));
+}
+
 /// A fact about the number of items counts if facts bound each extent, too.
 #[test]
 fn items_of_several_axes() {

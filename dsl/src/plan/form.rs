@@ -29,12 +29,27 @@ pub(super) struct Side {
     pub(super) divisor: i64,
     /// True if the extent depends on another axis.
     pub(super) ragged: bool,
+    /// The dim that the extent is, and the number that is added to it, if it is such a sum.
+    pub(super) dim: Option<(String, i64)>,
 }
 
 impl Side {
     /// Returns the fact that `n` divides the extent. `None` if that is proved, or if the extent is a literal.
     pub(super) fn multiple(&self, n: i64) -> Option<String> {
-        (self.exact.is_none() && self.divisor % n != 0).then(|| format!("{} % {n} == 0", self.factor()))
+        let size = match &self.dim {
+            Some((dim, more)) if more % n == 0 => dim.clone(),
+            Some((dim, more)) => format!("({dim} + {})", more.rem_euclid(n)),
+            None => self.factor(),
+        };
+        (self.exact.is_none() && self.divisor % n != 0).then(|| format!("{size} % {n} == 0"))
+    }
+
+    /// Returns a simple fact by which the extent is at least `n`.
+    pub(super) fn at_least(&self, n: i64) -> String {
+        match &self.dim {
+            Some((dim, more)) => format!("{dim} >= {}", n.max(n - more)),
+            None => format!("{} >= {n}", self.text),
+        }
     }
 
     /// Returns the extent as a factor of a product.
@@ -228,7 +243,13 @@ fn side(program: &Program, prover: &Prover<'_>, axis: AxisId) -> Side {
     let extent = program.axes[axis].extent;
     let exact = program.exprs.as_int(extent);
     let ragged = program.exprs.uses_axis(extent, &mut |_| true);
+    let sum = program.exprs.linear(extent);
+    let dim = match (sum.axes.is_empty(), sum.rest.as_slice()) {
+        (true, [(e, 1)]) if matches!(program.exprs.get(*e), Expr::Dim(_)) => Some(crate::nest::print::expr(program, *e)),
+        _ => None,
+    };
     Side {
+        dim: dim.map(|dim| (dim, sum.constant)),
         axis,
         name: program.axes[axis].name.clone(),
         extent,

@@ -10,6 +10,7 @@
 mod attention;
 mod draft;
 mod form;
+mod idle;
 mod machine;
 mod number;
 mod pointwise;
@@ -19,6 +20,7 @@ mod roots;
 mod rows;
 mod scattered;
 mod sparse;
+mod stencils;
 mod tiles;
 mod vectors;
 mod windows;
@@ -37,6 +39,7 @@ use crate::syntax::schedule::{Item, Schedule, planned_facts};
 use draft::Draft;
 use form::Nest;
 use machine::Machine;
+use stencils::{Choice, Chosen, Stages};
 
 /// The drafts for the stages of a program that a schedule does not mention.
 #[derive(Debug, Default)]
@@ -161,11 +164,11 @@ pub(crate) fn drafts(
     profile: &Profile,
     grouped: bool,
 ) -> Drafts {
-    let (program, roots) = prepared(program, rewritten, resolved);
+    let Prepared { program, roots, chosen } = prepared(program, rewritten, resolved, grouped.then_some((profile, false)));
     let nests = nests(&program, resolved);
     let machine = Machine { profile, program: &program, several: nests.iter().filter(|nest| nest.open).count() > 1 };
     let mut drafts = Drafts::default();
-    for (nest, form) in forms(&nests, &machine, grouped) {
+    for (nest, form) in forms(&nests, &chosen, &machine, grouped) {
         drafts.grouped |= !form.members().is_empty();
         let plans = form.plans(nest, &machine);
         if !plans.is_empty() {
@@ -180,7 +183,7 @@ pub(crate) fn drafts(
 
 /// Returns the names of the stages that have a nest and that a schedule does not mention.
 pub(crate) fn unmentioned(program: &Program, rewritten: &Rewritten, resolved: &ResolvedSchedule) -> Vec<String> {
-    let (program, _) = prepared(program, rewritten, resolved);
+    let Prepared { program, .. } = prepared(program, rewritten, resolved, None);
     nests(&program, resolved).into_iter().filter(|nest| nest.open).map(|nest| nest.name).collect()
 }
 
@@ -198,10 +201,10 @@ pub(crate) fn regimes(
     (schedule, resolved): (&Schedule, &ResolvedSchedule),
     profile: &Profile,
 ) -> Vec<String> {
-    let (program, _) = prepared(given, rewritten, resolved);
+    let Prepared { program, chosen, .. } = prepared(given, rewritten, resolved, Some((profile, true)));
     let nests = nests(&program, resolved);
     let machine = Machine { profile, program: &program, several: nests.iter().filter(|nest| nest.open).count() > 1 };
-    let forms = forms(&nests, &machine, true);
+    let forms = forms(&nests, &chosen, &machine, true);
     let Some((nest, form)) = forms.iter().rev().find(|(_, form)| matches!(form.rule, Rule::Product(_))).or(forms.last()) else {
         return Vec::new();
     };
@@ -210,13 +213,19 @@ pub(crate) fn regimes(
         None => Vec::new(),
     };
     let whole = regimes.len();
-    // The last set has only the wishes of the other stages, so that it does not hide more specific sets.
-    regimes.extend(form.regimes(nest, &machine).into_iter().filter(|facts| !facts.is_empty()).chain([Vec::new()]));
+    // The last set has only the wishes of the other stages, so that it does not hide more specific sets. Stencils have their best plan at
+    // all long rows, so their other sets stay as general as they are.
+    let is_stencil = matches!(form.rule, Rule::Stencil(_));
+    let rest = (!is_stencil).then(Vec::new);
+    regimes.extend(form.regimes(nest, &machine).into_iter().filter(|facts| !facts.is_empty()).chain(rest));
     // The other stages share the versions of this one, so their own wishes are added.
     let wishes = forms.iter().filter(|(other, _)| other.stage != nest.stage).flat_map(|(nest, form)| form.wishes(nest, &machine));
     for wish in wishes {
-        let is_new = |facts: &&mut Vec<String>| !facts.iter().any(|fact| implies(fact, &wish));
-        regimes.iter_mut().skip(whole).filter(is_new).for_each(|facts| facts.push(wish.clone()));
+        let is_new = |facts: &&mut Vec<String>| !facts.iter().any(|fact| implies(fact, &wish) || excludes(fact, &wish));
+        let fits = |facts: &&mut Vec<String>| {
+            !is_stencil || multiple(&wish).is_none() || facts.iter().any(|fact| multiple(fact).is_some())
+        };
+        regimes.iter_mut().skip(whole).filter(is_new).filter(fits).for_each(|facts| facts.push(wish.clone()));
     }
     let mut known: Vec<Vec<String>> = Vec::new();
     regimes.retain(|facts| {
@@ -232,14 +241,26 @@ pub(crate) fn regimes(
 
 /// True if a fact of the planner implies another one of the same form: `C % 8 == 0` implies `C % 4 == 0`.
 fn implies(fact: &str, other: &str) -> bool {
-    let multiple = |fact: &str| {
-        let (size, by) = fact.split_once(" % ")?;
-        Some((size.to_owned(), by.strip_suffix(" == 0")?.parse::<i64>().ok()?))
-    };
     let least = |fact: &str| fact.split_once(" >= ").and_then(|(size, n)| Some((size.to_owned(), n.parse::<i64>().ok()?)));
     let multiples = multiple(fact).zip(multiple(other)).is_some_and(|((a, n), (b, m))| a == b && n % m == 0);
     let larger = least(fact).zip(least(other)).is_some_and(|((a, n), (b, m))| a == b && n >= m);
     fact == other || multiples || larger
+}
+
+/// True if two facts of the planner cannot hold at once: `(W + 2) % 4 == 0` excludes `W % 4 == 0`.
+fn excludes(fact: &str, other: &str) -> bool {
+    let sum = |(size, n): (String, i64)| match size.trim_matches(['(', ')']).split_once(" + ") {
+        Some((dim, more)) => Some((dim.to_owned(), more.parse::<i64>().ok()?, n)),
+        None => Some((size, 0, n)),
+    };
+    let sums = multiple(fact).and_then(sum).zip(multiple(other).and_then(sum));
+    sums.is_some_and(|((a, more, n), (b, less, m))| a == b && (more - less) % n.min(m) != 0)
+}
+
+/// Returns the size and the number of a fact like `C % 8 == 0`.
+fn multiple(fact: &str) -> Option<(String, i64)> {
+    let (size, by) = fact.split_once(" % ")?;
+    Some((size.to_owned(), by.strip_suffix(" == 0")?.parse::<i64>().ok()?))
 }
 
 /// The most versions besides the general one for a profile of known devices.
@@ -248,17 +269,40 @@ const MOST: usize = 4;
 /// The same for a profile of any device, which `DEFAULT` has: every kernel is compiled for it.
 const MOST_ANYWHERE: usize = 1;
 
-/// Returns the program with naive nests, as the placements of the schedule and of the plan leave it, and the plan's placements.
-fn prepared(program: &Program, rewritten: &Rewritten, resolved: &ResolvedSchedule) -> (Program, Vec<Line>) {
-    let with = |roots: &[(StageId, &'static str)]| {
+/// A program as it is planned.
+struct Prepared {
+    /// The program with naive nests, as the placements of the schedule and of the plan leave it.
+    program: Program,
+    /// The plan's placements of intermediates that are stored.
+    roots: Vec<Line>,
+    /// The intermediates that are computed with their readers.
+    chosen: Chosen,
+}
+
+/// Decides which pointwise intermediates a plan stores. `stencils` has the profile for which others are computed with their readers, and
+/// is true if rows of unknown length are assumed to be long.
+fn prepared(program: &Program, rewritten: &Rewritten, resolved: &ResolvedSchedule, stencils: Option<(&Profile, bool)>) -> Prepared {
+    let inlined = |kept: &dyn Fn(StageId) -> bool| {
         let mut program = program.clone();
-        let is_root = |stage: StageId| roots.iter().any(|(root, _)| *root == stage);
-        let keeps = |stage: StageId| resolved.keeps(stage) || rewritten.stored.contains(&stage) || is_root(stage);
+        let keeps = |stage: StageId| resolved.keeps(stage) || rewritten.stored.contains(&stage) || kept(stage);
         inline_those(&mut program, &|_, stage| !keeps(stage));
+        program
+    };
+    let chosen = stencils.map_or_else(Chosen::default, |(profile, any_length)| {
+        let stages = Stages {
+            is_open: &|stage| !resolved.shapes(program, stage),
+            is_placed: &|stage| resolved.places(stage) || rewritten.stored.contains(&stage),
+            with: &inlined,
+        };
+        Choice { program, stages, profile, any_length }.chosen()
+    });
+    let with = |roots: &[(StageId, &'static str)]| {
+        let is_root = |stage: StageId| roots.iter().any(|(root, _)| *root == stage);
+        let mut program = inlined(&|stage| is_root(stage) || chosen.places(stage));
         build::naive(&mut program);
         program
     };
-    let mut roots = roots::of(program, resolved);
+    let mut roots = roots::of(program, resolved, &chosen);
     let mut program = with(&roots);
     // The planner does not change what a stage with directives inlines. If an intermediate is not stored for this reason, that stage reads
     // the intermediates before it, so they are judged again.
@@ -272,7 +316,7 @@ fn prepared(program: &Program, rewritten: &Rewritten, resolved: &ResolvedSchedul
     }
     let line = |(stage, why): &(StageId, &'static str)| roots::line(&program.stages[*stage].name, why);
     let roots = roots.iter().filter(|(stage, _)| program.is_planned(*stage)).map(line).collect();
-    (program, roots)
+    Prepared { program, roots, chosen }
 }
 
 /// Returns the stages that have a nest, producers first. The schedule does not mention the open ones.
@@ -304,17 +348,22 @@ enum Rule<'n> {
     Total,
     Columns,
     Points(Vec<windows::Member<'n>>),
+    Stencil(&'n stencils::Group),
+    Idle(Vec<usize>),
 }
 
 /// Assigns a rule to each stage. If `grouped`, statistics of rows, windows and sparse reductions are part of the stage that uses them.
-fn forms<'n>(nests: &'n [Nest], machine: &Machine<'_>, grouped: bool) -> Vec<(&'n Nest, Form<'n>)> {
+fn forms<'n>(nests: &'n [Nest], chosen: &'n Chosen, machine: &Machine<'_>, grouped: bool) -> Vec<(&'n Nest, Form<'n>)> {
     let mut forms: Vec<(&Nest, Form<'_>)> = Vec::new();
     let mut hosted: Vec<StageId> = Vec::new();
     for nest in nests.iter().rev() {
         if !nest.open || hosted.contains(&nest.stage) {
             continue;
         }
-        let form = Form::of(nest, if grouped { nests } else { std::slice::from_ref(nest) }, machine);
+        let form = match chosen.of(nest.stage) {
+            Some(group) => Form { rule: Rule::Stencil(group), sparse: Vec::new() },
+            None => Form::of(nest, if grouped { nests } else { std::slice::from_ref(nest) }, machine),
+        };
         hosted.extend(form.members());
         forms.push((nest, form));
     }
@@ -330,6 +379,9 @@ fn rule<'n>(nest: &'n Nest, nests: &'n [Nest], machine: &Machine<'_>) -> Rule<'n
     }
     if let Some(product) = product::of(nest, program).filter(|_| !rows::is_window(nest)) {
         return Rule::Product(product);
+    }
+    if let Some(idle) = idle::of(nest) {
+        return Rule::Idle(idle);
     }
     if let Some(group) = rows::group(nest, nests).filter(|_| !nest.parallel.is_empty()) {
         return Rule::Rows(group);
@@ -360,7 +412,7 @@ impl<'n> Form<'n> {
             Rule::Rows(group) => group.host.monoid.is_some().then(|| rows::place(group, machine)),
             Rule::Total => Some("workgroup"),
             Rule::Columns | Rule::Points(_) => Some("thread"),
-            Rule::Product(_) | Rule::Scattered(_) => None,
+            Rule::Product(_) | Rule::Scattered(_) | Rule::Stencil(_) | Rule::Idle(_) => None,
         }
     }
 
@@ -370,7 +422,8 @@ impl<'n> Form<'n> {
         match &self.rule {
             Rule::Rows(group) => group.members.iter().map(|member| member.stage).chain(sparse).collect(),
             Rule::Points(members) => members.iter().map(|member| member.nest.stage).chain(sparse).collect(),
-            Rule::Product(_) | Rule::Scattered(_) | Rule::Total | Rule::Columns => sparse.collect(),
+            Rule::Stencil(group) => group.members.clone(),
+            Rule::Product(_) | Rule::Scattered(_) | Rule::Total | Rule::Columns | Rule::Idle(_) => sparse.collect(),
         }
     }
 
@@ -384,6 +437,8 @@ impl<'n> Form<'n> {
             Rule::Rows(group) => rows::plan(group, machine).into_iter().collect(),
             Rule::Total => reductions::total(nest, machine).into_iter().collect(),
             Rule::Columns => reductions::columns(nest, machine).into_iter().collect(),
+            Rule::Stencil(group) => group.plans(nest, machine),
+            Rule::Idle(idle) => vec![idle::plan(nest, idle, machine)],
             Rule::Points(_) => Vec::new(),
         };
         if let Some(place) = self.place(machine) {
@@ -392,6 +447,7 @@ impl<'n> Form<'n> {
         // Independent elements are possible for every form but statistics of rows and the stage that uses them.
         let windows: &[windows::Member<'_>] = match &self.rule {
             Rule::Rows(group) if !group.members.is_empty() => return own,
+            Rule::Stencil(group) if !group.members.is_empty() => return own,
             Rule::Points(members) => members,
             _ => &[],
         };
@@ -413,6 +469,7 @@ impl<'n> Form<'n> {
             Rule::Points(members) if self.sparse.is_empty() => {
                 vec![self.wishes(nest, machine), pointwise::whole(nest, machine), pointwise::long(nest, members, machine)]
             }
+            Rule::Stencil(_) => stencils::regimes(nest, machine),
             _ => vec![self.wishes(nest, machine)],
         }
     }
@@ -426,7 +483,8 @@ impl<'n> Form<'n> {
             Rule::Total => reductions::short(nest, machine::PIECE),
             Rule::Columns => reductions::short_columns(nest, machine),
             Rule::Points(members) if self.sparse.is_empty() => pointwise::aligned(nest, members, machine),
-            Rule::Points(_) => Vec::new(),
+            Rule::Stencil(_) => stencils::wishes(nest, machine),
+            Rule::Points(_) | Rule::Idle(_) => Vec::new(),
         }
     }
 }

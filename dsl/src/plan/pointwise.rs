@@ -256,7 +256,7 @@ pub(super) fn long(nest: &Nest, members: &[Member<'_>], machine: &Machine<'_>) -
         Some(_) => return Vec::new(),
     };
     let last = nest.parallel.last().filter(|side| nest.parallel.len() > 1 && side.exact.is_none() && !side.ragged);
-    last.filter(|side| side.least < least).map(|side| format!("{} >= {least}", side.text)).into_iter().collect()
+    last.filter(|side| side.least < least).map(|side| side.at_least(least)).into_iter().collect()
 }
 
 /// Returns the fact that makes accesses wide, if elements along the last axis share a position and are few.

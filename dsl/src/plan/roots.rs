@@ -8,6 +8,7 @@ use super::draft::Line;
 use super::form::Nest;
 use super::pointwise::UNROLLED;
 use super::product;
+use super::stencils::Chosen;
 use crate::algorithm::inline::inline_those;
 use crate::expr::{Expr, ExprId, Read};
 use crate::nest::{AxisId, Body, BufferId, Program, StageId};
@@ -17,12 +18,40 @@ use std::collections::HashSet;
 /// The number of reads from which on an intermediate is stored: its own reads times the places at which a stage reads it.
 const READS: usize = 64;
 
+/// The most elements of a table.
+const TABLE: i64 = 1 << 16;
+
 /// Returns the intermediates that are stored, each with the reason, of those that the schedule does not place.
-pub(super) fn of(program: &Program, resolved: &ResolvedSchedule) -> Vec<(StageId, &'static str)> {
-    let factors = factors(program, resolved);
-    let stencils = stencils(program, resolved, &factors);
+pub(super) fn of(program: &Program, resolved: &ResolvedSchedule, chosen: &Chosen) -> Vec<(StageId, &'static str)> {
+    let mut factors = factors(program, resolved);
+    factors.retain(|stage| !chosen.places(*stage));
+    let tables = tables(program, resolved);
+    factors.retain(|stage| !tables.contains(stage));
+    let is_kept =
+        |stage| factors.contains(&stage) || tables.contains(&stage) || chosen.places(stage) || chosen.stored().contains(&stage);
+    let mut stencils = stencils(program, resolved, &is_kept);
+    stencils.extend(chosen.stored());
+    stencils.sort_unstable();
+    let tables = tables.into_iter().map(|stage| (stage, "more elements read it than it has"));
     let factors = factors.into_iter().map(|stage| (stage, "a product reads each element many times"));
-    factors.chain(stencils.into_iter().map(|stage| (stage, "a stencil reads each element several times"))).collect()
+    let stencils = stencils.into_iter().map(|stage| (stage, "a stencil reads each element several times"));
+    tables.chain(factors).chain(stencils).collect()
+}
+
+/// Returns the intermediates with a function that have few elements, if a stage reads them at positions that depend on data.
+pub(super) fn tables(program: &Program, resolved: &ResolvedSchedule) -> Vec<StageId> {
+    let is_table = |stage: &StageId| {
+        let extent = |axis: &AxisId| program.exprs.as_int(program.axes[*axis].extent);
+        let points = program.stages[*stage].axes.iter().try_fold(1i64, |all, axis| all.checked_mul(extent(axis)?));
+        let buffer = program.stages[*stage].buffer;
+        let by_data = |read: &Read| read.buffer == buffer && read.index.iter().any(|index| !program.exprs.reads(*index).is_empty());
+        let reads = |reader: StageId| program.stages[reader].values().into_iter().flat_map(|value| program.exprs.reads(value));
+        points.is_some_and(|points| (2..=TABLE).contains(&points))
+            && !resolved.places(*stage)
+            && is_expensive(program, *stage)
+            && program.stages.ids().any(|reader| reads(reader).any(|read| by_data(&read)))
+    };
+    program.stages.ids().filter(is_table).collect()
 }
 
 /// Returns the factors of products whose elements are expensive.
@@ -43,14 +72,14 @@ fn factors(program: &Program, resolved: &ResolvedSchedule) -> Vec<StageId> {
 
 /// Finds intermediates which a stage reads at several places, so that inlining them would make too many reads. An intermediate is judged
 /// after the earlier ones were inlined into it, so that an element counts once if several of its reads share it.
-fn stencils(program: &Program, resolved: &ResolvedSchedule, stored: &[StageId]) -> Vec<StageId> {
+fn stencils(program: &Program, resolved: &ResolvedSchedule, is_kept: &dyn Fn(StageId) -> bool) -> Vec<StageId> {
     let most_places = |program: &Program, stage: StageId| {
         let buffer = program.stages[stage].buffer;
         program.stages.ids().map(|reader| places(program, reader, buffer)).max().unwrap_or(0)
     };
     let is_open = |stage: &StageId| {
         let is_map = matches!(program.stages[*stage].body, Body::Map(_));
-        is_map && !program.is_result(*stage) && !stored.contains(stage) && !resolved.places(*stage)
+        is_map && !program.is_result(*stage) && !is_kept(*stage) && !resolved.places(*stage)
     };
     let open: Vec<StageId> = program.stages.ids().filter(is_open).collect();
     if open.iter().all(|stage| most_places(program, *stage) < 2) {
