@@ -26,6 +26,8 @@ pub struct Schedules<K> {
     pub by_hand: Variant<K>,
     /// The planner's schedule for lavapipe.
     pub planned: Variant<K>,
+    /// The planner's schedule for NVIDIA's devices.
+    pub nvidia: Variant<K>,
     /// The planner's schedule for all other devices.
     pub any: Variant<K>,
 }
@@ -36,8 +38,17 @@ pub struct Measured<T> {
     pub values: Vec<T>,
     /// The name of the variant that ran.
     pub variant: String,
-    /// The median time of a launch with its wait.
-    pub time: Duration,
+    /// Its times.
+    pub times: Times,
+}
+
+/// The median times of a launch.
+#[derive(Clone, Copy)]
+pub struct Times {
+    /// With its wait, on the host's clock.
+    pub launch: Duration,
+    /// On the device's clock. Zero if it has none.
+    pub device: Duration,
 }
 
 /// A result as a picture.
@@ -52,8 +63,8 @@ pub struct Shown {
     pub bytes: Vec<u8>,
     /// The name of the variant that ran.
     pub variant: String,
-    /// The median time of a launch with its wait.
-    pub time: Duration,
+    /// Its times.
+    pub times: Times,
 }
 
 impl Bench<'_> {
@@ -71,7 +82,8 @@ impl Bench<'_> {
         for<'a> &'a Tensor<I>: Into<K::Args<'a>>,
     {
         let first = if self.planned { schedules.planned } else { schedules.by_hand };
-        let kernel = self.device.load(&[first, schedules.any])?;
+        // A schedule for lavapipe meets NVIDIA's limits, too.
+        let kernel = self.device.load(&[schedules.nvidia, first, schedules.any])?;
         let input = self.device.upload(shape, elements)?;
         let variant = kernel.variant_for(&input)?.to_owned();
         let mut output = kernel.run(&input)?;
@@ -81,24 +93,35 @@ impl Bench<'_> {
             kernel.run_into(&input, &mut output)?;
             times.push(begin.elapsed());
         }
-        times.sort_unstable();
-        let time = times.get(times.len() / 2).copied().unwrap_or_default();
-        Ok(Measured { values: output.download()?, variant, time })
+        let mut device_times = Vec::new();
+        if self.device.info().limits.timestamps {
+            for _ in 0..self.runs {
+                device_times.push(kernel.run_timed(&input)?.1.total);
+            }
+        }
+        let times = Times { launch: median(times), device: median(device_times) };
+        Ok(Measured { values: output.download()?, variant, times })
     }
+}
+
+/// Returns the median of times, or zero if there are none.
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 impl<T: Copy> Measured<T> {
     /// Returns a grey picture, with `shade` of each element.
     pub fn grey(self, [height, width]: [usize; 2], shade: impl Fn(T) -> u8) -> Shown {
         let bytes = self.values.iter().map(|value| shade(*value)).collect();
-        Shown { colours: png::ColorType::Grayscale, width, height, bytes, variant: self.variant, time: self.time }
+        Shown { colours: png::ColorType::Grayscale, width, height, bytes, variant: self.variant, times: self.times }
     }
 
     /// Returns a picture of three planes, with `shade` of each element.
     pub fn colours(self, [height, width]: [usize; 2], shade: impl Fn(T) -> u8) -> Shown {
         let area = height * width;
         let bytes = (0..area * 3).map(|n| shade(self.values[n % 3 * area + n / 3])).collect();
-        Shown { colours: png::ColorType::Rgb, width, height, bytes, variant: self.variant, time: self.time }
+        Shown { colours: png::ColorType::Rgb, width, height, bytes, variant: self.variant, times: self.times }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, Measured, Result, Schedules, Shown, byte};
 use crate::made;
-use tilewright::devices::mesa_lavapipe;
+use tilewright::devices::{mesa_lavapipe, nvidia_ampere};
 use tilewright::{kernel, schedule};
 
 kernel! {
@@ -45,16 +45,17 @@ schedule! {
     pub LAVAPIPE: bilateral for mesa_lavapipe {
         root(grid, deep, wide, high);
         grid {
-            tile(y: 1, x: 64) => workgroup(y, x);
+            tile(y: 1, x: 32) => workgroup(y, x);
             distribute(x => thread(x));
             reorder(i, j, p, z);
             unroll(p, z);
         }
         deep, wide, high {
-            tile(p: 1, z: 1, y: 1, x: 64) => workgroup(z, z, y, x);
+            tile(p: 1, z: 1, y: 16, x: 8) => workgroup(z, z, y, x);
             distribute(x => thread(x));
+            serial(y);
         }
-        tile(y: 8, x: 64) => workgroup(y, x);
+        tile(y: 64, x: 8) => workgroup(y, x);
         distribute(x => thread(x));
         serial(y);
     }
@@ -64,9 +65,13 @@ schedule! {
     pub PLANNED: bilateral for mesa_lavapipe {}
 }
 
+schedule! {
+    pub NVIDIA: bilateral for nvidia_ampere {}
+}
+
 /// Filters the brightness of the picture.
 pub fn run(on: &Bench<'_>) -> Result<Measured<f32>> {
-    let schedules = Schedules { by_hand: LAVAPIPE, planned: PLANNED, any: bilateral::DEFAULT };
+    let schedules = Schedules { by_hand: LAVAPIPE, planned: PLANNED, nvidia: NVIDIA, any: bilateral::DEFAULT };
     on.measure(schedules, &on.size(), &made::grey(on.picture))
 }
 

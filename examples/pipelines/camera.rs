@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, Measured, Result, Schedules, Shown};
 use crate::image::Image;
-use tilewright::devices::{mesa_lavapipe, vulkan_1_1};
+use tilewright::devices::{mesa_lavapipe, nvidia_ampere, vulkan_1_1};
 use tilewright::{kernel, profile, schedule};
 
 kernel! {
@@ -43,24 +43,42 @@ kernel! {
 }
 
 schedule! {
-    /// The clean pixels, and green, have dispatches of their own. In the last one, an invocation computes 2 x 2 pixels, one under each colour
-    /// of the filter, so that no branch depends on the invocation. Its differences from green, red and blue are in registers.
+    /// The clean pixels have a dispatch of their own. In the last one, an invocation computes blocks of 2 x 4 pixels along two rows, so that no
+    /// branch depends on the invocation. The block's colours are in its registers.
     pub LAVAPIPE: camera for mesa_lavapipe {
-        root(curve, clean, green);
+        root(curve, clean);
         curve { tile(v: 64) => workgroup(x); distribute(v => thread(x)); }
-        clean, green { tile(y: 1, x: 256) => workgroup(y, x); distribute(x => thread(x)); }
-        tile(y: 2, x: 128) => workgroup(y, x);
-        tile(x: 2) => thread(x);
-        reorder(c, y, x);
-        unroll(c, y, x);
-        compute_at(excess, thread, to: register);
-        compute_at(red, thread, to: register);
-        compute_at(blue, thread, to: register);
+        clean {
+            tile(y: 4 peel, x: 256 peel) => workgroup(y, x);
+            tile(x: 32 => x_o);
+            tile(x: 4) => thread(x);
+            reorder(x_o, y, x);
+            serial(x_o);
+            unroll(y);
+            vectorize(x, 4, unaligned: scalar);
+        }
+        tile(c: 3, y: 2 peel, x: 256 peel) => workgroup(z, y, x);
+        tile(x: 32 => x_o);
+        tile(x: 4) => thread(x);
+        reorder(x_o, c, y, x);
+        serial(x_o);
+        unroll(c, y);
+        vectorize(x, 4, unaligned: scalar);
+        compute_at(green, x_o, to: register);
+        compute_at(excess, x_o, to: register);
+        compute_at(red, x_o, to: register);
+        compute_at(blue, x_o, to: register);
+        green, excess, red, blue { unroll(y, x); }
+        specialize(W % 4 == 0);
     }
 }
 
 schedule! {
     pub PLANNED: camera for mesa_lavapipe {}
+}
+
+schedule! {
+    pub NVIDIA: camera for nvidia_ampere {}
 }
 
 profile! {
@@ -75,7 +93,7 @@ schedule! {
 
 /// Computes colours from what a camera would measure of the picture.
 pub fn run(on: &Bench<'_>) -> Result<Measured<u8>> {
-    on.measure(Schedules { by_hand: LAVAPIPE, planned: PLANNED, any: ANY }, &on.size(), &measured(on.picture))
+    on.measure(Schedules { by_hand: LAVAPIPE, planned: PLANNED, nvidia: NVIDIA, any: ANY }, &on.size(), &measured(on.picture))
 }
 
 /// Shows the colours.

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, Measured, Result, Schedules, Shown, byte};
 use crate::image::Image;
 use crate::made;
-use tilewright::devices::{mesa_lavapipe, vulkan_1_1};
+use tilewright::devices::{mesa_lavapipe, nvidia_ampere, vulkan_1_1};
 use tilewright::{kernel, profile, schedule};
 
 kernel! {
@@ -43,6 +43,10 @@ schedule! {
     pub PLANNED: equalize for mesa_lavapipe {}
 }
 
+schedule! {
+    pub NVIDIA: equalize for nvidia_ampere {}
+}
+
 profile! {
     /// Devices that load and store single bytes.
     pub bytes: vulkan_1_1 { features: [storage_8] }
@@ -55,7 +59,7 @@ schedule! {
 
 /// Equalizes the brightness of the picture.
 pub fn run(on: &Bench<'_>) -> Result<Measured<u8>> {
-    on.measure(Schedules { by_hand: LAVAPIPE, planned: PLANNED, any: ANY }, &on.size(), &bytes_of(on.picture))
+    on.measure(Schedules { by_hand: LAVAPIPE, planned: PLANNED, nvidia: NVIDIA, any: ANY }, &on.size(), &bytes_of(on.picture))
 }
 
 /// Shows the equalized picture.

@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, Measured, Result, Schedules, Shown, byte};
 use crate::made;
-use tilewright::devices::mesa_lavapipe;
+use tilewright::devices::{mesa_lavapipe, nvidia_ampere};
 use tilewright::{kernel, schedule};
 
 kernel! {
@@ -28,22 +28,29 @@ kernel! {
 }
 
 schedule! {
-    /// The brightness has a dispatch of its own. In the other one, an invocation has 32 rows of four columns, two rows at a time. It computes
-    /// the derivatives of these and of their border in registers.
+    /// The brightness has a dispatch of its own. In the other one, an invocation computes blocks of 2 x 4 pixels along two rows. The
+    /// derivatives of a block and of its border are in its registers.
     pub LAVAPIPE: harris for mesa_lavapipe {
         root(grey);
-        grey { tile(y: 1, x: 128) => workgroup(y, x); tile(x: 4) => thread(x); vectorize(x, 4, unaligned: scalar); }
-        tile(y: 32, x: 32 peel) => workgroup(y, x);
+        grey {
+            tile(y: 1, x: 256 peel) => workgroup(y, x);
+            tile(x: 32 => x_o);
+            tile(x: 4) => thread(x);
+            serial(x_o);
+            vectorize(x, 4, unaligned: scalar);
+        }
+        tile(y: 2 peel, x: 256 peel) => workgroup(y, x);
+        tile(x: 32 => x_o);
         tile(x: 4) => thread(x);
-        tile(y: 2 => y_o);
-        serial(y_o);
+        reorder(x_o, y, x);
+        serial(x_o);
         unroll(y);
         vectorize(x, 4, unaligned: scalar);
-        compute_at(dx, y_o, to: register);
-        compute_at(dy, y_o, to: register);
-        compute_at(xx, y_o, to: register);
-        compute_at(xy, y_o, to: register);
-        compute_at(yy, y_o, to: register);
+        compute_at(dx, x_o, to: register);
+        compute_at(dy, x_o, to: register);
+        compute_at(xx, x_o, to: register);
+        compute_at(xy, x_o, to: register);
+        compute_at(yy, x_o, to: register);
         dx, dy { unroll(y, x); }
         xx, xy, yy { unroll(y, x, i, j); }
         specialize(W % 4 == 0);
@@ -54,10 +61,14 @@ schedule! {
     pub PLANNED: harris for mesa_lavapipe {}
 }
 
+schedule! {
+    pub NVIDIA: harris for nvidia_ampere {}
+}
+
 /// Computes the responses of the picture's pixels.
 pub fn run(on: &Bench<'_>) -> Result<Measured<f32>> {
     let [height, width] = on.size();
-    let schedules = Schedules { by_hand: LAVAPIPE, planned: PLANNED, any: harris::DEFAULT };
+    let schedules = Schedules { by_hand: LAVAPIPE, planned: PLANNED, nvidia: NVIDIA, any: harris::DEFAULT };
     on.measure(schedules, &[3, height, width], &made::planes(on.picture))
 }
 

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, Measured, Result, Schedules, Shown, byte};
 use crate::image::Image;
 use crate::made;
-use tilewright::devices::mesa_lavapipe;
+use tilewright::devices::{mesa_lavapipe, nvidia_ampere};
 use tilewright::{kernel, schedule};
 
 kernel! {
@@ -59,10 +59,14 @@ schedule! {
     pub PLANNED: interpolate for mesa_lavapipe {}
 }
 
+schedule! {
+    pub NVIDIA: interpolate for nvidia_ampere {}
+}
+
 /// Fills a picture from scattered squares of it.
 pub fn run(on: &Bench<'_>) -> Result<Measured<f32>> {
     let [height, width] = on.size();
-    let schedules = Schedules { by_hand: LAVAPIPE, planned: PLANNED, any: interpolate::DEFAULT };
+    let schedules = Schedules { by_hand: LAVAPIPE, planned: PLANNED, nvidia: NVIDIA, any: interpolate::DEFAULT };
     on.measure(schedules, &[4, height, width], &with_weights(on.picture))
 }
 

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `--list` prints the names of the pipelines, and `all` runs each of them. The program prints the device, the variant that ran, and the
-//! median time of a launch with its wait, on the host's clock. It writes the result as a picture. Without `--picture`, it makes a picture
+//! median times of a launch: with its wait on the host's clock, and on the device's clock. It writes the result as a picture. Without `--picture`, it makes a picture
 //! of `--size`. The tests compare every pixel with plain loops.
 
 #![allow(clippy::print_stdout, reason = "a program that prints its results")]
@@ -122,7 +122,8 @@ fn one(pipeline: &Pipeline, on: &Bench<'_>, out: Option<PathBuf>) -> Result<()> 
     let shown = (pipeline.show)(on)?;
     let out = out.unwrap_or_else(|| PathBuf::from(format!("out/{}.png", pipeline.name)));
     image::write(&out, shown.colours, shown.width, shown.height, &shown.bytes)?;
-    println!("{:<12} {:9.3} ms  {:<28} {}", pipeline.name, shown.time.as_secs_f64() * 1e3, shown.variant, out.display());
+    let [launch, device] = [shown.times.launch, shown.times.device].map(|time| time.as_secs_f64() * 1e3);
+    println!("{:<12} {launch:9.3} ms {device:9.3} ms on the device  {:<28} {}", pipeline.name, shown.variant, out.display());
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, Measured, Result, Schedules, Shown, byte};
 use crate::made;
-use tilewright::devices::mesa_lavapipe;
+use tilewright::devices::{mesa_lavapipe, nvidia_ampere};
 use tilewright::{kernel, schedule};
 
 kernel! {
@@ -19,21 +19,36 @@ kernel! {
 }
 
 schedule! {
-    /// The brightness has a dispatch of its own. In the other one, an invocation has 32 rows of four columns, four rows at a time. It computes
-    /// both passes of the blur in registers.
+    /// The brightness and the first pass of the blur have dispatches of their own. In the last one, an invocation computes blocks of 4 x 4 pixels
+    /// along four rows, in all colours, with the second pass in registers.
     pub LAVAPIPE: unsharp for mesa_lavapipe {
-        root(grey);
-        grey { tile(y: 1, x: 128) => workgroup(y, x); tile(x: 4) => thread(x); vectorize(x, 4, unaligned: scalar); }
-        tile(y: 32, x: 32 peel) => workgroup(y, x);
+        root(grey, columns);
+        grey {
+            tile(y: 1, x: 256 peel) => workgroup(y, x);
+            tile(x: 32 => x_o);
+            tile(x: 4) => thread(x);
+            serial(x_o);
+            vectorize(x, 4, unaligned: scalar);
+        }
+        columns {
+            tile(y: 64 peel, x: 8 peel) => workgroup(y, x);
+            distribute(x => thread(x));
+            tile(y: 8 => y_o);
+            reorder(y_o, k, y);
+            serial(y_o);
+            unroll(k, y);
+        }
+        tile(c: 3, y: 4 peel, x: 256 peel) => workgroup(z, y, x);
+        tile(x: 32 => x_o);
         tile(x: 4) => thread(x);
-        tile(y: 4 => y_o);
-        reorder(y_o, c, y, x);
-        serial(y_o);
+        reorder(x_o, c, y, x);
+        serial(x_o);
         unroll(c, y);
         vectorize(x, 4, unaligned: scalar);
-        compute_at(columns, y_o, to: register);
-        compute_at(blurred, y_o, to: register);
-        columns, blurred { unroll(y, x, k); }
+        compute_at(blurred, x_o, to: register);
+        compute_at(ratio, x_o, to: register);
+        blurred { unroll(y, x, k); }
+        ratio { unroll(y, x); }
         specialize(W % 4 == 0);
     }
 }
@@ -42,10 +57,14 @@ schedule! {
     pub PLANNED: unsharp for mesa_lavapipe {}
 }
 
+schedule! {
+    pub NVIDIA: unsharp for nvidia_ampere {}
+}
+
 /// Sharpens the picture.
 pub fn run(on: &Bench<'_>) -> Result<Measured<f32>> {
     let [height, width] = on.size();
-    let schedules = Schedules { by_hand: LAVAPIPE, planned: PLANNED, any: unsharp::DEFAULT };
+    let schedules = Schedules { by_hand: LAVAPIPE, planned: PLANNED, nvidia: NVIDIA, any: unsharp::DEFAULT };
     on.measure(schedules, &[3, height, width], &made::planes(on.picture))
 }
 
