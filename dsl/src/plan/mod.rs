@@ -282,9 +282,9 @@ struct Prepared {
 /// Decides which pointwise intermediates a plan stores. `stencils` has the profile for which others are computed with their readers, and
 /// is true if rows of unknown length are assumed to be long.
 fn prepared(program: &Program, rewritten: &Rewritten, resolved: &ResolvedSchedule, stencils: Option<(&Profile, bool)>) -> Prepared {
-    let inlined = |kept: &dyn Fn(StageId) -> bool| {
+    let inlined = |kept: &[StageId]| {
         let mut program = program.clone();
-        let keeps = |stage: StageId| resolved.keeps(stage) || rewritten.stored.contains(&stage) || kept(stage);
+        let keeps = |stage: StageId| resolved.keeps(stage) || rewritten.stored.contains(&stage) || kept.contains(&stage);
         inline_those(&mut program, &|_, stage| !keeps(stage));
         program
     };
@@ -297,8 +297,8 @@ fn prepared(program: &Program, rewritten: &Rewritten, resolved: &ResolvedSchedul
         Choice { program, stages, profile, any_length }.chosen()
     });
     let with = |roots: &[(StageId, &'static str)]| {
-        let is_root = |stage: StageId| roots.iter().any(|(root, _)| *root == stage);
-        let mut program = inlined(&|stage| is_root(stage) || chosen.places(stage));
+        let kept: Vec<StageId> = roots.iter().map(|(root, _)| *root).chain(chosen.placed()).collect();
+        let mut program = inlined(&kept);
         build::naive(&mut program);
         program
     };

@@ -24,11 +24,12 @@ const TABLE: i64 = 1 << 16;
 /// Returns the intermediates that are stored, each with the reason, of those that the schedule does not place.
 pub(super) fn of(program: &Program, resolved: &ResolvedSchedule, chosen: &Chosen) -> Vec<(StageId, &'static str)> {
     let mut factors = factors(program, resolved);
-    factors.retain(|stage| !chosen.places(*stage));
+    let placed: Vec<StageId> = chosen.placed().collect();
+    factors.retain(|stage| !placed.contains(stage));
     let tables = tables(program, resolved);
     factors.retain(|stage| !tables.contains(stage));
     let is_kept =
-        |stage| factors.contains(&stage) || tables.contains(&stage) || chosen.places(stage) || chosen.stored().contains(&stage);
+        |stage| factors.contains(&stage) || tables.contains(&stage) || placed.contains(&stage) || chosen.stored().contains(&stage);
     let mut stencils = stencils(program, resolved, &is_kept);
     stencils.extend(chosen.stored());
     stencils.sort_unstable();

@@ -34,9 +34,9 @@ impl Chosen {
         &self.stored
     }
 
-    /// True if an intermediate is computed with its readers.
-    pub(in crate::plan) fn places(&self, stage: StageId) -> bool {
-        self.groups.iter().any(|group| group.members.contains(&stage))
+    /// Returns the intermediates that are computed with their readers.
+    pub(in crate::plan) fn placed(&self) -> impl Iterator<Item = StageId> + '_ {
+        self.groups.iter().flat_map(|group| group.members.iter().copied())
     }
 
     /// Returns the group of a stage that stores its value.
@@ -52,7 +52,7 @@ pub(in crate::plan) struct Stages<'s> {
     /// True if a schedule places an intermediate.
     pub(in crate::plan) is_placed: &'s dyn Fn(StageId) -> bool,
     /// Returns a program in which all pointwise intermediates are inlined, except the given ones.
-    pub(in crate::plan) with: &'s dyn Fn(&dyn Fn(StageId) -> bool) -> Program,
+    pub(in crate::plan) with: &'s dyn Fn(&[StageId]) -> Program,
 }
 
 /// Chooses among the stages of a program.
@@ -74,7 +74,8 @@ impl Choice<'_> {
         let mut stored: Vec<StageId> = Vec::new();
         let mut shared = self.shared();
         loop {
-            let kept = (self.stages.with)(&|stage| shared.contains(&stage) || stored.contains(&stage));
+            let kept: Vec<StageId> = shared.iter().chain(&stored).copied().collect();
+            let kept = (self.stages.with)(&kept);
             let survey = Survey::of(&kept);
             let groups = self.groups(&survey, &shared);
             let members: HashSet<StageId> = groups.iter().flat_map(|group| group.members.iter().copied()).collect();
@@ -106,16 +107,17 @@ impl Choice<'_> {
     fn shared(&self) -> BTreeSet<StageId> {
         let program = self.program;
         let is_map = |stage: StageId| matches!(program.stages[stage].body, Body::Map(_)) && program.stages[stage].also.is_empty();
-        let open = program.stages.ids().filter(|s| is_map(*s) && !program.is_result(*s) && !(self.stages.is_placed)(*s));
-        let (mut shared, mut inlined) = (BTreeSet::new(), HashSet::new());
+        let is_free = |stage: StageId| !program.is_result(stage) && (self.stages.is_open)(stage) && !(self.stages.is_placed)(stage);
+        let open = program.stages.ids().filter(|stage| is_map(*stage) && is_free(*stage));
+        let (mut shared, mut kept) = (BTreeSet::new(), program.stages.ids().collect::<Vec<_>>());
         let mut current = program.clone();
         for stage in open {
             let survey = Survey::of(&current);
             if survey.is_used_again(stage) && survey.work(stage, &BTreeSet::new()).parts() > 2 {
                 shared.insert(stage);
             } else {
-                inlined.insert(stage);
-                current = (self.stages.with)(&|other| !inlined.contains(&other));
+                kept.retain(|other| *other != stage);
+                current = (self.stages.with)(&kept);
             }
         }
         shared
