@@ -511,6 +511,21 @@ fn large_stencils() {
     }
 }
 
+/// A box that is too large for registers is not copied there, and its size does not overflow.
+#[test]
+fn far_neighbours() {
+    let far = "x.clamp()[i * 2000000000, j * 2000000000] + x.clamp()[i * 2000000000 + 1, j * 2000000000 + 1]";
+    for outer in ["s.clamp()[i * 2000000000, j * 2000000000] + s.clamp()[i + 1, j + 1]", far] {
+        let kernel = format!(
+            "fn k<H, W>(x: f32[H, W]) -> y: f32[H, W] where H >= 1, W >= 32 {{ let s[i, j]: f32[H, W] = {far}; y[i, j] = {outer}; }}"
+        );
+        for profile in [Profile::mesa_lavapipe(), Profile::nvidia_hopper()] {
+            let plan = planned(&kernel, "", &profile).plan.source(0);
+            assert!(!plan.contains("promote(x"), "{plan}");
+        }
+    }
+}
+
 /// A table of a function is stored, because more elements read it than it has.
 #[test]
 fn tables() {

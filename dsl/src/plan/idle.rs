@@ -12,7 +12,7 @@ use super::tiles::slots;
 /// The most elements along the short axes.
 const STATES: i64 = 32;
 
-/// The most items that one invocation reads.
+/// The most items of the reduction. One invocation reads all of them.
 const ITEMS: i64 = 256;
 
 /// The invocations of a workgroup.

@@ -19,6 +19,9 @@ pub(super) struct Costs {
 /// The most operations and reads of a block, because all are unrolled.
 const UNROLLED_PARTS: i64 = 3200;
 
+/// The largest index and factor of a box, and the most elements. A larger box fits no registers.
+const LARGEST: i64 = 1 << 20;
+
 /// The indices along one dimension that a block needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Span {
@@ -89,11 +92,11 @@ impl<'p> Regions<'p> {
         }
         let Some(spans) = self.read(buffer) else { return };
         let moved = self.moved_by(readers, stage);
-        let (size, own) = (elements(&spans), spans.iter().map(|span| span.step(self.block)).product::<i64>());
+        let (size, own) = (elements(&spans), product(spans.iter().map(|span| span.step(self.block))).min(LARGEST));
         let work = self.survey.work(stage, shared);
         let loads = self.loads();
         self.spans.insert(stage, spans);
-        // Elements of the same row are at constant places in it if its position has no offset.
+        // If the stage reads at its own position along the moved axes, what a block reads is a constant box along the other axes.
         let is_apart = self.has_offset(stage, &moved);
         // Stored elements of the stage would be loaded once.
         let more = if is_apart { size * work.far } else { self.loads() - loads } - size;
@@ -142,7 +145,7 @@ impl<'p> Regions<'p> {
                 }
             }
         }
-        all
+        all.filter(|spans| elements(spans) <= LARGEST)
     }
 
     /// Returns the values of an index of a read.
@@ -166,7 +169,8 @@ impl<'p> Regions<'p> {
             span.high += ends[0].max(ends[1]);
         }
         span.base.retain(|_, times| *times != 0);
-        Some(span)
+        let is_small = |n: &i64| n.abs() <= LARGEST;
+        (span.base.values().all(is_small) && is_small(&span.low) && is_small(&span.high)).then_some(span)
     }
 
     /// Returns the number of elements of device memory that a block loads from constant places.
@@ -243,5 +247,10 @@ impl<'p> Regions<'p> {
 
 /// Returns the number of elements of a region.
 fn elements(spans: &[Span]) -> i64 {
-    spans.iter().map(Span::len).product()
+    product(spans.iter().map(Span::len))
+}
+
+/// Returns a product, or the largest number if it does not fit.
+fn product(factors: impl Iterator<Item = i64>) -> i64 {
+    factors.fold(1, i64::saturating_mul)
 }
