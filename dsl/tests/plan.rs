@@ -495,6 +495,33 @@ fn colours() {
     insta::assert_snapshot!(plans(kernel, &["W % 4 == 0, W >= 32"]));
 }
 
+/// An intermediate that is inlined moves its reader's clamps to its own reads, so a block still copies their elements.
+#[test]
+fn inlined_clamps() {
+    let kernel = "fn k<H, W>(x: u8[H, W]) -> y: f32[H, W] where H >= 1, W >= 1 {
+        let g[i, j]: f32[H, W] = x[i, j] as f32;
+        y[i, j] = g.clamp()[i - 1, j] + g.clamp()[i + 1, j - 1] + g.clamp()[i + 1, j + 1];
+    }";
+    for profile in [Profile::mesa_lavapipe(), Profile::nvidia_hopper()] {
+        let plan = planned(kernel, "W % 4 == 0, W >= 32", &profile).plan.source(0);
+        assert!(plan.contains("promote(x => x_r"), "{plan}");
+    }
+    // An element of a longer tensor is at another place at the border.
+    let longer = kernel.replace("x: u8[H, W]", "x: u8[H + 1, W]");
+    let plan = planned(&longer, "W % 4 == 0, W >= 32", &Profile::mesa_lavapipe()).plan.source(0);
+    assert!(!plan.contains("promote"), "{plan}");
+}
+
+/// The rows of an intermediate are clamped at the border, and so are the elements that it reads in the same rows.
+#[test]
+fn clamped_passes() {
+    let kernel = "fn k<H, W>(x: u16[H, W]) -> y: u16[H, W] where H >= 1, W >= 1 {
+        let s[i, j]: u16[H, W] = { let at = |d| x.clamp()[i, j + d] as u32; ((at(-1) + at(0) + at(1)) / 3) as u16 };
+        y[i, j] = { let at = |d| s.clamp()[i + d, j] as u32; ((at(-1) + at(0) + at(1)) / 3) as u16 };
+    }";
+    insta::assert_snapshot!(plans(kernel, &["W % 4 == 0, W >= 32"]));
+}
+
 /// A stencil of many elements reads a stored intermediate.
 #[test]
 fn large_stencils() {

@@ -165,7 +165,7 @@ impl Choice<'_> {
         for stage in producers.rev().filter(|stage| shared.contains(stage) || self.is_window(program, *stage)) {
             regions.add(stage, shared);
         }
-        let copies = if self.profile.cpu { Vec::new() } else { regions.copies() };
+        let copies = regions.copies();
         let members: Vec<StageId> = regions.stages().filter(|stage| *stage != host).collect();
         let is_worth_it = regions.slides() || members.iter().any(|member| shared.contains(member));
         if !is_worth_it || !regions.fits(&copies, shared) {

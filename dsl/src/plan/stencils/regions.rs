@@ -1,7 +1,7 @@
 //! The elements of each stage that a block needs: constant boxes, which move with the block.
 
 use super::work::{Survey, items};
-use crate::expr::{Expr, ExprId, Outside, Sides};
+use crate::expr::{Expr, ExprId, Outside, Read, Sides};
 use crate::nest::{AxisId, BufferId, Program, Space, Stage, StageId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,8 +59,8 @@ pub(super) struct Regions<'p> {
     block: &'p [i64],
     costs: Costs,
     spans: BTreeMap<StageId, Vec<Span>>,
-    /// The stages whose readers clamp or fill indices, each with the axes of these. The positions of its elements differ at the border, so the
-    /// elements that it reads are not at constant places in registers.
+    /// The stages whose readers clamp or fill indices, each with the axes of these. The positions of its elements differ at the border. So an
+    /// element that it reads at an offset along such an axis is not at a constant place in registers.
     moved: BTreeMap<StageId, BTreeSet<AxisId>>,
 }
 
@@ -97,7 +97,7 @@ impl<'p> Regions<'p> {
         let loads = self.loads();
         self.spans.insert(stage, spans);
         // If the stage reads at its own position along the moved axes, what a block reads is a constant box along the other axes.
-        let is_apart = self.has_offset(stage, &moved);
+        let is_apart = self.survey.reads(stage).iter().any(|read| self.is_offset(read, &moved));
         // Stored elements of the stage would be loaded once.
         let more = if is_apart { size * work.far } else { self.loads() - loads } - size;
         let parts = if is_apart { work.arithmetic + work.near } else { work.parts() };
@@ -122,12 +122,11 @@ impl<'p> Regions<'p> {
         sides.flat_map(moved).collect()
     }
 
-    /// True if a stage reads at an offset along one of the axes.
-    fn has_offset(&self, stage: StageId, axes: &BTreeSet<AxisId>) -> bool {
+    /// True if a read is at an offset along one of the axes.
+    fn is_offset(&self, read: &Read, axes: &BTreeSet<AxisId>) -> bool {
         let exprs = &self.program.exprs;
-        let is_offset =
-            |index: ExprId| !matches!(exprs.get(index), Expr::Axis(_)) && exprs.uses_axis(index, &mut |axis| axes.contains(&axis));
-        self.survey.reads(stage).iter().any(|read| read.index.iter().any(|index| is_offset(*index)))
+        let mut indices = read.index.iter().filter(|index| !matches!(exprs.get(**index), Expr::Axis(_)));
+        indices.any(|index| exprs.uses_axis(*index, &mut |axis| axes.contains(&axis)))
     }
 
     /// Returns the elements of a buffer that the group reads. `None` if they are not at constant places in a block.
@@ -135,7 +134,7 @@ impl<'p> Regions<'p> {
         let mut all: Option<Vec<Span>> = None;
         for reader in self.survey.readers_of(buffer).iter().filter(|reader| self.spans.contains_key(reader)) {
             for read in self.survey.reads_of(*reader, buffer) {
-                if self.moved.contains_key(reader) {
+                if self.moved.get(reader).is_some_and(|axes| self.is_offset(read, axes)) {
                     return None;
                 }
                 let spans: Vec<Span> = read.index.iter().map(|index| self.span(*reader, *index)).collect::<Option<_>>()?;
