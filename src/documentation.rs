@@ -79,6 +79,8 @@ mod book {
 
 /// `docs/directives/`.
 mod directives {
+    #[doc = include_str!("../docs/directives/border.md")]
+    mod border {}
     #[doc = include_str!("../docs/directives/clone.md")]
     mod clone {}
     #[doc = include_str!("../docs/directives/compute_at.md")]

@@ -305,9 +305,6 @@ impl Resolver<'_> {
         if sum.lost {
             return Ok(1);
         }
-        let runs = |t: &Term, (unknown, extent): &(ValueId, u32), group: u32| {
-            t.factors.as_slice() == [*unknown] && t.by == 1 && extent % group == 0
-        };
         // A group must be read as a whole, or no end of the buffer may cut it.
         let rows = program.buffers[buffer].shape.last().copied();
         let rows = rows.map(|e| Ok(self.resolve_in(e, View::ALL)?.0)).transpose()?;
@@ -315,11 +312,21 @@ impl Resolver<'_> {
         let most = if b.space.is_global() { 16 / b.dtype.bytes() } else { 4 };
         let holds = |group: u32| {
             let by = i64::from(group);
-            let along = |t: &&Term| unknowns.iter().any(|unknown| runs(t, unknown, group));
+            // An element of a word takes as long as the word.
+            let is_word = b.space.is_global() && group * b.dtype.bytes() <= 4;
+            let runs = |t: &Term, (unknown, extent): &(ValueId, u32)| {
+                t.factors.as_slice() == [*unknown] && t.by == 1 && (extent % group == 0 || is_word && *extent > group)
+            };
+            let along = |t: &&Term| unknowns.iter().any(|unknown| runs(t, unknown));
             // If two axes run over elements, each of them may begin anywhere in the other's groups.
             let mut others = sum.terms.iter().filter(|t| !along(t));
-            let whole =
-                all_read && sum.terms.iter().filter(along).count() == 1 && others.all(|t| t.by % by == 0) && sum.constant % by == 0;
+            let is_cut =
+                |t: &Term| unknowns.iter().any(|(unknown, extent)| t.factors.as_slice() == [*unknown] && extent % group != 0);
+            let whole = all_read
+                && sum.terms.iter().filter(along).count() == 1
+                && !sum.terms.iter().filter(along).any(is_cut)
+                && others.all(|t| t.by % by == 0)
+                && sum.constant % by == 0;
             sum.terms.iter().any(|t| along(&t)) && (whole || rows.is_some_and(|rows| self.values.is_multiple(rows, by)))
         };
         let group = [4, 2].into_iter().find(|group| *group <= most && holds(*group)).unwrap_or(1);

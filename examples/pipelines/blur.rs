@@ -20,17 +20,19 @@ kernel! {
 }
 
 schedule! {
-    /// An invocation computes blocks of 4 x 4 pixels along four rows. The blurred rows of a block are in its registers.
+    /// An invocation computes blocks of 8 x 4 pixels along eight rows. The pixels of a block and its blurred rows are in registers.
     pub LAVAPIPE: blur for mesa_lavapipe {
-        tile(y: 4 peel, x: 256 peel) => workgroup(y, x);
+        tile(y: 8 peel, x: 256 peel) => workgroup(y, x);
         tile(x: 32 => x_o);
         tile(x: 4) => thread(x);
         reorder(x_o, y, x);
         serial(x_o);
+        border(y, x);
         unroll(y);
         vectorize(x, 4, unaligned: scalar);
         compute_at(rows, x_o, to: register);
-        rows { unroll(y); vectorize(x, 4, unaligned: scalar); }
+        promote(image => pixels, at: x_o, to: register);
+        rows { unroll(y, x); }
         specialize(W % 4 == 0);
     }
 }

@@ -6,6 +6,7 @@
 mod algebra;
 mod all_reduce;
 mod attention;
+mod borders;
 mod chains;
 mod conv;
 mod down;

@@ -219,10 +219,7 @@ fn at(growth: &mut Growth<'_>, program: &Program, (stage, body): (&Stage, ExprId
         let new = match (&new, exprs.get(old)) {
             (Expr::Axis(axis), _) => points.get(axis).copied().unwrap_or(old),
             (new, was) if was == new => old,
-            (Expr::Read(new), Expr::Read(was)) => {
-                let moved = with_clamps(program, stage, read, (was, new.clone()));
-                exprs.canonical(exprs.remade(Expr::Read(moved), old))
-            }
+            (Expr::Read(new), _) => exprs.remade(Expr::Read(program.with_clamps(new.clone())), old),
             _ => exprs.canonical(exprs.remade(new, old)),
         };
         growth.add(new)
@@ -233,30 +230,4 @@ fn at(growth: &mut Growth<'_>, program: &Program, (stage, body): (&Stage, ExprId
         (Outside::Fill(fill, _), Some(inside)) => exprs.select(inside, value, *fill),
         _ => value,
     })
-}
-
-/// Moves clamps from the indices of a stage's read to the read itself. For example, `y[i] = s.clamp()[i + 1]` with `s[i] = x[i]` reads
-/// `x.clamp()[i + 1]`, if `x` is as long as `s`. So it is still known that the element is at a constant place beside others. `read` reads the
-/// stage. `was` is the read in the stage's value, and `new` is the same with the indices of `read`.
-fn with_clamps(program: &Program, stage: &Stage, read: &Read, (was, mut new): (&Read, Read)) -> Read {
-    let (Outside::Clamp(clamped) | Outside::Fill(_, clamped)) = &read.outside else { return new };
-    let mut sides: Sides = match &was.outside {
-        Outside::Never => was.index.iter().map(|_| (false, false)).collect(),
-        Outside::Clamp(sides) => sides.clone(),
-        Outside::Fill(..) => return new,
-    };
-    let (shape, own) = (&program.buffers[new.buffer].shape, &program.buffers[stage.buffer].shape);
-    for (d, index) in was.index.iter().enumerate() {
-        let Expr::Axis(axis) = *program.exprs.get(*index) else { continue };
-        let Some(n) = stage.axes.iter().position(|own| *own == axis) else { continue };
-        let (low, high) = clamped.get(n).copied().unwrap_or((true, true));
-        if (low || high) && shape[d] == own[n] {
-            new.index[d] = program.exprs.as_index(read.index[n]);
-            sides[d] = (sides[d].0 || low, sides[d].1 || high);
-        }
-    }
-    if sides.iter().any(|(low, high)| *low || *high) {
-        new.outside = Outside::Clamp(sides);
-    }
-    new
 }

@@ -8,9 +8,9 @@
 //!    passes that duplicate a step.
 //! 4. [`pipeline`]: prefetches and stores the copies of later steps within a step. After reductions, because their loops are the steps;
 //!    before the passes that inspect or duplicate the accesses of a step.
-//! 5. [`peel`]: removes the predicates of full tiles of peeled axes. After reductions, because only their updates have the predicates on
-//!    the reduction's axes.
-//! 6. [`ends`]: serial loops over parts of guarded axes end at the extent. After peels, which remove the predicates of full tiles.
+//! 5. [`branches`]: removes the predicates of full tiles of peeled axes, and the clamps of the interior of nests with `border`. After
+//!    reductions, because only their updates have the predicates on the reduction's axes.
+//! 6. [`ends`]: serial loops over parts of guarded axes end at the extent. After branches, which remove the predicates of full tiles.
 //! 7. [`scratch`]: the scratch memory of all-reduces aliases dead shared buffers. After all passes that move nodes, because their order
 //!    determines the dead buffers, and the final indices determine the subgroup that accesses an element.
 //! 8. [`overlay`]: lets shared buffers use the same memory at different times. After scratch, which reduces the memory that is needed;
@@ -26,6 +26,7 @@
 pub mod accumulate;
 mod all_reduce;
 pub mod barriers;
+mod branches;
 pub mod clamp_copies;
 mod components;
 mod ends;
@@ -33,7 +34,6 @@ pub mod launch;
 pub mod local;
 mod matrices;
 mod overlay;
-mod peel;
 mod pipeline;
 mod running;
 mod scratch;
@@ -52,7 +52,7 @@ pub fn lower(program: &mut Program, profile: &Profile) -> Result<(), Errors> {
     accumulate::run(program)?;
     running::run(program);
     pipeline::run(program)?;
-    peel::run(program)?;
+    branches::run(program)?;
     ends::run(program);
     scratch::run(program, profile);
     overlay::run(program, profile);

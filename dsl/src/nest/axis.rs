@@ -98,7 +98,7 @@ pub enum Tail {
     /// For `[outer, inner]`, the last tile is moved back so that it is in bounds. The value is
     /// `min(outer * extent(inner), extent - extent(inner)) + inner`, and some points are visited twice.
     Shift,
-    /// Predicates on the leaf computes. Lowering omits them in a copy of the body for full tiles (`lower::peel`).
+    /// Predicates on the leaf computes. Lowering omits them in a copy of the body for full tiles (`lower::branches`).
     Peel,
 }
 

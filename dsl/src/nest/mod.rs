@@ -217,6 +217,8 @@ pub struct Notes {
     pub running: Vec<Running>,
     /// Axes whose values each have an expression of their own, like the rows of a transform: the plain schedule unrolls them.
     pub rows: Vec<AxisId>,
+    /// The nests whose interior has a branch of its own (`border`).
+    pub interiors: Vec<Interior>,
     /// Stages that were merged into another stage: their names, and the name of that stage.
     pub merged: Vec<(String, String)>,
     /// Shared copies that are prefetched for later steps.
@@ -248,6 +250,17 @@ pub struct Clamps {
     pub written: BTreeSet<BufferId>,
     /// Clamped reads without `.clamp()`.
     pub guarded: BTreeSet<ExprId>,
+}
+
+/// A nest whose interior, in which no read along some axes is out of bounds, has a branch of its own.
+#[derive(Clone, Debug)]
+pub struct Interior {
+    /// The stage of the nest.
+    pub stage: StageId,
+    /// The axes of the stage.
+    pub axes: Vec<AxisId>,
+    /// The place of the directive.
+    pub span: SpanId,
 }
 
 /// An online reduction over blocks of items. Its state is a maximum and sums relative to that maximum. Its items have the same

@@ -50,7 +50,7 @@ pub enum NodeKind {
         scope: Scope,
     },
     /// A branch. The condition is uniform for all lanes, and for all invocations that synchronize in one of the blocks. Both blocks compute
-    /// the same values. The first may lack the predicates that the condition implies (`lower::peel`).
+    /// the same values. The first may lack the predicates that the condition implies (`lower::branches`).
     Branch {
         /// A bool over dims and axes.
         cond: ExprId,

@@ -8,7 +8,7 @@ use crate::nest::{Program, StageId};
 use crate::profile::Profile;
 use crate::schedule::algebra::{accumulate, rfactor};
 use crate::schedule::invocations::{distribute, subgroups, tile};
-use crate::schedule::loops::{dot, fuse, reorder, serial, split, unroll, vectorize};
+use crate::schedule::loops::{border, dot, fuse, reorder, serial, split, unroll, vectorize};
 use crate::schedule::matrices::{fragment, mma};
 use crate::schedule::memory::promote::Copied;
 use crate::schedule::memory::{compute_at, copies, pipeline, promote, scatter};
@@ -188,6 +188,7 @@ fn one(nest: &mut StageNest<'_>, directive: &Directive, warnings: &mut Errors) -
         DirectiveKind::Fuse { axes, into } => fuse::apply(nest, axes, into, span),
         DirectiveKind::Reorder(axes) => reorder::apply(nest, axes, span),
         DirectiveKind::Distribute { axes, target, by } => distribute::apply(nest, axes, target, *by, span),
+        DirectiveKind::Border(axes) => border::apply(nest, axes, span),
         DirectiveKind::Serial(axes) => serial::apply(nest, axes),
         DirectiveKind::Unroll(axes) => unroll::apply(nest, axes, span),
         DirectiveKind::Vectorize { axis, lanes, scalar } => vectorize::apply(nest, axis, lanes, *scalar, span),

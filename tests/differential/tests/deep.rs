@@ -63,7 +63,7 @@ fn sixteen_stages() {
     let length = |n: usize| format!("N - {}", 2 * n);
     right(&chain("<N>(x: f32[N]) -> y: f32[N - 32] where N >= 32", &length, &read), 2, &[100]);
     let read = |of: &str, tap: usize| format!("{of}.clamp()[i + {tap} - 1]");
-    right(&chain("<N>(x: f32[N]) -> y: f32[N] where N >= 1", &|_| "N".into(), &read), 6, &[70]);
+    right(&chain("<N>(x: f32[N]) -> y: f32[N] where N >= 1", &|_| "N".into(), &read), 4, &[70]);
 }
 
 /// Fills transparent pixels from coarser levels.

@@ -4,7 +4,7 @@ use super::regions::{Costs, Regions};
 use super::work::{Survey, is_short, items, uses};
 use super::{COLUMNS, Group, THREADS_X};
 use crate::expr::Read;
-use crate::nest::{AxisId, Body, Program, Stage, StageId};
+use crate::nest::{AxisId, Body, BufferId, Program, Stage, StageId};
 use crate::plan::form::{Nest, Step, Touch};
 use crate::plan::pointwise::transposed;
 use crate::profile::Profile;
@@ -168,11 +168,16 @@ impl Choice<'_> {
         let copies = regions.copies();
         let members: Vec<StageId> = regions.stages().filter(|stage| *stage != host).collect();
         let is_worth_it = regions.slides() || members.iter().any(|member| shared.contains(member));
+        // On a GPU, a taller block is better than copies of elements whose readers are clamped.
+        let are_kept = self.profile.cpu || regions.fits(&copies, shared);
+        let copies = if are_kept { copies } else { regions.unclamped(copies) };
         if !is_worth_it || !regions.fits(&copies, shared) {
             return None;
         }
-        let copies = copies.into_iter().map(|(buffer, _)| buffer).collect();
-        Some(Group { host, members, block, copies })
+        let copies: Vec<BufferId> = copies.into_iter().map(|(buffer, _)| buffer).collect();
+        let is_narrow = copies.iter().any(|buffer| program.buffers[*buffer].dtype.bytes() < 4);
+        let borders = if is_narrow { regions.borders() } else { BTreeSet::new() };
+        Some(Group { host, members, block, copies, borders })
     }
 
     /// True if a stage is a reduction of few items that the planner may place.

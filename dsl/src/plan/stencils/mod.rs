@@ -16,6 +16,7 @@ use super::machine::{Machine, groups, power_above};
 use super::number::{Number, near};
 use super::tiles::slots;
 use crate::nest::{AxisId, BufferId, Program, StageId};
+use std::collections::BTreeSet;
 
 /// The neighbours of a block along the last axis.
 const COLUMNS: i64 = 4;
@@ -37,6 +38,8 @@ pub(super) struct Group {
     block: Vec<i64>,
     /// The buffers whose elements a block copies to registers.
     copies: Vec<BufferId>,
+    /// The axes of `host`, by their numbers, along which reads are clamped, if the interior is faster without clamps.
+    borders: BTreeSet<usize>,
 }
 
 impl Group {
@@ -66,6 +69,14 @@ impl Group {
             let source = &program.buffers[*buffer].name;
             let copy = machine.copy(nest, source);
             draft.line(format!("promote({source} => {copy}_r, at: {place}, to: register)"), "each element is loaded once");
+        }
+        let is_border = |side: &&Side| {
+            let own = program.stages[self.host].axes.iter().position(|axis| *axis == side.axis);
+            own.is_some_and(|n| self.borders.contains(&n))
+        };
+        let borders: Vec<&str> = nest.parallel.iter().filter(is_border).map(|side| side.name.as_str()).collect();
+        if copies && !borders.is_empty() {
+            draft.line(format!("border({})", borders.join(", ")), "inside, elements of a word are loaded together");
         }
         let unrolled = block.unrolled();
         if !unrolled.is_empty() {

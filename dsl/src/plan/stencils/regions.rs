@@ -200,6 +200,24 @@ impl<'p> Regions<'p> {
         self.sources().into_iter().filter_map(copied).collect()
     }
 
+    /// Returns the copies whose readers are at the same position for all blocks.
+    pub(super) fn unclamped(&self, copies: Vec<(BufferId, i64)>) -> Vec<(BufferId, i64)> {
+        let is_moved = |buffer: BufferId| self.survey.readers_of(buffer).iter().any(|reader| self.moved.contains_key(reader));
+        copies.into_iter().filter(|(buffer, _)| !is_moved(*buffer)).collect()
+    }
+
+    /// Returns the axes of the host, by their numbers, along which the group clamps or fills reads.
+    pub(super) fn borders(&self) -> BTreeSet<usize> {
+        let mut axes = BTreeSet::new();
+        for (stage, read) in self.spans.keys().flat_map(|stage| self.survey.reads(*stage).iter().map(move |read| (stage, read))) {
+            let (Outside::Clamp(sides) | Outside::Fill(_, sides)) = &read.outside else { continue };
+            let open = read.index.iter().zip(sides).filter(|(_, (low, high))| *low || *high);
+            let spans = open.filter_map(|(index, _)| self.span(*stage, *index));
+            axes.extend(spans.flat_map(|span| span.base.into_keys()));
+        }
+        axes
+    }
+
     /// Returns the number of times that a stage of the group reads elements of a buffer.
     fn times(&self, stage: StageId, spans: &[Span], buffer: BufferId) -> i64 {
         let each = self.survey.reads_of(stage, buffer).count() as i64;

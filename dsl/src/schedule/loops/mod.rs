@@ -1,5 +1,6 @@
 //! Directives that rewrite the loops of one stage, and the analyses of loops that they share.
 
+pub mod border;
 pub mod dot;
 pub mod fuse;
 pub mod hull;

@@ -1,5 +1,5 @@
 //! The tail `peel`: full tiles run without predicates. For directives it is a guarded tail. Lowering duplicates the nest in the
-//! loop over tiles, and a branch chooses between the two (`lower::peel`).
+//! loop over tiles, and a branch chooses between the two (`lower::branches`).
 //!
 //! Refused: tiles distributed to threads or lanes, because one workgroup would run both branches at once; a split with more parts
 //! than a tile index and a tile.

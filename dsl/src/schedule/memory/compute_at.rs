@@ -273,7 +273,7 @@ fn define(
     };
     match old.body {
         Body::Map(value) => {
-            let value = at(program, value, &points);
+            let value = program.at_points(value, &points);
             let value = fill(program, value);
             program.stages[stage].body = Body::Map(value);
             Computed { stage, value: vec![value], finish: None, over: Vec::new() }
@@ -286,26 +286,21 @@ fn define(
                 // nearest point of the stage, because the index itself may be far out of bounds.
                 let mut ends = kept.clone();
                 ends.extend(points.iter().filter(|(axis, _)| !kept.contains_key(*axis)));
-                let extent = at(program, extent, &ends);
+                let extent = program.at_points(extent, &ends);
                 let (def, kind) = (AxisDef::Root(stage), AxisKind::Reduction);
                 own.push(program.axes.push(Axis { name, extent, kind, def, fate: Fate::Live, span }));
                 let here = program.exprs.axis(own[own.len() - 1]);
                 points.insert(axis, here);
             }
-            let lift: Vec<ExprId> = lift.into_iter().map(|item| at(program, item, &points)).collect();
-            let finish = at(program, finish, &points);
+            let lift: Vec<ExprId> = lift.into_iter().map(|item| program.at_points(item, &points)).collect();
+            let finish = program.at_points(finish, &points);
             let finish = fill(program, finish);
             for ((_, value), (_, buffer)) in old.also.iter().zip(&buffers[1..]) {
-                let value = at(program, *value, &points);
+                let value = program.at_points(*value, &points);
                 program.stages[stage].also.push((*buffer, value));
             }
             program.stages[stage].body = Body::Reduce { monoid, over: own.clone(), lift: lift.clone(), finish };
             Computed { stage, value: lift, finish: Some(finish), over: own }
         }
     }
-}
-
-/// Replaces axes in an expression.
-fn at(program: &mut Program, e: ExprId, points: &HashMap<AxisId, ExprId>) -> ExprId {
-    program.exprs.with_axes(e, &mut |axis| points.get(&axis).copied())
 }

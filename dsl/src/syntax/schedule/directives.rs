@@ -41,7 +41,7 @@ type Parsed<K> = Result<(K, SpanId), Error>;
 use Parse::{Directive as Nest, Statement as Whole};
 
 /// All directives.
-pub const DIRECTIVES: [Row; 32] = [
+pub const DIRECTIVES: [Row; 33] = [
     Row { name: "split", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, tiles::split)) },
     Row { name: "tile", parse: Nest(|c, _| tiles::tile(c)) },
     Row { name: "fuse", parse: Nest(fuse) },
@@ -49,6 +49,7 @@ pub const DIRECTIVES: [Row; 32] = [
     Row { name: "distribute", parse: Nest(distribute) },
     Row { name: "serial", parse: Nest(|c, _| of_axes(c, DirectiveKind::Serial)) },
     Row { name: "unroll", parse: Nest(|c, _| of_axes(c, DirectiveKind::Unroll)) },
+    Row { name: "border", parse: Nest(|c, _| of_axes(c, DirectiveKind::Border)) },
     Row { name: "vectorize", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, vectorize::vectorize)) },
     Row { name: "dot", parse: Nest(dot) },
     Row { name: "mma", parse: Nest(|c, _| c.inside(Delimiter::Parenthesis, mma::mma)) },

@@ -200,6 +200,8 @@ pub enum DirectiveKind {
     Serial(Vec<Name>),
     /// `unroll(i, j)`.
     Unroll(Vec<Name>),
+    /// `border(y, x)`.
+    Border(Vec<Name>),
     /// `vectorize(j, 4, unaligned: scalar)`.
     Vectorize {
         /// The axis that is vectorized.

@@ -6,6 +6,7 @@
 //! indices. Past the end of an axis, a copy may hold any value: `fills` and `predicates` check that it is not used.
 
 use crate::expr::{Binary, Compare, Expr, ExprId, Outside, Read, Sides};
+use crate::nest::points::bring_inside;
 use crate::nest::{Body, BufferId, NodeKind, Pipelined, Program, StageId};
 use crate::verify::context::Checks;
 use crate::verify::site::Site;
@@ -144,22 +145,27 @@ impl Checks<'_> {
         let pairs = got.index.iter().copied().zip(wanted.index.iter().copied());
         let same_outside = || is_same_outside(&got.outside, &wanted.outside) || self.is_idle(wanted);
         let same = |(d, (a, b)): (usize, (ExprId, ExprId))| {
-            let is_same = self.same_index(a, b) || self.same_clamped(got, d, b);
+            let is_same = self.same_index(a, b) || self.same_clamped(got, d, b) || self.same_clamped(wanted, d, a);
             (!is_same).then_some((a, b))
         };
-        (alike && same_outside()).then(|| pairs.enumerate().filter_map(same).collect())
+        let left = (alike && same_outside()).then(|| pairs.enumerate().filter_map(same).collect());
+        // A copy that pads its elements holds the nearest element at the clamped index.
+        let Outside::Clamp(sides) = &wanted.outside else { return left };
+        let nearest = |(e, (extent, sides)): (&ExprId, (&ExprId, &(bool, bool)))| {
+            bring_inside(&self.program.exprs, *e, *extent, *sides, &mut None)
+        };
+        let shape = &self.program.buffers[wanted.buffer].shape;
+        let index = wanted.index.iter().zip(shape.iter().zip(sides)).map(nearest).collect();
+        left.or_else(|| self.same_read(got, &Read { buffer: wanted.buffer, index, outside: Outside::Never }))
     }
 
-    /// True if a clamped read accesses the element at an index of one of its dimensions, which is clamped to the same range.
+    /// True if a clamped read accesses the element at an index of one of its dimensions, which is in bounds or clamped to the same range.
     fn same_clamped(&self, read: &Read, dimension: usize, index: ExprId) -> bool {
         let Outside::Clamp(sides) = &read.outside else { return false };
-        let exprs = &self.program.exprs;
-        let (zero, last) = (exprs.int(0), exprs.difference(self.program.buffers[read.buffer].shape[dimension], exprs.int(1)));
-        let clamped = |e: ExprId| {
-            let e = if sides[dimension].1 { exprs.binary(Binary::Min, e, last) } else { e };
-            if sides[dimension].0 { exprs.binary(Binary::Max, e, zero) } else { e }
-        };
-        sides[dimension] != (false, false) && self.same_index(clamped(read.index[dimension]), clamped(index))
+        let extent = self.program.buffers[read.buffer].shape[dimension];
+        let clamped = |e: ExprId| bring_inside(&self.program.exprs, e, extent, sides[dimension], &mut None);
+        let own = clamped(read.index[dimension]);
+        sides[dimension] != (false, false) && (self.same_index(own, index) || self.same_index(own, clamped(index)))
     }
 
     /// True if the clamp of a read never applies, because the read is always in bounds. Inlining adds a clamp if a later proof might fail.

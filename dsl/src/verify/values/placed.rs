@@ -3,11 +3,10 @@
 
 use crate::expr::{Expr, ExprId, Outside};
 use crate::nest::points::points;
-use crate::nest::{AxisId, Body, Monoid, Stage, StageId};
+use crate::nest::{Body, Monoid, Stage, StageId};
 use crate::verify::Rule;
 use crate::verify::context::Checks;
 use crate::verify::site::Site;
-use std::collections::HashMap;
 
 /// The definition that a leaf of a stage must match.
 pub(in crate::verify) struct Wanted {
@@ -46,14 +45,14 @@ impl Checks<'_> {
             _ => value,
         };
         let body = match (&stage.body, own) {
-            (Body::Map(value), Body::Map(_)) => Body::Map(filled(self.at_places(*value, &places))),
+            (Body::Map(value), Body::Map(_)) => Body::Map(filled(program.at_points(*value, &places))),
             (Body::Reduce { monoid, over, lift, finish }, Body::Reduce { monoid: same, over: own, .. })
                 if is_same(monoid, same) && over.len() == own.len() =>
             {
                 let mut ranges = kept;
                 for (axis, own) in over.iter().zip(own) {
                     let here = exprs.axis(*own);
-                    let extent = self.at_places(self.extent(*axis), &ranges);
+                    let extent = program.at_points(self.extent(*axis), &ranges);
                     if !self.same_index(self.extent(*own), extent) {
                         let what =
                             format!("the range of `{}` differs from the range in the stage that it replaces", self.name(*own));
@@ -62,18 +61,14 @@ impl Checks<'_> {
                     ranges.insert(*axis, here);
                     places.insert(*axis, here);
                 }
-                let lift = lift.iter().map(|item| self.at_places(*item, &places)).collect();
-                let finish = filled(self.at_places(*finish, &places));
+                let lift = lift.iter().map(|item| program.at_points(*item, &places)).collect();
+                let finish = filled(program.at_points(*finish, &places));
                 Body::Reduce { monoid: monoid.clone(), over: own.clone(), lift, finish }
             }
             _ => return None,
         };
-        let also = stage.also.iter().map(|(_, value)| self.at_places(*value, &places)).collect();
+        let also = stage.also.iter().map(|(_, value)| program.at_points(*value, &places)).collect();
         Some(Wanted { body, also })
-    }
-
-    fn at_places(&self, e: ExprId, places: &HashMap<AxisId, ExprId>) -> ExprId {
-        self.program.exprs.with_axes(e, &mut |axis| places.get(&axis).copied())
     }
 }
 

@@ -49,6 +49,8 @@ pub struct Nest<'a> {
     pub chosen: Vec<String>,
     /// True if operands update elements in memory.
     pub scattered: bool,
+    /// True if its interior has a branch.
+    pub has_border: bool,
     /// The strategy that combines partial results of its reduction, if invocations have partial results.
     pub by: Option<&'static str>,
     /// Directives that have to follow the one that was just made.
@@ -252,6 +254,7 @@ impl<'a> Nest<'a> {
             shared: i64::from(profile.shared_bytes),
             chosen: Vec::new(),
             scattered: false,
+            has_border: false,
             by: None,
             next: Vec::new(),
             made: 0,

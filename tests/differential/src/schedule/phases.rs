@@ -9,7 +9,7 @@ use fastrand::Rng;
 type PhaseStep = (&'static [&'static str], u8, u8);
 
 /// The steps in order.
-const STEPS: [PhaseStep; 13] = [
+const STEPS: [PhaseStep; 14] = [
     (&["accumulate"], 40, 1),
     (&["rfactor"], 9, 1),
     (&["fuse", "tile", "split"], 25, 1),
@@ -22,6 +22,7 @@ const STEPS: [PhaseStep; 13] = [
     (&["to threads", "distribute", "distribute", "strategy"], 80, 2),
     (&["promote", "compute_at", "unroll", "vectorize", "tile"], 60, 3),
     (&["dot"], 60, 1),
+    (&["border"], 40, 1),
     (&["pipeline"], 15, 1),
 ];
 

@@ -7,7 +7,7 @@
 //! - With a list: the copy holds the element that is read, at all values of the listed axes.
 
 use super::distance::distance;
-use super::{Wanted, as_read, block, call, listed, made_axis, unclamped};
+use super::{Wanted, as_read, block, call, clamps, listed, made_axis};
 use crate::diag::Error;
 use crate::expr::linear::Linear;
 use crate::expr::{Binary, Expr, ExprId, Exprs, Outside, Read, Sides};
@@ -120,9 +120,9 @@ pub(in crate::schedule) fn of(nest: &mut StageNest<'_>, wanted: &Wanted<'_>) -> 
     let used = used(nest, wanted, &seen);
     let footprint = match &wanted.promote.list {
         Some(of) => listed::of(nest, wanted, seen, of)?,
-        None => boxed(nest, wanted, &seen).or_else(|error| match unclamped::of(nest, &seen) {
-            Some(seen) => boxed(nest, wanted, &seen).map_err(|_| error),
-            None => Err(error),
+        None => boxed(nest, wanted, &seen).or_else(|error| {
+            let other = clamps::forms(nest, &seen).into_iter().find_map(|seen| boxed(nest, wanted, &seen).ok());
+            other.ok_or(error)
         })?,
     };
     Ok(Footprint { used, ..footprint })

@@ -14,6 +14,7 @@
 //! that differs from the tensor's own padding, or that is not the identity where a rounded-up axis needs it.
 
 mod block;
+mod clamps;
 mod distance;
 pub(in crate::schedule) mod epilogue;
 pub(super) mod footprint;
@@ -21,7 +22,6 @@ mod listed;
 mod memory;
 mod output;
 pub(in crate::schedule) mod place;
-mod unclamped;
 pub(in crate::schedule) mod value;
 
 pub(in crate::schedule) use memory::{check_widened, read_together};

@@ -6,6 +6,7 @@
 //! names, so nothing more is needed.
 
 mod accumulate;
+mod border;
 mod compute_at;
 mod distribute;
 mod dot;
@@ -48,7 +49,7 @@ pub struct Family {
 }
 
 /// All families.
-pub const FAMILIES: [Family; 18] = [
+pub const FAMILIES: [Family; 19] = [
     Family { name: "tile", weight: 30, propose: tile::propose },
     Family { name: "split", weight: 14, propose: split::propose },
     Family { name: "fuse", weight: 10, propose: fuse::propose },
@@ -58,6 +59,7 @@ pub const FAMILIES: [Family; 18] = [
     Family { name: "lanes", weight: 6, propose: lanes::propose },
     Family { name: "serial", weight: 4, propose: serial::propose },
     Family { name: "unroll", weight: 14, propose: unroll::propose },
+    Family { name: "border", weight: 8, propose: border::propose },
     Family { name: "vectorize", weight: 16, propose: vectorize::propose },
     Family { name: "dot", weight: 10, propose: dot::propose },
     Family { name: "promote", weight: 14, propose: promote::propose },
