@@ -168,9 +168,6 @@ impl Choice<'_> {
         let copies = regions.copies();
         let members: Vec<StageId> = regions.stages().filter(|stage| *stage != host).collect();
         let is_worth_it = regions.slides() || members.iter().any(|member| shared.contains(member));
-        // On a GPU, a taller block is better than copies of elements whose readers are clamped.
-        let are_kept = self.profile.cpu || regions.fits(&copies, shared);
-        let copies = if are_kept { copies } else { regions.unclamped(copies) };
         if !is_worth_it || !regions.fits(&copies, shared) {
             return None;
         }

@@ -200,12 +200,6 @@ impl<'p> Regions<'p> {
         self.sources().into_iter().filter_map(copied).collect()
     }
 
-    /// Returns the copies whose readers are at the same position for all blocks.
-    pub(super) fn unclamped(&self, copies: Vec<(BufferId, i64)>) -> Vec<(BufferId, i64)> {
-        let is_moved = |buffer: BufferId| self.survey.readers_of(buffer).iter().any(|reader| self.moved.contains_key(reader));
-        copies.into_iter().filter(|(buffer, _)| !is_moved(*buffer)).collect()
-    }
-
     /// Returns the axes of the host, by their numbers, along which the group clamps or fills reads.
     pub(super) fn borders(&self) -> BTreeSet<usize> {
         let mut axes = BTreeSet::new();
