@@ -183,7 +183,6 @@ fn work_of_a_lost_device_fails_with_its_error() {
         for error in [second.wait(), first.wait(), y.download::<f32>().map(drop), z.download::<f32>().map(drop)] {
             assert_eq!(error.expect_err("it is lost").to_string(), text);
         }
-        // The held submissions are never passed on, because their objects are destroyed.
         injector.set("lost_in_status", 0);
         assert_eq!(z.download::<f32>().expect_err("it stays lost").to_string(), text);
         drop((kernel, x, y, z, first, second, device));

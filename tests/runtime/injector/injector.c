@@ -75,6 +75,9 @@ static uint32_t queue_count = 1, driver, held, compiler_held, lost_in_submit, lo
 /* Set by the test: how many submissions pass before a queue is held or full; whether submissions run out of memory; whether functions that
    destroy wait; whether fences and semaphores report that the device is lost. */
 static uint32_t passing, full_in_submit, ends_held, lost_in_status;
+/* Whether a call has reported that the device is lost. Nothing is passed on from then on, because the runtime may destroy the objects
+   that held submissions use. */
+static uint32_t is_lost;
 /* Whether the device lacks names and labels. */
 static uint32_t nameless;
 /* Whether devices with buffer device addresses cannot be created, although the feature is listed. */
@@ -126,8 +129,13 @@ static void keep(int number, const Submit *one, uint64_t fence) {
   k->number = k->values.signal[0];
 }
 
+static int lose(void) {
+  is_lost = 1;
+  return LOST;
+}
+
 static void pass_on(void) {
-  for (int passed = 1; passed;) {
+  for (int passed = !is_lost; passed;) {
     int left = 0, blocked = 0;
     passed = 0;
     for (int n = 0; n < kept_count; n++) {
@@ -272,7 +280,7 @@ static int submits(void *to, uint32_t count, const Submit *all, uint64_t fence) 
   submitted++;
   used_queues |= 1u << number;
   if (lost_in_submit) {
-    result = LOST;
+    result = lose();
   } else if (passing) {
     passing--;
     result = pass(all, fence);
@@ -306,8 +314,9 @@ static int waits_passed(uint64_t fence, uint64_t semaphore, uint64_t number, uin
   pthread_mutex_lock(&lock);
   while (is_kept(fence, semaphore, number) && result == SUCCESS && !lost_in_wait)
     if (pthread_cond_timedwait(&changed, &lock, &end) == ETIMEDOUT) result = is_kept(fence, semaphore, number) ? TIMEOUT : SUCCESS;
+  if (lost_in_wait) result = lose();
   pthread_mutex_unlock(&lock);
-  return lost_in_wait ? LOST : result;
+  return result;
 }
 
 /* A fence is not waited for while it is still to be submitted, because the two uses must not overlap. */
@@ -323,16 +332,16 @@ static int waits_number(void *device, const WaitInfo *info, uint64_t nanos) {
 
 static int number_of(void *device, uint64_t semaphore, uint64_t *number) {
   pthread_mutex_lock(&lock);
-  int lost = lost_in_status;
+  int result = lost_in_status ? lose() : SUCCESS;
   pthread_mutex_unlock(&lock);
-  return lost ? LOST : semaphore_number(device, semaphore, number);
+  return result == SUCCESS ? semaphore_number(device, semaphore, number) : result;
 }
 
 static int status(void *device, uint64_t fence) {
   pthread_mutex_lock(&lock);
-  int lost = lost_in_status;
+  int result = lost_in_status ? lose() : SUCCESS;
   pthread_mutex_unlock(&lock);
-  return lost ? LOST : fence_status(device, fence);
+  return result == SUCCESS ? fence_status(device, fence) : result;
 }
 
 static int compile(void *device, uint64_t cache, uint32_t count, const void *infos, const void *allocator, uint64_t *out) {
