@@ -310,24 +310,22 @@ impl Resolver<'_> {
         let rows = rows.map(|e| Ok(self.resolve_in(e, View::ALL)?.0)).transpose()?;
         let b = &program.buffers[buffer];
         let most = if b.space.is_global() { 16 / b.dtype.bytes() } else { 4 };
+        // The extent of the loop over elements that a term counts.
+        let run = |t: &Term| unknowns.iter().find(|(unknown, _)| t.factors.as_slice() == [*unknown]).map(|(_, extent)| *extent);
         let holds = |group: u32| {
             let by = i64::from(group);
-            // An element of a word takes as long as the word.
+            let is_even = |extent: u32| extent.is_multiple_of(group);
+            // An element of a word takes as long as the word, so the last group may be longer than the run.
             let is_word = b.space.is_global() && group * b.dtype.bytes() <= 4;
-            let runs = |t: &Term, (unknown, extent): &(ValueId, u32)| {
-                t.factors.as_slice() == [*unknown] && t.by == 1 && (extent % group == 0 || is_word && *extent > group)
-            };
-            let along = |t: &&Term| unknowns.iter().any(|unknown| runs(t, unknown));
+            let is_long = |extent: u32| is_even(extent) || is_word && extent > group;
+            let (along, others): (Vec<_>, Vec<_>) = sum.terms.iter().partition(|t| t.by == 1 && run(t).is_some_and(is_long));
             // If two axes run over elements, each of them may begin anywhere in the other's groups.
-            let mut others = sum.terms.iter().filter(|t| !along(t));
-            let is_cut =
-                |t: &Term| unknowns.iter().any(|(unknown, extent)| t.factors.as_slice() == [*unknown] && extent % group != 0);
-            let whole = all_read
-                && sum.terms.iter().filter(along).count() == 1
-                && !sum.terms.iter().filter(along).any(is_cut)
-                && others.all(|t| t.by % by == 0)
+            let is_whole = all_read
+                && along.len() == 1
+                && run(along[0]).is_some_and(is_even)
+                && others.iter().all(|t| t.by % by == 0)
                 && sum.constant % by == 0;
-            sum.terms.iter().any(|t| along(&t)) && (whole || rows.is_some_and(|rows| self.values.is_multiple(rows, by)))
+            !along.is_empty() && (is_whole || rows.is_some_and(|rows| self.values.is_multiple(rows, by)))
         };
         let group = [4, 2].into_iter().find(|group| *group <= most && holds(*group)).unwrap_or(1);
         Ok(match self.program.buffers[buffer].space {

@@ -1,4 +1,4 @@
-//! Full tiles of peeled axes: where the tile is full, the axis has no predicates.
+//! Full tiles of peeled axes, in which no leaf needs the axis's predicates.
 
 use super::{Case, Kind};
 use crate::diag::Error;

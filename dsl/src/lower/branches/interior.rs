@@ -7,10 +7,10 @@ use super::{Case, Kind};
 use crate::diag::{Error, SpanId, list};
 use crate::expr::{Binary, Compare, ExprId, Outside, Read};
 use crate::nest::print::Printer;
-use crate::nest::{AxisId, AxisKind, Exec, Fate, Interior, Level, Node, NodeKind, Program, Tail, walk};
+use crate::nest::{AxisId, Exec, Fate, Interior, Level, Node, NodeKind, Program, Tail, walk};
 use std::collections::{BTreeMap, HashSet};
 
-/// Returns the case of an interior. `None` if the dispatch has no loop over a part of its axes.
+/// Returns the case of an interior. `None` if no loop of the dispatch is over a part of its axes.
 pub(super) fn of(program: &Program, of: &Interior, body: &[Node], bound: &[(AxisId, Exec)]) -> Result<Option<Case>, Error> {
     let is_part = |axis: AxisId| of.axes.iter().any(|whole| program.passes(*whole, axis));
     if !bound.iter().any(|(axis, _)| is_part(*axis)) {
@@ -18,11 +18,6 @@ pub(super) fn of(program: &Program, of: &Interior, body: &[Node], bound: &[(Axis
     }
     let is_uniform = |exec: Exec| matches!(exec, Exec::Serial | Exec::Bind(Level::Workgroup, _));
     let is_outer = |axis: AxisId| bound.iter().any(|(a, exec)| *a == axis && is_uniform(*exec)) && is_part(axis);
-    let parts: HashSet<AxisId> = bound
-        .iter()
-        .map(|(axis, _)| *axis)
-        .filter(|axis| is_part(*axis) && program.axes[*axis].kind == AxisKind::Parallel)
-        .collect();
     // Axes of copies and of other stages in the nest count as a whole, however they are split.
     let whole = program.axes.ids().filter(|axis| !is_part(*axis));
     let known: HashSet<AxisId> = bound.iter().map(|(axis, _)| *axis).chain(whole).collect();
@@ -32,18 +27,21 @@ pub(super) fn of(program: &Program, of: &Interior, body: &[Node], bound: &[(Axis
     for read in all_reads(program, body) {
         for (d, (index, extent)) in program.dimensions(&read).enumerate() {
             let (low, high) = sides(&read, d);
+            if !(low || high) {
+                continue;
+            }
             let over = program.over_leaves(index, &known);
-            if !(low || high) || !program.exprs.uses_axis(over, &mut |axis| parts.contains(&axis)) {
+            if !program.exprs.uses_axis(over, &mut |axis| is_part(axis)) {
                 continue;
             }
             if !program.is_clamped_apart(index) && ends.add(over, extent, (low, high)).is_some() {
-                reads.insert(read.clone());
+                reads.insert(without_clamps(&read));
             } else {
                 unclear = unclear.or(Some(index));
             }
         }
     }
-    let full = full_tiles(program, &is_part, &|cond| ends.is_known(cond));
+    let full = guarded_tiles(program, &is_part, &|cond| ends.is_known(cond));
     match (ends.condition(), unclear) {
         (Some(cond), _) => {
             let cond = full.iter().fold(cond, |all, (_, cond)| program.exprs.binary(Binary::And, *cond, all));
@@ -61,7 +59,7 @@ pub(super) fn of(program: &Program, of: &Interior, body: &[Node], bound: &[(Axis
 }
 
 /// Returns the axes that need no predicates in the interior, each with the condition that its tile is full. Peeled axes have a case of their own.
-fn full_tiles(program: &Program, is_part: &dyn Fn(AxisId) -> bool, is_known: &dyn Fn(ExprId) -> bool) -> Vec<(AxisId, ExprId)> {
+fn guarded_tiles(program: &Program, is_part: &dyn Fn(AxisId) -> bool, is_known: &dyn Fn(ExprId) -> bool) -> Vec<(AxisId, ExprId)> {
     let is_guarded = |axis: &AxisId| match &program.axes[*axis].fate {
         Fate::Split(split) => split.tail == Tail::Guard && !split.exact,
         _ => false,
@@ -78,13 +76,16 @@ pub(super) fn no_effect(span: SpanId) -> Error {
 
 /// Counts the sides on which the given reads, and the same reads without some clamps, are clamped or filled in a block.
 pub(super) fn count(program: &Program, body: &[Node], of: &HashSet<Read>) -> usize {
-    let same = |a: &Read, b: &Read| a.buffer == b.buffer && a.index == b.index;
-    let reads = all_reads(program, body).filter(|read| of.iter().any(|of| same(of, read)));
+    let reads = all_reads(program, body).filter(|read| of.contains(&without_clamps(read)));
     reads
         .map(|read| {
             (0..read.index.len()).map(|d| sides(&read, d)).map(|(low, high)| usize::from(low) + usize::from(high)).sum::<usize>()
         })
         .sum()
+}
+
+fn without_clamps(read: &Read) -> Read {
+    Read { outside: Outside::Never, ..read.clone() }
 }
 
 fn all_reads<'a>(program: &'a Program, body: &'a [Node]) -> impl Iterator<Item = Read> + 'a {
