@@ -75,7 +75,7 @@ static uint32_t queue_count = 1, driver, held, compiler_held, lost_in_submit, lo
 /* Set by the test: how many submissions pass before a queue is held or full; whether submissions run out of memory; whether functions that
    destroy wait; whether fences and semaphores report that the device is lost. */
 static uint32_t passing, full_in_submit, ends_held, lost_in_status;
-/* Whether a call has reported that the device is lost. Nothing is passed on from then on, because the runtime may destroy the objects
+/* Set once a call has reported that the device is lost. Nothing is passed on from then on, because the runtime may destroy the objects
    that held submissions use. */
 static uint32_t is_lost;
 /* Whether the device lacks names and labels. */
